@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,7 +19,6 @@
 #include "sim/job/job_names.hpp"
 #include "sim/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
-#include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/kernel_options.hpp"
 #include "sim/report/html.hpp"
@@ -43,6 +41,7 @@ struct Options {
   std::vector<std::string> settings;
   std::string json, csv, html, trace, layers;
   std::vector<int> trace_gpus;
+  std::optional<double> dump_links_s;
   std::string records, catalogue;
   std::string optimise;
   std::string show_model;
@@ -99,6 +98,9 @@ void declare(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 65535));
+  app.add_option("--dump-links", o.dump_links_s,
+                 "Lists links, their loads and messages at a time (s) of the largest point's replay, for debugging")
+      ->check(number_between(0, 1e9));
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
@@ -150,6 +152,14 @@ std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) 
   return gpus;
 }
 
+void check_dump(const sim::Scenario& scenario) {
+  const bool is_split = scenario.parallel && !scenario.parallel->is_data_parallel_alone();
+  if (scenario.fidelity != sim::Fidelity::fast || scenario.workers || is_split)
+    throw InputError(
+        "--dump-links: links are listed where all GPUs run one program, by fidelity fast; allowed: "
+        "--fidelity fast, no split, no backup workers, no asynchronous workers");
+}
+
 void show_progress(std::size_t done, std::size_t of) {
   std::fprintf(stderr, "\r[%.*s%*s] %zu/%zu points", static_cast<int>(done * 30 / of), "##############################",
                static_cast<int>(30 - done * 30 / of), "", done, of);
@@ -172,7 +182,8 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
 
 void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}};
+  sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}, o.dump_links_s};
+  if (o.dump_links_s) check_dump(loaded.variants.front());
   check_outputs_beside(loaded, o);
   sim::check_memory(loaded, o.scenario);
   const bool has_bar = !o.quiet && has_drawable_stderr();
@@ -293,12 +304,11 @@ void answer(JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
-  o.question = sim::with_search_where_needed(o.question, catalogue);
   const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.question, predicted, catalogue), 2);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print_result(o.json, sim::job_table(o.question, predicted, catalogue));
+  print_result(o.json, sim::job_table(predicted, catalogue));
 }
 
 // An output that is asked for and would not be written is refused.

@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <deque>
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/json_text.hpp"
 
 namespace lockstep {
@@ -40,9 +40,7 @@ std::string name_of_dimension(Dimension dimension) {
 // The text of fewest digits that reads back as `si`; empty where rounding in the unit keeps it from that.
 std::string exact_text(double in_unit, const std::string& unit, Dimension dimension, double si) {
   for (const int digits : {6, 9, 12, 15, 17}) {
-    char number[64];
-    std::snprintf(number, sizeof number, "%.*g", digits, in_unit);
-    const std::string text = std::string(number) + " " + unit;
+    const std::string text = format_printf("%.*g ", digits, in_unit) + unit;
     double read = 0;
     if (parse_quantity(text, dimension, read).empty() && read == si) return text;
   }

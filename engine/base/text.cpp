@@ -4,9 +4,11 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 
 #include "engine/base/edit_distance.hpp"
+#include "engine/base/format_printf.hpp"
 
 namespace lockstep {
 namespace {
@@ -67,10 +69,19 @@ std::string short_percent(double fraction) {
   return short_number(std::round(1000 * fraction) / 10) + " %";
 }
 
-std::string formatted(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
+std::string format_printf(const char* pattern, ...) {
+  va_list arguments, again;
+  va_start(arguments, pattern);
+  va_copy(again, arguments);
+  std::string text(static_cast<std::size_t>(std::max(0, std::vsnprintf(nullptr, 0, pattern, arguments))), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(arguments);
+  va_end(again);
   return text;
+}
+
+std::string formatted(const char* pattern, double value) {
+  return format_printf(pattern, value);
 }
 
 std::string with_thousands(double value) {

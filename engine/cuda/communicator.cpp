@@ -40,8 +40,8 @@ bool can_multicast(int gpu) {
          get_attribute(&can, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == CUDA_SUCCESS && can != 0;
 }
 
-/// NCCL uses the switches' adders from three GPUs on; all processes must decide alike.
-bool find_adding_switches(const std::vector<int>& gpus, std::size_t ranks, sync::Processes& processes) {
+/// Whether NVSwitches can reduce for these ranks: NCCL lets them from three GPUs on. All processes get the same answer.
+bool can_switches_reduce(const std::vector<int>& gpus, std::size_t ranks, sync::Processes& processes) {
   const bool lacks_them = !std::all_of(gpus.begin(), gpus.end(), can_multicast);
   return sync::largest(processes, lacks_them ? 1 : 0) == 0 && ranks > 2;
 }
@@ -77,7 +77,7 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
       all_(gpus.size() * static_cast<std::size_t>(processes.count())),
       before_(gpus.size() * static_cast<std::size_t>(processes.rank())),
       ranks_(gpus.size(), nullptr),
-      has_adding_switches_(find_adding_switches(gpus, all_, processes)) {
+      can_switches_reduce_(can_switches_reduce(gpus, all_, processes)) {
   ncclUniqueId id{};
   const OnDevice on_first(gpus_.front());  // NCCL begins on the device that is current
   if (processes.rank() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");

@@ -35,7 +35,7 @@ class Communicator {
   void share_parts(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);
   /// Whether a sum may be faster than a mean: the switches between the GPUs add (NVLink SHARP), but floats only
   /// plainly, so that NCCL takes a mean through the GPUs. The same in all processes.
-  bool has_adding_switches() const { return has_adding_switches_; }
+  bool has_adding_switches() const { return can_switches_reduce_; }
   /// device::Backend::exchange() on streams[d].
   void exchange(device::Collective collective, device::Precision element, std::int64_t n,
                 const std::vector<const void*>& send, const std::vector<void*>& receive,
@@ -54,7 +54,7 @@ class Communicator {
   std::size_t all_;     ///< ranks of all processes
   std::size_t before_;  ///< of them in the processes before this one
   std::vector<ncclComm_t> ranks_;
-  bool has_adding_switches_;
+  bool can_switches_reduce_;
 };
 
 }  // namespace lockstep::cuda

@@ -29,8 +29,8 @@ struct Usual {
   double learning_rate = 0.005;
 };
 
-/// What an algorithm is made of.
-struct Making {
+/// What TrainedAlgorithm::make() needs.
+struct TrainableInputs {
   const Settings& settings;
   sync::Processes& processes;
   sync::VectorOps& ops;
@@ -61,7 +61,7 @@ class TrainedAlgorithm {
   }
   /// Replicas that an optimizer's state is shared out among.
   virtual int shards(const Settings& /*settings*/) const { return 1; }
-  virtual std::unique_ptr<Trainable> make(const Making& making) const = 0;
+  virtual std::unique_ptr<Trainable> make(const TrainableInputs& inputs) const = 0;
 
   bool reads(const std::string& flag) const;
 };

@@ -26,8 +26,7 @@
 #include "sim/cluster/node_layout.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 struct Route {
   std::vector<int> links;  ///< in order
@@ -79,9 +78,9 @@ class Cluster {
     Endpoint to;
   };
   /// A batch's copy to the GPU, from memory of the GPU's socket.
-  Ends copy_to_gpu(int gpu) const;
+  Ends host_copy_ends(int gpu) const;
   /// Reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's socket.
-  Ends read_for_gpu(int gpu) const;
+  Ends file_read_ends(int gpu) const;
 
   /// Between two different GPUs; the latency is that of the links.
   Route route(int src_gpu, int dst_gpu) const;
@@ -111,9 +110,6 @@ class Cluster {
   double message_latency_s(int src_gpu, int dst_gpu) const { return message_latency_s(gpu(src_gpu), gpu(dst_gpu)); }
   double message_latency_s(Endpoint from, Endpoint to) const;
 
-  /// All that routes, bandwidths and latencies follow from: clusters with the same are the same to messages.
-  std::vector<double> links_signature() const;
-
   /// For results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
   static const char* network_model();
 
@@ -135,5 +131,4 @@ class Cluster {
   std::vector<double> latency_s_;  // by pair of endpoints of a node
 };
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

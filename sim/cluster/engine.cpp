@@ -7,8 +7,7 @@
 
 #include "sim/cluster/simgrid_compat.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 namespace sg4 = simgrid::s4u;
 
@@ -47,5 +46,4 @@ void start_engine(int stack_kib) {
   sg4::Engine::on_deadlock_cb([] { throw std::runtime_error("the simulation deadlocked: every actor waits"); });
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

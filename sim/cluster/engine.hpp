@@ -1,8 +1,8 @@
 #pragma once
 // SimGrid's engine with the settings under which its flow model is exact.
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 /// The raw latency, in seconds, that every route has in SimGrid, whatever its true latency. SimGrid weights a flow by
 /// the raw latency of its route; equal ones make sharing fair. The true latency comes as a factor on this one. 1 s
@@ -27,5 +27,4 @@ void set_flow_updates(FlowUpdates updates);
 /// in a std::runtime_error from Engine::run. Throws std::logic_error when there already is an engine.
 void start_engine(int stack_kib = 64);
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

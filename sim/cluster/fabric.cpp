@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 namespace {
 
 class Star : public Fabric {
@@ -278,5 +277,4 @@ std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
   return std::make_unique<Star>(spec, nodes);
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -15,8 +15,7 @@
 
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 class Fabric {
  public:
@@ -43,5 +42,4 @@ class Fabric {
 /// Of `spec.fabric`, with `nodes` nodes on the places of lowest number.
 std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -6,8 +6,7 @@
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -72,5 +71,4 @@ void verify_network_model() {
   }
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -5,8 +5,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 namespace {
 
 using Path = std::vector<int>;
@@ -245,5 +244,4 @@ double NodeLayout::latency_s(int from, int to) const {
   return latency_s;
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -5,8 +5,7 @@
 
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 /// One direction of a link (the memory of a socket: both).
 struct NodeLink {
@@ -50,5 +49,4 @@ class NodeLayout {
   std::vector<std::vector<int>> routes_;
 };
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -6,8 +6,7 @@
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -164,5 +163,4 @@ simgrid::s4u::Host* Platform::host(Endpoint end) const {
   return impl_->host(end);
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -11,8 +11,7 @@ namespace simgrid::s4u {
 class Host;
 }
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 class Platform {
  public:
@@ -41,5 +40,4 @@ class Platform {
 /// then runs another network model than it was told to. It needs a process of its own, without a platform.
 void verify_network_model();
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -11,10 +11,11 @@
 #include <simgrid/version.h>  // not self-contained: after s4u.hpp
 #if SIMGRID_VERSION < 40000
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+
+#include "sim/modules.hpp"
 #endif
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 namespace compat {
 
 namespace sg4 = simgrid::s4u;
@@ -171,5 +172,4 @@ inline void set_latency_factor(sg4::NetZone* zone, const std::function<LatencyFa
 #endif
 
 }  // namespace compat
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -1,7 +1,6 @@
 #include "sim/collective/adam.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan push_factors(const Roles& roles, std::int64_t bytes, int owner) {
   Plan plan{"Adam, push of factors", roles.ranks, bytes, {}};
@@ -15,5 +14,4 @@ Plan push_factors(const Roles& roles, std::int64_t bytes, int owner) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

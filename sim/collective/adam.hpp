@@ -5,12 +5,10 @@
 // alone.
 #include "sim/collective/sufficient_factors.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 /// Factors of every worker, of `bytes` each, to server `owner` (an index in Roles::servers), by way of the leaders. The
 /// matrix comes back by pull_parameters.
 Plan push_factors(const Roles& roles, std::int64_t bytes, int owner);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,7 +1,6 @@
 #include "sim/collective/exchange.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan all_to_all(int ranks, std::int64_t bytes) {
   Plan plan{"all-to-all", ranks, bytes, {}};
@@ -14,5 +13,4 @@ Plan all_to_all(int ranks, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,7 +1,6 @@
 #include "sim/collective/best_scheme.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers) {
   const double m = static_cast<double>(inputs), n = static_cast<double>(outputs), k = static_cast<double>(batch);
@@ -9,5 +8,4 @@ SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t b
           (workers - 1) * (m * n + k * m + k * n)};
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -8,8 +8,9 @@
 // Sufficient factors where they are no more. All other layers go by parameter server.
 #include <cstdint>
 
-namespace lockstep::sim {
-inline namespace collective {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::collective {
 
 struct SchemeCost {
   double server = 0;   ///< numbers sent and received by a node
@@ -21,5 +22,4 @@ struct SchemeCost {
 /// `batch`: of one of the P1 workers that take part; a node of several GPUs is one with their joint batch.
 SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -6,8 +6,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 /// Ring all-reduce: reduce-scatter, then all-gather, of chunks S/n around the ring.
 ///   T = 2(n-1)(alpha + S beta / n); each rank sends 2(n-1)/n S. (Patarasu & Yuan 2009)
@@ -47,5 +46,4 @@ Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes);
 /// columns, all-gather along rows. `columns` must divide n. Each rank sends 2(c-1)/c S + 2(r-1)/r S/c.
 Plan torus_all_reduce(int ranks, int columns, std::int64_t bytes);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

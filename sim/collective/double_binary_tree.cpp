@@ -2,8 +2,7 @@
 
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // Edges from children at one depth to their parents, at even distances; the root's depth is 0.
@@ -113,5 +112,4 @@ Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -4,8 +4,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 /// Every rank sends a different n-th of its vector of S bytes to every other, pairwise: in round k rank i sends to rank
 /// i + k and receives from rank i - k, as OpenMPI does with large blocks.
@@ -32,5 +31,4 @@ struct HostAllReduce {
 /// are those between the ranks' GPUs' places, so that the network is shared with what else there is.
 Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -3,8 +3,7 @@
 
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // Ranks of the core: of the first `folded` pairs the even ones, then all others.
@@ -72,5 +71,4 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

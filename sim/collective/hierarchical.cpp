@@ -2,8 +2,7 @@
 
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // Chains of all groups side by side. In the reduce, slice s leaves member m (counted from the master, m >= 1) in round
@@ -52,5 +51,4 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -2,8 +2,7 @@
 
 #include "sim/collective/exchange.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   Plan plan{"host all-reduce", host.ranks, bytes, {}};
@@ -21,5 +20,4 @@ Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -6,8 +6,7 @@
 #include "engine/base/index.hpp"
 #include "sim/collective/nccl_tables.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 using nccl_tables::Latencies;
@@ -301,5 +300,4 @@ NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const
   return {(et - eg * inverse_factor) / ee, 1 / inverse_factor};
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -36,8 +36,7 @@
 #include "sim/collective/nccl_generations.hpp"
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 enum class NcclOperation { all_reduce, reduce_scatter, all_gather, broadcast };
 std::string to_string(NcclAlgorithm algorithm);
@@ -135,5 +134,4 @@ class NcclPlanner {
   std::vector<NcclNodeEdges> node_trees_;
 };
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,9 +1,9 @@
 #pragma once
 // What NCCL may choose.
 #include "engine/base/choice.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 enum class NcclAlgorithm { ring, tree, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
@@ -24,5 +24,4 @@ inline const Choices<NcclProtocol>& choices_of(NcclProtocol) {
   return all;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

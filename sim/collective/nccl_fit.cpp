@@ -7,8 +7,7 @@
 
 #include "engine/base/statistics.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // A call with what the model says of it.
@@ -129,5 +128,4 @@ NcclFitErrors nccl_fit_errors(const std::vector<NcclCurve>& curves, NcclOperatio
   return errors;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -16,8 +16,7 @@
 
 #include "sim/collective/nccl.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 /// Calls on one system of several nodes.
 struct NcclCurve {
@@ -53,5 +52,4 @@ struct NcclFitErrors {
 NcclFitErrors nccl_fit_errors(const std::vector<NcclCurve>& curves, NcclOperation operation,
                               std::optional<double> latency_excess_s = std::nullopt);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

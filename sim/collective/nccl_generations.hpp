@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/base/choice.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 enum class NcclGeneration { pascal, volta, ampere, hopper, blackwell };
 
@@ -100,5 +100,4 @@ inline const Choices<NcclGeneration>& choices_of(NcclGeneration) {
   return all;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -9,8 +9,7 @@
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/nccl.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // The double binary tree over the nodes, up and down, as each half of the vector crosses it; what both trees send from a
@@ -173,5 +172,4 @@ Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t b
   return NcclPlanner(system).plan(operation, bytes);
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

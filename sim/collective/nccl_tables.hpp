@@ -3,8 +3,9 @@
 // indices are protocols LL, LL128, Simple. What goes by the GPU's generation is in nccl_generations.hpp.
 #include <cstdint>
 
-namespace lockstep::sim {
-inline namespace collective {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::collective {
 namespace nccl_tables {
 
 struct Latencies {
@@ -43,5 +44,4 @@ constexpr NvlsChunkStep kNvlsSteps[]{{64, 65536}, {8, 32768}, {2, 16384}};
 constexpr NvlsChunkStep kNvlsTreeSteps[]{{4, 65536}, {1, 32768}};
 
 }  // namespace nccl_tables
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

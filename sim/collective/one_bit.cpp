@@ -2,8 +2,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 constexpr double kElementBytes = 4;
@@ -26,5 +25,4 @@ double dequantise_memory_bytes(std::int64_t elements) {
   return (kElementBytes + 1.0 / 8) * static_cast<double>(elements);
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

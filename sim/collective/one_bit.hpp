@@ -11,8 +11,9 @@
 //   worker, after the pull   the bits become a gradient: 1 pass, and E/8 bytes
 #include <cstdint>
 
-namespace lockstep::sim {
-inline namespace collective {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::collective {
 
 std::int64_t one_bit_bytes(std::int64_t elements, std::int64_t columns);
 /// Bytes of memory traffic of the three steps; `share`: elements of one owner, `pushes`: P1.
@@ -20,5 +21,4 @@ double quantise_memory_bytes(std::int64_t elements);
 double serve_quantised_memory_bytes(std::int64_t share, int pushes);
 double dequantise_memory_bytes(std::int64_t elements);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

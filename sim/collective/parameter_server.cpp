@@ -4,8 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // Leaders other than the rank, in runs: from, count.
@@ -100,5 +99,4 @@ Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

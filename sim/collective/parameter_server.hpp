@@ -19,8 +19,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 struct Roles {
   int ranks = 0;             ///< GPUs, those that only serve included
@@ -66,5 +65,4 @@ Plan push_gradients(const Roles& roles, const std::vector<std::int64_t>& bytes_b
 /// Every server's share to every leader, then the leaders to their nodes' workers.
 Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

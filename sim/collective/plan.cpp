@@ -4,8 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 bool Run::is_alike(const Run& other) const {
   return src == other.src && dst == other.dst && reduces == other.reduces && count == other.count &&
@@ -127,5 +126,4 @@ void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t by
   plan.phases.push_back(ring_phase(0, stride, members, bytes, members - 1, false));
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

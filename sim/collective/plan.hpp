@@ -18,8 +18,9 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace collective {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::collective {
 
 struct Transfer {
   int src;
@@ -169,5 +170,4 @@ Phase ring_phase(int first, int stride, int members, std::int64_t bytes, int rou
 /// all-gather, n - 1 rounds each.
 void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t bytes);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,7 +1,6 @@
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan ring_all_reduce(int ranks, std::int64_t bytes) {
   Plan plan{"ring", ranks, bytes, {}};
@@ -21,5 +20,4 @@ Plan all_gather(int ranks, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,7 +1,6 @@
 #include "sim/collective/sufficient_factors.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 std::int64_t factor_bytes(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int wire_bytes) {
   return batch * (inputs + outputs) * wire_bytes;
@@ -21,5 +20,4 @@ double reconstruction_flop(std::int64_t batch, std::int64_t inputs, std::int64_t
   return 2.0 * static_cast<double>(inputs) * static_cast<double>(outputs) * static_cast<double>(batch) * (workers - 1);
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -9,8 +9,7 @@
 
 #include "sim/collective/parameter_server.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 /// K (I + O) numbers of `wire_bytes`.
 std::int64_t factor_bytes(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int wire_bytes);
@@ -23,5 +22,4 @@ Plan broadcast_factors(const Roles& roles, std::int64_t bytes);
 /// part of its backward pass: 2 I O K (workers - 1).
 double reconstruction_flop(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int workers);
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,7 +1,6 @@
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 namespace {
 
 // Rings side by side, each of `members` ranks `stride` apart; the i-th begins at rank i * apart.
@@ -49,5 +48,4 @@ Plan torus_all_reduce(int ranks, int columns, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -1,9 +1,7 @@
-#include <algorithm>
 
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   Plan plan{"tree", ranks, bytes, {}};
@@ -20,5 +18,4 @@ Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

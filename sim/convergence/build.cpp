@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
-#include <set>
 #include <stdexcept>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 /// One law of one algorithm: which runs it is fitted to, and in what.
@@ -156,40 +153,31 @@ std::vector<LeftOutCell> check(const ConvergenceProfile& profile, bool held_out)
   return result;
 }
 
-std::string line(const char* format, ...) __attribute__((format(printf, 1, 2)));
-std::string line(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
-
 std::string law_text(const ConvergenceFit& fit) {
-  if (fit.table.size() == 1) return line("%.0f", fit.table.front().second);
+  if (fit.table.size() == 1) return format_printf("%.0f", fit.table.front().second);
   if (!fit.table.empty()) return "table of " + std::to_string(fit.table.size()) + " points";
   const Law& law = fit.law;
   const double first = std::exp(law.parameters(0));
-  if (law.kind == LawKind::power) return line("%.0f x^%.3f", first, law.parameters(1));
+  if (law.kind == LawKind::power) return format_printf("%.0f x^%.3f", first, law.parameters(1));
   const double ratio = std::exp(law.parameters(1) - law.parameters(0));
-  if (law.kind == LawKind::linear) return line("%.0f (1 + %.4g x)", first, ratio);
-  return line("%.0f (1 + %.4g / x)", first, ratio);
+  if (law.kind == LawKind::linear) return format_printf("%.0f (1 + %.4g x)", first, ratio);
+  return format_printf("%.0f (1 + %.4g / x)", first, ratio);
 }
 
 std::string fits_text(const ConvergenceProfile& profile) {
-  std::string text = line("%-15s %-10s %-22s %-26s %7s %8s %9s %8s %14s\n", "algorithm", "x", "target", "iterations",
-                          "spread", "reached", "censored", "diverged", "x of the runs");
+  std::string text = format_printf("%-15s %-10s %-22s %-26s %7s %8s %9s %8s %14s\n", "algorithm", "x", "target",
+                                   "iterations", "spread", "reached", "censored", "diverged", "x of the runs");
   for (const ConvergenceFit& fit : profile.fits)
-    text += line("%-15s %-10s %-22s %-26s %5.1f %% %8d %9d %8d %7g to %g\n", name_of(fit.algorithm).c_str(),
-                 fit.variable.c_str(), profile.targets[fit.target].name.c_str(), law_text(fit).c_str(),
-                 100 * (std::exp(fit.law.spread) - 1), fit.reached, fit.censored, fit.diverged, fit.from_x, fit.to_x);
+    text += format_printf("%-15s %-10s %-22s %-26s %5.1f %% %8d %9d %8d %7g to %g\n", name_of(fit.algorithm).c_str(),
+                          fit.variable.c_str(), profile.targets[fit.target].name.c_str(), law_text(fit).c_str(),
+                          100 * (std::exp(fit.law.spread) - 1), fit.reached, fit.censored, fit.diverged, fit.from_x,
+                          fit.to_x);
   return text;
 }
 
 std::string cells_text(const ConvergenceProfile& profile, const std::vector<LeftOutCell>& cells) {
-  std::string text = line("%-26s %-10s %8s %-22s %10s %10s %21s %8s %7s\n", "cell", "x", "", "target", "measured",
-                          "predicted", "bounds", "error", "inside");
+  std::string text = format_printf("%-26s %-10s %8s %-22s %10s %10s %21s %8s %7s\n", "cell", "x", "", "target",
+                                   "measured", "predicted", "bounds", "error", "inside");
   std::vector<double> errors;
   int inside = 0, runs = 0;
   for (const LeftOutCell& cell : cells) {
@@ -198,15 +186,16 @@ std::string cells_text(const ConvergenceProfile& profile, const std::vector<Left
     if (!cell.is_censored) errors.push_back(std::abs(error));
     inside += cell.inside;
     runs += cell.runs;
-    const std::string error_text = cell.is_censored ? "-" : line("%+.1f %%", 100 * error);
-    text += line("%-26s %-10s %8g %-22s %9s%.0f %10.0f %9.0f to %8.0f %8s %3d/%d\n", cell.cell.c_str(),
-                 cell.variable.c_str(), cell.x, profile.targets[cell.target].name.c_str(), cell.is_censored ? "> " : "",
-                 cell.measured, cell.predicted.iterations, cell.predicted.low, cell.predicted.high, error_text.c_str(),
-                 cell.inside, cell.runs);
+    const std::string error_text = cell.is_censored ? "-" : format_printf("%+.1f %%", 100 * error);
+    text += format_printf("%-26s %-10s %8g %-22s %9s%.0f %10.0f %9.0f to %8.0f %8s %3d/%d\n", cell.cell.c_str(),
+                          cell.variable.c_str(), cell.x, profile.targets[cell.target].name.c_str(),
+                          cell.is_censored ? "> " : "", cell.measured, cell.predicted.iterations, cell.predicted.low,
+                          cell.predicted.high, error_text.c_str(), cell.inside, cell.runs);
   }
   if (!errors.empty())
-    text += line("median error %.1f %% over %zu cells and targets; %d of %d runs (%.0f %%) inside bounds for %.0f %%\n",
-                 100 * median(errors), errors.size(), inside, runs, 100.0 * inside / runs, 100 * profile.coverage);
+    text += format_printf(
+        "median error %.1f %% over %zu cells and targets; %d of %d runs (%.0f %%) inside bounds for %.0f %%\n",
+        100 * median(errors), errors.size(), inside, runs, 100.0 * inside / runs, 100 * profile.coverage);
   return text;
 }
 
@@ -249,5 +238,4 @@ std::string profile_text(const ConvergenceProfile& profile, const std::vector<st
   return text;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

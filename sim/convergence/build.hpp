@@ -5,8 +5,7 @@
 
 #include "sim/convergence/profile.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 struct ProfileRequest {
   std::string name;
@@ -48,5 +47,4 @@ std::vector<LeftOutCell> check_one_by_one(const ConvergenceProfile& profile);
 /// Tables for a person: the fits, and how well cells that they have not seen are predicted.
 std::string profile_text(const ConvergenceProfile& profile, const std::vector<std::string>& not_fitted);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace convergence {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::convergence {
 
 struct ConvergenceProfile;  // profile.hpp, whose laws bring Eigen: not every file that knows a scenario needs them
 
@@ -23,5 +24,4 @@ struct ConvergenceSpec {
   std::shared_ptr<const ConvergenceProfile> profile = nullptr;  ///< goes before both; its target is `target`
 };
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -4,8 +4,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 constexpr double kShared = 0.7;  // of the variance between cells; the rest is a cell's own, as its learning rate
@@ -35,5 +34,4 @@ double expected_deviation(const Deviations& deviations, double x, bool from_zero
   return to_x.dot(covariance.llt().solve(seen));
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

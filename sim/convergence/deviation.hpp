@@ -12,8 +12,9 @@
 // whose held-out cells come out with a median error of 11 % (results/convergence/2026-11-21/laws.txt).
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace convergence {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::convergence {
 
 /// Mean deviation of a cell's runs, in the logarithm of iterations.
 struct CellDeviation {
@@ -31,5 +32,4 @@ struct Deviations {
 /// Expected deviation at x. `from_zero`: x may be 0, and distances are those of 1 + x.
 double expected_deviation(const Deviations& deviations, double x, bool from_zero);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -5,8 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 struct Variable {
@@ -139,5 +138,4 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
   return estimate;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

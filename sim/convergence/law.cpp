@@ -10,8 +10,7 @@
 #include "engine/base/statistics.hpp"
 #include "sim/convergence/simplex.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
@@ -200,5 +199,4 @@ double student_quantile(double probability, double degrees) {
   return z + g1 / n + g2 / (n * n) + g3 / (n * n * n) + g4 / (n * n * n * n);
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -18,8 +18,7 @@
 
 #include "sim/convergence/deviation.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 enum class LawKind { saturating, linear, power };
 std::string to_string(LawKind kind);
@@ -62,5 +61,4 @@ Law fit_law(LawKind kind, const std::vector<LawObservation>& runs);
 /// Quantile of Student's t (Cornish-Fisher expansion to fourth order; 1 % off at 3 degrees of freedom).
 double student_quantile(double probability, double degrees);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

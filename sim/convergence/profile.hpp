@@ -2,7 +2,6 @@
 // A convergence profile, schema "lockstep/convergence/1": how many iterations training of one model on one data set
 // took to each of several targets, run by run, and the laws fitted to them. README.md describes the file.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,7 @@
 #include "engine/sync/algorithm.hpp"
 #include "sim/convergence/law.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 /// Those that have laws.
 inline const std::vector<Algorithm>& algorithms_with_laws() {
@@ -106,5 +104,4 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
 ConvergenceProfile convergence_profile_from_json(const JsonNode& node);
 Json to_json(const ConvergenceProfile& profile);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -4,8 +4,7 @@
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 const Range kCount{0, 1e15};
@@ -247,5 +246,4 @@ Json to_json(const ConvergenceProfile& profile) {
   return json;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

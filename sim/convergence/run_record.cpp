@@ -7,8 +7,7 @@
 #include "engine/sync/algorithm.hpp"
 #include "sim/convergence/build.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,7 +111,7 @@ void same(const JsonNode& node, const std::string& value, const std::string& bef
   if (value != before) node.fail(in_quotes(value) + " beside " + in_quotes(before), "allowed: runs of one kind");
 }
 
-void take_facts(const JsonNode& record, ConvergenceProfile& profile) {
+void merge_facts(const JsonNode& record, ConvergenceProfile& profile) {
   const std::string model = record.at("model").at("name").text();
   const std::string data = record.at("data").at("name").text();
   const double images = record.at("data").at("train_images").number({1, 1e12});
@@ -132,9 +131,9 @@ std::vector<TargetAccuracy> named(const std::vector<double>& targets) {
   return result;
 }
 
-void take_record(const std::string& file, const JsonNode& record, ConvergenceProfile& profile) {
+void add_record(const std::string& file, const JsonNode& record, ConvergenceProfile& profile) {
   if (!record.has("model")) return;  // a run that failed before it began
-  take_facts(record, profile);
+  merge_facts(record, profile);
   std::string cell = fs::path(file).parent_path().filename().string();
   if (cell.empty()) cell = fs::path(file).stem().string();
   ProfileRun run = run_of_record(record, cell, profile.targets);
@@ -194,7 +193,7 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
     } else if (schema == kRunSchema) {
       if (profile.targets.empty())
         profile.targets = named({root.at("target").is_number() ? root.at("target").number({1e-6, 1}) : 0.99});
-      take_record(file, root, profile);
+      add_record(file, root, profile);
     }
   }
   if (profile.runs.empty())
@@ -213,5 +212,4 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
   return profile;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

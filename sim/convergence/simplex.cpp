@@ -1,11 +1,9 @@
 #include "sim/convergence/simplex.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 struct Vertex {
@@ -60,5 +58,4 @@ Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& fu
   return std::min_element(simplex.begin(), simplex.end(), is_better)->at;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -3,12 +3,12 @@
 #include <Eigen/Core>
 #include <functional>
 
-namespace lockstep::sim {
-inline namespace convergence {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::convergence {
 
 /// From `start`, with first steps of `step`; ends when the simplex is smaller than 1e-9 or after 4000 evaluations.
 Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& function, const Eigen::VectorXd& start,
                          double step);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch) {
   const std::vector<IterationsAt>& table = convergence.iterations_by_workers;
@@ -58,5 +57,4 @@ TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epoch
                           iteration_s, relative_low, relative_high);
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -5,8 +5,7 @@
 
 #include "sim/convergence/convergence_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 struct IterationsEstimate;
 struct TrainingSetting;
@@ -40,5 +39,4 @@ TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epoch
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -9,8 +9,7 @@
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 namespace {
 
 constexpr std::uint64_t kStream = 0xDE1A;  // worker w draws from stream kStream + w
@@ -129,5 +128,4 @@ double Delay::expected_order_statistic(int k, int n) const {
   return integral / weight;
 }
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

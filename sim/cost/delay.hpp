@@ -16,8 +16,7 @@
 
 #include "sim/scenario/delay_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 /// A distribution ready to be drawn from.
 class Delay {
@@ -57,5 +56,4 @@ TailFit fit_tail(const std::vector<PercentileSpec>& percentiles);
 /// Quantile of the gamma distribution of scale 1; shape > 0, p in (0, 1).
 double gamma_quantile(double shape, double p);
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

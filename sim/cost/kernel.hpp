@@ -2,8 +2,7 @@
 // One kernel by the roofline (layer_cost.hpp), for the files of this room.
 #include "sim/cost/layer_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 /// Seconds of a kernel of `flop` and `bytes` in memory, its launch included; `share` of compute_efficiency is reached.
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share = 1);
@@ -14,5 +13,4 @@ double operand_copy_s(const DeviceCost& device, double elements);
 /// Copies of a layer's parameters between single and half precision, one way.
 double casts_s(const DeviceCost& device, double parameters);
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

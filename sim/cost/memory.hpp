@@ -11,9 +11,9 @@
 // learners may share buffers of operators that do not run at once is not counted, so that the bound is on the safe
 // side.
 #include "engine/model/graph.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 /// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
 double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes);
@@ -36,5 +36,4 @@ struct LearnerMemory {
   int most_learners(double gpu_bytes) const;
 };
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

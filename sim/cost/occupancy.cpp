@@ -4,8 +4,7 @@
 
 #include "sim/cost/token_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 using model::Layer;
 using model::LayerKind;
@@ -68,5 +67,4 @@ double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills) {
   return total_s > 0 ? filled_s / total_s : 1;
 }
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

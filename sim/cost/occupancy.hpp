@@ -22,8 +22,7 @@
 // R.
 #include "sim/cost/layer_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 struct OccupancyDevice {
   int multiprocessors = 1;       ///< S
@@ -50,5 +49,4 @@ std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& r
 /// f of forward and backward pass together.
 double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills);
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

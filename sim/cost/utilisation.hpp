@@ -6,8 +6,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 /// Operations per second of a GPU that a job's arithmetic is divided by: the peak of dense half precision for mixed
 /// precision and for what is narrower, as the field has it, so that a job in fp8 compares with one in bf16 (torchtitan's
@@ -27,5 +26,4 @@ inline double model_flops_per_gpu(const model::Graph& model, double samples_per_
   return kTrainingFlopPerMac * static_cast<double>(model.macs()) * samples_per_s / gpus;
 }
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

@@ -5,8 +5,7 @@
 #include <map>
 #include <numeric>
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kLongest_s = 1e9;
@@ -200,5 +199,4 @@ std::optional<Holding> Holdings::next() {
   return holding;
 }
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 
 /// Nodes that are there together.
 struct AvailableInterval {
@@ -75,5 +75,4 @@ class Holdings {
   std::int64_t free_now_ = 0;  // over all that are there
 };
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

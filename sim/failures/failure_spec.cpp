@@ -1,11 +1,8 @@
 #include "sim/failures/failure_spec.hpp"
 
-#include <algorithm>
-
 #include "sim/failures/spot_run.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kDay_s = 86400;
@@ -130,5 +127,4 @@ std::string why_never(const Availability& trace, int nodes) {
   return trace.name + " never has " + std::to_string(nodes) + " nodes for long enough to restart and keep some work";
 }
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

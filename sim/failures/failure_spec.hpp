@@ -3,14 +3,12 @@
 // value that is left out has a default with its kind and source.
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/base/object_format.hpp"
 #include "sim/failures/availability.hpp"
 #include "sim/failures/goodput.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 
 struct FailureSpec {
   double per_node_day = 0;                              ///< interruptions of the whole job, per node and day
@@ -50,5 +48,4 @@ FailingTraining training_under(const FailureSpec& spec, const FailureProcess& pr
 /// Why wall_s is infinite, in words.
 std::string why_never(const Availability& trace, int nodes);
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

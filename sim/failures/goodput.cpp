@@ -4,8 +4,7 @@
 
 #include "engine/base/bisect.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 double erlang_b(int servers, double load) {
   if (load <= 0) return 0;
   double inverse = 1;  // 1 / B(n) = 1 + n / (a B(n - 1))
@@ -29,5 +28,4 @@ double best_interval_s(double mttf_s, double checkpoint_s) {
   return bisect(0, mttf_s, [&](double t) { return std::log1p(-t / mttf_s) + (t + checkpoint_s) / mttf_s > 0; });
 }
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

@@ -15,9 +15,9 @@
 //   A. K. Erlang 1917; it holds for any distribution of repair times (B. A. Sevastyanov 1957).
 //
 // The same event by event: sim/replay/failure_clock.hpp.
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 
 struct FailureProcess {
   double mttf_s = 0;        ///< of the whole job while it runs
@@ -28,7 +28,7 @@ struct FailureProcess {
   int spares = 0;
 };
 
-struct Goodput {
+struct [[nodiscard]] Goodput {
   double share = 1;           ///< useful time over wall time
   double of_checkpoints = 0;  ///< wall time in checkpoints that count, over wall time
   double of_waiting = 0;      ///< waiting for a node
@@ -45,5 +45,4 @@ double erlang_b(int servers, double load);
 /// Daly's best interval, exactly; the MTTF where a checkpoint costs nothing is 0 long.
 double best_interval_s(double mttf_s, double checkpoint_s);
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

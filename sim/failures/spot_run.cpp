@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
@@ -92,5 +91,4 @@ SpotRuns spot_runs(const Availability& trace, const FailureProcess& process, int
   return runs;
 }
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

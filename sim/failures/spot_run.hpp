@@ -9,8 +9,7 @@
 #include "sim/failures/availability.hpp"
 #include "sim/failures/goodput.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 
 struct SpotRun {
   double wall_s = 0;  ///< from the first request for nodes to the end of the work
@@ -32,5 +31,4 @@ struct SpotRuns {
 inline constexpr int kSpotStarts = 12;
 SpotRuns spot_runs(const Availability& trace, const FailureProcess& process, int nodes, double useful_s);
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

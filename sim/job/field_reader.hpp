@@ -8,8 +8,7 @@
 #include "sim/catalogue/name_index.hpp"
 #include "sim/job/job_fields.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// The member of that key; none where it is missing, null or "".
 std::optional<JsonNode> given_member(const JsonNode& object, const std::string& key);
@@ -78,5 +77,4 @@ class FieldReader {
   JsonNode object_;
 };
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

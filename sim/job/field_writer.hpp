@@ -1,13 +1,11 @@
 #pragma once
 // Writes the facts that differ from their defaults, by their keys: a visitor of tables of fields (job_fields.hpp).
-#include <string>
 #include <type_traits>
 
 #include "engine/base/choice.hpp"
 #include "sim/job/job_fields.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 class FieldWriter {
  public:
@@ -49,5 +47,4 @@ class FieldWriter {
   }
 };
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

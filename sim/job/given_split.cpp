@@ -4,8 +4,7 @@
 
 #include "sim/catalogue/name_index.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 bool is_decided_elsewhere(const std::string& key) {
@@ -67,5 +66,4 @@ std::string usual_software(const GivenSplit& split) {
   return split.values.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -3,13 +3,11 @@
 // that are given, under the names that command lines and records have for them.
 #include <set>
 #include <string>
-#include <vector>
 
 #include "engine/base/json.hpp"
 #include "sim/scenario/parallel_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// Fine-tuning tasks: LoRA adapters with frozen weights; all weights, which is also what no task means.
 inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
@@ -39,5 +37,4 @@ std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& s
 /// The catalogue's name of the software that usually trains models so divided.
 std::string usual_software(const GivenSplit& split);
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

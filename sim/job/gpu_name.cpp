@@ -6,8 +6,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 const std::string kNvl = "nvl";
@@ -143,5 +142,4 @@ JoinedNode joined_node(int stated, int domain, const std::vector<int>& gpus_of_j
   return {stated, 1};
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

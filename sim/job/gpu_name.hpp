@@ -10,8 +10,7 @@
 
 #include "sim/catalogue/entries.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 struct GpuRead {
   const GpuEntry* entry = nullptr;  ///< null: none is meant, or two
@@ -31,5 +30,4 @@ struct JoinedNode {
 /// Of nodes of `stated` GPUs (> 0): as many as are within `domain` GPUs and divide those of each job, or hold them.
 JoinedNode joined_node(int stated, int domain, const std::vector<int>& gpus_of_jobs);
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -2,7 +2,6 @@
 // A training job in explicit facts: which model, on which machine, by which software and algorithm, split how. A fact is
 // given or it is not. The stack model (sim/stack) chooses defaults for facts that are not given and lists them with the
 // prediction; looking up names (job_names.hpp) notes the few defaults that follow from a name. Every source of jobs ends here: command lines, records, points of a plan.
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,8 +17,7 @@
 #include "sim/job/given_split.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// A name as it was given, and the entry of the catalogue that it names.
 struct NamedFact {
@@ -122,7 +120,7 @@ struct MeasuredRun {
 /// "not stated; REASON": how a default is listed.
 std::string default_reason(const std::string& reason);
 
-struct Job {
+struct [[nodiscard]] Job {
   // The work
   NamedFact model;
   std::shared_ptr<const OwnModel> own_model;  ///< null: `model` is the catalogue's
@@ -187,5 +185,4 @@ struct Job {
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

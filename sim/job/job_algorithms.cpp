@@ -1,8 +1,7 @@
 // Names of exchanges, as simulate and as people have them, and what each says.
 #include "sim/job/job_names.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 using A = Algorithm;
@@ -76,5 +75,4 @@ const std::vector<JobAlgorithm>& job_algorithms() {
   return all;
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -10,8 +10,7 @@
 #include "sim/job/field_writer.hpp"
 #include "sim/job/job_names.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 // A key of "parallel" is its name in records too, with "--" its option, and its meaning the option's help, but for these.
@@ -173,5 +172,4 @@ Json job_json(const Job& job) {
   return writer.json;
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -18,8 +18,7 @@
 #include "sim/job/job.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// How a fact is named.
 struct FieldName {
@@ -114,5 +113,4 @@ int read_batch(const JsonNode& node);
 /// The facts of a job by their keys, with ids for names that the catalogue has; facts at their default are left out.
 Json job_json(const Job& job);
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -11,8 +11,7 @@
 #include "sim/job/shape_model.hpp"
 #include "sim/job/software_name.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 const std::string kFused = "_fused";
@@ -386,5 +385,4 @@ std::string names_text(const Catalogue& catalogue) {
          network_grammar_text(catalogue.networks);
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

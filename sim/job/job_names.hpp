@@ -10,8 +10,7 @@
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// How a job may exchange its gradients, and what its name says of that.
 struct JobAlgorithm {
@@ -50,5 +49,4 @@ void check_names(const Job& job, const Catalogue& catalogue, bool needs_model = 
 /// networks.
 std::string names_text(const Catalogue& catalogue);
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -2,8 +2,7 @@
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/job/job.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// bytes/s of a port with a line rate in bit/s; 0: the network's own.
 inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per_s) {
@@ -37,5 +36,4 @@ inline NetworkFound network_found(const NetworkStated& network, const NetworkEnt
   return found;
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

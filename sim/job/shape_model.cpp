@@ -10,8 +10,7 @@
 #include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 constexpr int kInnerOverHidden = 4;
@@ -142,5 +141,4 @@ std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std
   return shared_model(key, [&] { return make_of_shape(shape, name); });
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

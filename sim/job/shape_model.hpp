@@ -4,8 +4,7 @@
 
 #include "sim/job/job.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// The catalogue's transformer with sequences of so many tokens. nullptr: its sequence cannot be so long.
 std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens);
@@ -27,5 +26,4 @@ std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std
 /// What stands in where a shape leaves it open: GPT-2's words, padded as Megatron-LM does (Narayanan et al. 2021).
 inline constexpr int kUsualVocabulary = 51200, kUsualTokens = 2048;
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -5,8 +5,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 namespace {
 
 constexpr std::size_t kLongest = 200;  // characters; no name is longer
@@ -74,5 +73,4 @@ SoftwareName software_named(const std::string& text, const Catalogue& catalogue)
   return {};
 }
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -6,8 +6,7 @@
 
 #include "sim/catalogue/catalogue.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// Names to look for, one after the other, the first as it is written: joints (+ , & "with", "and") become blanks, then a
 /// version only its first number, then nothing. A version is digits with points between them, perhaps with a "v" before
@@ -20,5 +19,4 @@ struct SoftwareName {
 };
 SoftwareName software_named(const std::string& text, const Catalogue& catalogue);
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

@@ -9,8 +9,7 @@
 
 #include "sim/job_prediction/job_prediction.hpp"
 
-namespace lockstep::sim {
-inline namespace job_plan {
+namespace lockstep::sim::job_plan {
 
 /// Lists become axes of the plan; an empty one leaves its fact as `question` has it.
 struct JobPlan {
@@ -40,5 +39,4 @@ struct ReadJobPlan {
 /// Throws InputError, which names the option that is wrong.
 ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes);
 
-}  // namespace job_plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_plan

@@ -8,8 +8,7 @@
 #include "sim/job/gpu_name.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 
-namespace lockstep::sim {
-inline namespace job_plan {
+namespace lockstep::sim::job_plan {
 namespace {
 
 const char* const kDollarSign = "$";
@@ -123,12 +122,12 @@ Json job_failures(const JobPlan& words) {
     failures["per_node_day"] = {{"value", count_of("--interruptions", words.interruptions) / 1000},
                                 {"kind", "assumed"},
                                 {"source", "--interruptions " + words.interruptions}};
-  const auto take_time = [&](const char* key, const char* option, const std::string& text) {
+  const auto add_time = [&](const char* key, const char* option, const std::string& text) {
     if (text.empty()) return;
     failures[key] = sourced(quantity_of(option, text, text, Dimension::time), std::string(option) + " " + text);
   };
-  take_time("restart", "--restart", words.restart);
-  take_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
+  add_time("restart", "--restart", words.restart);
+  add_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
   if (words.spares > 0) failures["spares"] = words.spares;
   if (!words.availability.empty()) {
     const JsonDocument trace = JsonDocument::load(words.availability);
@@ -157,5 +156,4 @@ Json job_objective(const JobPlan& words) {
   return objective;
 }
 
-}  // namespace job_plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_plan

@@ -2,8 +2,7 @@
 // Inside sim/job_plan: what a plan in words says of money and time.
 #include "sim/job_plan/job_plan.hpp"
 
-namespace lockstep::sim {
-inline namespace job_plan {
+namespace lockstep::sim::job_plan {
 
 /// A GPU that a plan is about: by its id, and by the name that its clusters give it.
 struct PricedGpu {
@@ -19,5 +18,4 @@ Json job_failures(const JobPlan& words);
 /// The plan's "objective".
 Json job_objective(const JobPlan& words);
 
-}  // namespace job_plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_plan

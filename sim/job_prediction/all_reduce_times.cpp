@@ -11,8 +11,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 const char* const kNcclChoice = "as NCCL chooses";
@@ -226,5 +225,4 @@ Json all_reduce_json(const AllReduceTimes& times) {
           {"assumptions", assumptions}};
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

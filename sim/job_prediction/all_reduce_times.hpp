@@ -8,8 +8,7 @@
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 /// Either `cluster` or `gpu`. An empty text or 0 leaves a fact open.
 struct AllReduceQuestion {
@@ -51,5 +50,4 @@ std::string all_reduce_text(const AllReduceTimes& times);
 /// "bus_bandwidth" in bytes/s, beside them the assumptions.
 Json all_reduce_json(const AllReduceTimes& times);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -7,8 +7,7 @@
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_names.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
@@ -98,5 +97,4 @@ Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   return job;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

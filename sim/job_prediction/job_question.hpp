@@ -1,13 +1,11 @@
 #pragma once
 // The question that `simulate job` and `plan job` answer: a job's facts, at several numbers of GPUs.
-#include <string>
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/job/job.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 struct JobQuestion {
   Job job;                        ///< as given: names are not looked up, `gpus` is one of the following
@@ -38,5 +36,4 @@ void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node);
 /// Throws InputError for a name that is not known, and for facts that contradict each other.
 Job resolve_job(const JobQuestion& question, const Catalogue& catalogue);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

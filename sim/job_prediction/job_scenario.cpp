@@ -7,8 +7,7 @@
 #include "sim/point/best_splits.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 constexpr double kMostUncertain = 0.5;
@@ -149,5 +148,4 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   return file;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

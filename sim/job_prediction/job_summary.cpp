@@ -3,8 +3,7 @@
 #include "sim/job/job_names.hpp"
 #include "sim/job/network_port.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 std::string with_id(const std::string& name, const std::string& id) {
@@ -85,5 +84,4 @@ Json summary_json(const JobSummary& summary) {
   return json;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

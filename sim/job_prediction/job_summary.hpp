@@ -9,8 +9,7 @@
 #include "sim/job/job.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 struct JobSummary {
   std::string model, title;  ///< id and what it is
@@ -41,5 +40,4 @@ std::string machine_text(const JobSummary& summary);
 /// "channels_last" where it is}.
 Json summary_json(const JobSummary& summary);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "engine/base/text.hpp"
@@ -7,8 +6,7 @@
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 std::string of(std::size_t n, const char* what) {
@@ -26,9 +24,7 @@ std::string facts(const PlanRow& row) {
 
 // "31", "0.42".
 std::string expected_text(double count) {
-  char text[32];
-  std::snprintf(text, sizeof text, count < 10 ? "%.2g" : "%.0f", count);
-  return text;
+  return formatted(count < 10 ? "%.2g" : "%.0f", count);
 }
 
 // What failures cost, and the same without them.
@@ -208,5 +204,4 @@ std::string answer_why(const PlanResult& result) {
   return text + " The runner-up, " + machine_text(other) + ", has " + comparison(result, best, other);
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

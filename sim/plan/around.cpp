@@ -10,8 +10,7 @@
 #include "sim/plan/variation.hpp"
 #include "sim/point/baseline.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 GpuWork work_of(const Outcome& o) {
@@ -356,5 +355,4 @@ void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanR
   collect_warnings(result);
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -1,10 +1,9 @@
 #pragma once
-// Parts of a plan's report beside the recommended point: efficiencies of all points, and the recommended point's scaling,
-// breakdown of an iteration, what-ifs, assumptions and warnings.
+// A plan's report contains the recommended point and the parts that this file adds: the efficiency of every point, and for
+// the recommended one its scaling, the breakdown of an iteration, what-ifs, assumptions and warnings.
 #include "sim/plan/planner.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Throughput per GPU over that of the scenario's baseline (default: one node), with the same other settings, batch per
 /// GPU and fidelity.
@@ -12,5 +11,4 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
 
 void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

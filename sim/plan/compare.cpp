@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 double square(double x) {
@@ -47,5 +46,4 @@ Ratio cost_ratio(const PlanRow& a, const PlanRow& b, double price_uncertainty) {
   return around(b.money.cost / a.money.cost, std::hypot(width(a.outcome, b.outcome), of_prices));
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

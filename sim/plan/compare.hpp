@@ -8,12 +8,10 @@
 //
 // a_g, b_g: InputSpread of sim/point/point.hpp. Compute is shared by points of one GPU, bandwidth and latency by points
 // of one GPU and cluster that run in one node, or over the same network.
-#include <string>
 
 #include "sim/plan/planner.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// b over a: 1.1 is ten percent more.
 struct Ratio {
@@ -29,5 +27,4 @@ Ratio time_ratio(const PlanRow& a, const PlanRow& b);
 /// Both must have a price.
 Ratio cost_ratio(const PlanRow& a, const PlanRow& b, double price_uncertainty);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

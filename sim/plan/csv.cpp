@@ -3,8 +3,7 @@
 #include "engine/base/printing.hpp"
 #include "sim/plan/plan_result.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 std::string cell(const Json& value) {
@@ -43,5 +42,4 @@ std::string plan_csv(const PlanResult& result) {
   return text;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 double load_of(const Outcome& o) {
@@ -46,5 +45,4 @@ double energy_j(const EnergySpec& spec, const Outcome& o, double busy_w) {
   return spec.pue * (o.nodes * node_power_w(spec, o, busy_w) + o.spares * standing_by_w) * o.paid_s();
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -13,8 +13,7 @@
 #include "engine/base/object_format.hpp"
 #include "sim/plan/task.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Wall power of a node of eight H100 SXM5 that trains at full load: the mean of six tasks on one node.
 inline constexpr double kBusyH100Node_w = 7039;
@@ -34,5 +33,4 @@ std::optional<double> busy_power_per_gpu_w(const std::string& gpu);
 double node_power_w(const EnergySpec& spec, const Outcome& outcome, double busy_w);
 double energy_j(const EnergySpec& spec, const Outcome& outcome, double busy_w);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

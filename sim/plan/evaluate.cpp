@@ -17,8 +17,7 @@
 #include "sim/program/gpu_memory.hpp"
 #include "sim/replay/failure_clock.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 Outcome refused(const std::string& why) {
@@ -262,5 +261,4 @@ bool needs_own_process(const Task& task) {
   return task.wants_failure_runs || task.fidelity == Fidelity::message;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -4,8 +4,7 @@
 #include "sim/plan/task.hpp"
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Reads the point's scenario and predicts it. A point that is impossible or beyond a limit is refused, and one whose
 /// simulation throws has failed; Outcome::why gives the reason. `series` reads the plan's scenario and shares work between
@@ -16,5 +15,4 @@ Outcome evaluate(const PlanSpec& plan, const Task& task);
 /// Whether the task must be the first of its process, because it uses SimGrid's engine, which runs once per process.
 bool needs_own_process(const Task& task);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 
 #include "sim/plan/evaluate.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // A process keeps what its tasks have in common until it ends: neighbours stay together as long as enough are left for all
@@ -137,5 +136,4 @@ RunTask plan_runner(const PlanSpec& plan) {
   };
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -10,8 +10,7 @@
 #include "sim/plan/plan_spec.hpp"
 #include "sim/plan/workers.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 using Progress = std::function<void(const std::string& what, std::size_t done, std::size_t of)>;
 
@@ -43,5 +42,4 @@ class Evaluation {
 /// What a worker process does with a task's text.
 RunTask plan_runner(const PlanSpec& plan);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -5,8 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
@@ -95,5 +94,4 @@ std::optional<std::size_t> closest(const Objective& objective, const std::vector
   return best;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

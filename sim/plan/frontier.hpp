@@ -8,8 +8,7 @@
 
 #include "sim/plan/plan_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Of a point without a price beside others that have one: nothing is beaten by it in cost.
 constexpr double kUnknownCost = std::numeric_limits<double>::infinity();
@@ -42,5 +41,4 @@ std::vector<std::size_t> ranking(const Objective& objective, const std::vector<C
 /// The point that misses a deadline or budget by least; empty without points.
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -1,10 +1,10 @@
 #include "sim/plan/grid.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
-namespace lockstep::sim {
-inline namespace plan {
+#include "engine/base/format_printf.hpp"
+
+namespace lockstep::sim::plan {
 namespace {
 
 void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
@@ -32,10 +32,7 @@ std::size_t grid_size(const PlanSpec& plan) {
 }
 
 void finish(PlanPoint& point, std::size_t index, std::size_t count) {
-  char id[32];
-  const int digits = static_cast<int>(std::to_string(count).size());
-  std::snprintf(id, sizeof id, "p%0*zu", digits, index + 1);
-  point.id = id;
+  point.id = format_printf("p%0*zu", static_cast<int>(std::to_string(count).size()), index + 1);
   const auto depth = [](const Setting& s) { return std::count(s.pointer.begin(), s.pointer.end(), '/'); };
   std::stable_sort(point.settings.begin(), point.settings.end(),
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });
@@ -74,5 +71,4 @@ std::string curve_key(const PlanPoint& point) {
   return key;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -4,8 +4,7 @@
 
 #include "sim/plan/plan_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 constexpr std::size_t kMostPoints = 1000000;
 
@@ -18,5 +17,4 @@ std::vector<Setting> without_gpus(const std::vector<Setting>& settings);
 /// One text per scaling curve: points that differ in the number of GPUs alone have the same.
 std::string curve_key(const PlanPoint& point);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

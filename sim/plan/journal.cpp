@@ -13,8 +13,7 @@
 #include "engine/base/file_lock.hpp"
 #include "engine/base/provenance.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
@@ -80,7 +79,7 @@ Journal::Journal(const std::string& path, const std::string& digest, bool resume
     close(fd_);
     throw InputError(path + ": is no journal of a plan; allowed: a new file, or one that plan has written");
   }
-  if (resume) take_up(text, digest);
+  if (resume) keep_valid_lines(text, digest);
   if (!kept_.empty()) return;
   if (ftruncate(fd_, 0) != 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
   write(header(digest).dump() + "\n");
@@ -91,7 +90,7 @@ Journal::~Journal() {
 }
 
 // Keeps the lines up to the first that is torn or altered and cuts the file there.
-void Journal::take_up(const std::string& text, const std::string& digest) {
+void Journal::keep_valid_lines(const std::string& text, const std::string& digest) {
   std::size_t begin = text.find('\n');
   if (text.empty()) return;
   if (begin == std::string::npos || parsed(text.substr(0, begin)) != header(digest)) {
@@ -138,5 +137,4 @@ void Journal::flush() {
   flushed_s_ = steady_now_s();
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

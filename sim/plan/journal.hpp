@@ -12,8 +12,7 @@
 
 #include "sim/plan/task.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// A line of a journal, with its end: the text of an object, and its checksum as its last member.
 std::string journal_line(const std::string& object);
@@ -39,7 +38,7 @@ class Journal {
   void flush();
 
  private:
-  void take_up(const std::string& text, const std::string& digest);
+  void keep_valid_lines(const std::string& text, const std::string& digest);
   void write(const std::string& text);
 
   int fd_ = -1;
@@ -49,5 +48,4 @@ class Journal {
   double flushed_s_ = 0;
 };
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

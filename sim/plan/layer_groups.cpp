@@ -4,8 +4,7 @@
 
 #include "sim/program/scenario_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr std::size_t kMostGroups = 12;
@@ -110,5 +109,4 @@ std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, doubl
   return groups;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 #include "sim/plan/task.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Groups of consecutive layers by what their names begin with ("s3b1/1x1a" of stage 3: "s3"), at most twelve: where
 /// there are more, by equal shares of the compute time. Times are those of the cost model scaled so that all together
@@ -16,5 +15,4 @@ inline namespace plan {
 std::vector<LayerGroup> layer_groups(const Scenario& scenario, int batch_per_gpu, double compute_s,
                                      std::optional<double> update_s = std::nullopt);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -3,8 +3,7 @@
 #include "engine/base/process_pool.hpp"
 #include "sim/plan/workers.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // A child sends the outcome of each task that it has done. It ends early where it cannot run the next.
@@ -55,5 +54,4 @@ std::unique_ptr<Workers> local_workers(int jobs, RunTask run) {
   return std::make_unique<LocalWorkers>(jobs, std::move(run));
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

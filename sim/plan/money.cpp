@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 std::optional<double> of_gpu(const std::vector<OfGpu>& list, const Outcome& o) {
@@ -51,5 +50,4 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
   return money;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

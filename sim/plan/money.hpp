@@ -14,8 +14,7 @@
 #include "sim/plan/plan_spec.hpp"
 #include "sim/plan/task.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 struct Money {
   bool is_known = false;  ///< false where the plan has no price for the point's GPU
@@ -38,5 +37,4 @@ struct PriceFactors {
 Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const Outcome& outcome,
                const PriceFactors& factors = {});
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -1,7 +1,6 @@
 #include "sim/plan/mpi_workers.hpp"
 
 #include <cstdlib>
-#include <stdexcept>
 
 #include "engine/base/clock.hpp"
 #include "engine/base/json.hpp"
@@ -17,8 +16,7 @@
 #include <map>
 #endif
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
@@ -281,5 +279,4 @@ bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patienc
 
 #endif
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 #include "engine/base/text.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
@@ -133,5 +132,4 @@ std::map<std::string, std::string> check_values(const PlanSpec& plan) {
   return inputs;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -2,8 +2,7 @@
 // Inside of plan_spec.hpp: settings of a plan, and checks that need its scenario.
 #include "sim/plan/plan_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// A value for a pointer of the scenario. A GPU count is wrapped into the scenario's list. Throws InputError.
 Setting read_setting(const JsonNode& value, const std::string& pointer);
@@ -17,5 +16,4 @@ void complete_axes(const JsonNode& root, PlanSpec& plan);
 /// Refuses values that the scenario cannot be read with, whatever the other axes; returns all files read.
 std::map<std::string, std::string> check_values(const PlanSpec& plan);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 
 #include "sim/plan/planner.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Keys are described in sim/plan/README.md.
 Json plan_json(const PlanResult& result, const std::vector<std::string>& argv);
@@ -37,5 +36,4 @@ Money money_without_failures(const PricesSpec& prices, const PlanRow& row);
 /// cannot meet it the point that comes closest.
 std::vector<std::size_t> best_of_machines(const PlanResult& result);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -11,8 +11,7 @@
 #include "sim/plan/grid.hpp"
 #include "sim/plan/plan_read.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr double kLargestPrice_per_s = 1e6 / 3600;
@@ -62,11 +61,8 @@ PricesSpec read_prices(const JsonNode& node) {
 Objective read_objective(const JsonNode& node) {
   node.keys({"kind", "deadline", "budget", "cautious"});
   Objective objective;
-  const std::string kind =
-      node.at("kind").choice({"least-time", "least-cost", "least-cost-by-deadline", "least-time-in-budget"});
-  for (ObjectiveKind k : {ObjectiveKind::least_time, ObjectiveKind::least_cost, ObjectiveKind::least_cost_by_deadline,
-                          ObjectiveKind::least_time_in_budget})
-    if (to_string(k) == kind) objective.kind = k;
+  objective.kind = read_choice<ObjectiveKind>(node.at("kind"));
+  const std::string kind = name_of(objective.kind);
   if (objective.kind == ObjectiveKind::least_cost_by_deadline)
     objective.deadline_s = node.at("deadline").quantity(Dimension::time, {1e-3, 1e10});
   else if (const auto deadline = node.find("deadline"))
@@ -241,16 +237,16 @@ void check_prices(const PlanSpec& plan) {
   for (const Axis& axis : plan.axes) std::for_each(axis.values.begin(), axis.values.end(), look);
   std::for_each(plan.listed.begin(), plan.listed.end(), look);
   if (!has_price)
-    throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + to_string(plan.objective.kind) +
+    throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + name_of(plan.objective.kind) +
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
 }
 
-// Walks what is written of money, so that it is in one currency.
-void take_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
+// Sets the currency of all amounts of money below `node`; fails if they have two.
+void find_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
   if (node.is_object())
-    for (const auto& member : node.members()) take_currency(member.second, prices, where);
+    for (const auto& member : node.members()) find_currency(member.second, prices, where);
   if (node.is_array())
-    for (const JsonNode& item : node.items()) take_currency(item, prices, where);
+    for (const JsonNode& item : node.items()) find_currency(item, prices, where);
   if (!node.is_string()) return;
   const std::string currency = currency_in(node.json().get<std::string>());
   if (currency.empty()) return;
@@ -260,21 +256,21 @@ void take_currency(const JsonNode& node, PricesSpec& prices, std::string& where)
   if (where.empty()) where = node.pointer();
 }
 
-void take_currency(const JsonNode& root, PricesSpec& prices) {
+void find_currency(const JsonNode& root, PricesSpec& prices) {
   std::string where;
   const auto take = [&](const std::optional<JsonNode>& node) {
-    if (node) take_currency(*node, prices, where);
+    if (node) find_currency(*node, prices, where);
   };
-  const auto take_of_each = [&](const std::optional<JsonNode>& values) {
+  const auto find_in_each = [&](const std::optional<JsonNode>& values) {
     if (!values) return;
     for (const JsonNode& value : values->items())
       if (value.is_object()) take(value.find("prices"));
   };
   take(root.find("prices"));
   take(root.find("objective"));
-  take_of_each(root.find("points"));
+  find_in_each(root.find("points"));
   if (const auto axes = root.find("axes"))
-    for (const JsonNode& axis : axes->items()) take_of_each(axis.find("values"));
+    for (const JsonNode& axis : axes->items()) find_in_each(axis.find("values"));
 }
 
 // Servers that hold whole tensors are asked for them one after the other: how their queues meet the closed form only
@@ -306,7 +302,7 @@ decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& sett
   }
 }
 
-void take_analytic_error(const JsonNode& root, PlanSpec& plan) {
+void set_analytic_error(const JsonNode& root, PlanSpec& plan) {
   const auto refine = root.find("refine");
   const bool is_stated = refine && refine->has("analytic_error");
   const bool is_of_servers = !is_stated && has_servers_of_tensors(plan);
@@ -318,20 +314,6 @@ void take_analytic_error(const JsonNode& root, PlanSpec& plan) {
 }
 
 }  // namespace
-
-std::string to_string(ObjectiveKind kind) {
-  switch (kind) {
-    case ObjectiveKind::least_time:
-      return "least-time";
-    case ObjectiveKind::least_cost:
-      return "least-cost";
-    case ObjectiveKind::least_cost_by_deadline:
-      return "least-cost-by-deadline";
-    case ObjectiveKind::least_time_in_budget:
-      break;
-  }
-  return "least-time-in-budget";
-}
 
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings) {
   return read_under(plan, settings, [&](const auto& all) { return plan.scenario->with(all); });
@@ -383,7 +365,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   if (const auto work = root.find("work")) plan.work = read_work(*work);
   if (const auto prices = root.find("prices")) plan.prices = read_prices(*prices);
   plan.objective = read_objective(root.at("objective"));
-  take_currency(root, plan.prices);
+  find_currency(root, plan.prices);
   if (const auto split = root.find("split")) plan.searches_splits = split->choice({"stated", "all"}) == "all";
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
@@ -394,7 +376,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   plan.has_own_scenario = root.at("scenario").is_object();
   complete_axes(root, plan);
   plan.points = grid_points(plan);
-  take_analytic_error(root, plan);
+  set_analytic_error(root, plan);
   plan.inputs = check_values(plan);
   plan.inputs.insert(document.inputs().begin(), document.inputs().end());
   plan.assumptions = document.assumptions();
@@ -405,5 +387,4 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   return plan;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

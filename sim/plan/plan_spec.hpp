@@ -11,8 +11,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Prices that an axis value or a listed point brings along; they go before the plan's.
 struct PriceOverrides {
@@ -42,7 +41,14 @@ struct PricesSpec {
 };
 
 enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
-std::string to_string(ObjectiveKind kind);
+
+inline const Choices<ObjectiveKind>& choices_of(ObjectiveKind) {
+  static const Choices<ObjectiveKind> all{{ObjectiveKind::least_time, "least-time"},
+                                          {ObjectiveKind::least_cost, "least-cost"},
+                                          {ObjectiveKind::least_cost_by_deadline, "least-cost-by-deadline"},
+                                          {ObjectiveKind::least_time_in_budget, "least-time-in-budget"}};
+  return all;
+}
 
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::least_time;
@@ -134,5 +140,4 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
 /// The same of a plan that was read, or made.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/plan/around.hpp"
 #include "sim/plan/frontier.hpp"
 #include "sim/plan/grid.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 Task task_of(std::size_t point, Fidelity fidelity) {
@@ -171,24 +170,19 @@ class Planner {
   void note_refining() {
     result_.analytic_error = error();
     result_.typical_error = errors_.empty() ? 0 : median(errors_);
-    char line[200];
-    if (left_out_ > 0) {
-      std::snprintf(line, sizeof line,
-                    "%zu points within %.1f %% of the frontier are predicted in %s only; allowed: more by /refine/most",
-                    left_out_, 100 * std::max(plan_.refine.analytic_error, error()),
-                    name_of(plan_.refine.coarse).c_str());
-      result_.warnings.push_back(line);
-    }
+    if (left_out_ > 0)
+      result_.warnings.push_back(format_printf(
+          "%zu points within %.1f %% of the frontier are predicted in %s only; allowed: more by /refine/most",
+          left_out_, 100 * std::max(plan_.refine.analytic_error, error()), name_of(plan_.refine.coarse).c_str()));
     for (const PlanRow& row : result_.rows)
       if (row.outcome.is_ok() && row.requested != Fidelity::analytic && row.outcome.fidelity == Fidelity::analytic)
         result_.warnings.push_back(row.point->id +
                                    ": stays analytic, since its messages share links and are more than "
                                    "/refine/most_messages");
-    if (error() > plan_.refine.analytic_error) {
-      std::snprintf(line, sizeof line, "%s was off by up to %.1f %%, more than the %.1f %% of /refine/analytic_error",
-                    name_of(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error);
-      result_.warnings.push_back(line);
-    }
+    if (error() > plan_.refine.analytic_error)
+      result_.warnings.push_back(
+          format_printf("%s was off by up to %.1f %%, more than the %.1f %% of /refine/analytic_error",
+                        name_of(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error));
   }
 
   void mark() {
@@ -229,5 +223,4 @@ PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatc
   return Planner(plan, evaluation, watch).work_out();
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -9,8 +9,7 @@
 #include "sim/plan/evaluation.hpp"
 #include "sim/plan/money.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// A point with the best prediction that there is of it.
 struct PlanRow {
@@ -53,7 +52,7 @@ struct Breakdown {
 };
 
 /// Refers to the plan, which must outlive it.
-struct PlanResult {
+struct [[nodiscard]] PlanResult {
   const PlanSpec* plan = nullptr;
   std::vector<PlanRow> rows;          ///< as PlanSpec::points
   std::vector<std::size_t> frontier;  ///< rows, ascending time
@@ -86,5 +85,4 @@ struct PlanWatch {
 
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch = {});
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -4,8 +4,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/plan/plan_result.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // What is not known is null.
@@ -24,7 +23,7 @@ Json id_or_null(const PlanResult& result, const std::optional<std::size_t>& row)
 Json objective_json(const PlanSpec& plan) {
   const Objective& o = plan.objective;
   const bool has_budget = o.kind == ObjectiveKind::least_time_in_budget;
-  return {{"kind", to_string(o.kind)},
+  return {{"kind", name_of(o.kind)},
           {"deadline_s", known(o.kind == ObjectiveKind::least_cost_by_deadline, o.deadline_s)},
           {"budget", known(has_budget, o.budget)},
           {"budget_usd", known(has_budget && is_in_dollars(plan), o.budget)},
@@ -232,5 +231,4 @@ void write_plan_json(const PlanResult& result, const std::vector<std::string>& a
   write(piece + (result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -8,8 +8,7 @@
 #include "sim/plan/words.hpp"
 #include "sim/program/gpu_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -213,5 +212,4 @@ std::string plan_markdown(const PlanResult& result) {
   return text + as_markdown(rows);
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -1,7 +1,6 @@
 #include "sim/plan/task.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 std::string Task::key() const {
   return std::to_string(point) + "|" + name_of(fidelity) + "|" + variation + "|" + std::to_string(gpus) + "|" +
          std::to_string(batch_per_gpu) +
@@ -26,5 +25,4 @@ Outcome Outcome::from_text(const std::string& text) {
   return fields_from_json<Outcome>(Json::parse(text));
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 #include "engine/base/json_fields.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// One simulation of a plan's point.
 struct Task {
@@ -48,7 +47,7 @@ struct ClockedTime {
   LOCKSTEP_FIELDS(runs, mean_s, low_s, high_s);
 };
 
-struct Outcome {
+struct [[nodiscard]] Outcome {
   std::string status;  ///< ok; refused: the point is impossible or beyond a limit; failed: its simulation went wrong
   std::string why;
   Fidelity fidelity = Fidelity::analytic;  ///< of the method used, which may differ from the requested one
@@ -109,5 +108,4 @@ struct Outcome {
                   spot_interruptions, checkpoint_s, checkpoint_interval_s, spares, layer_groups, clocked, warnings);
 };
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

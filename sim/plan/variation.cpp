@@ -2,8 +2,7 @@
 
 #include <stdexcept>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 void scale_network_bandwidth(Scenario& s, double factor) {
@@ -85,5 +84,4 @@ void apply_variation(const std::string& name, Scenario& scenario) {
   throw std::logic_error("no variation \"" + name + "\"");
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

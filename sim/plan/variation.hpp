@@ -5,8 +5,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Which points a variation concerns: all, those of several GPUs on nodes of several, those of several nodes.
 enum class Reach { gpu, node, network };
@@ -28,5 +27,4 @@ const std::vector<Variation>& variations();
 /// The one of this name, or "even": no jitter and no delays, so that no GPU waits for a slower one.
 void apply_variation(const std::string& name, Scenario& scenario);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -7,8 +7,7 @@
 #include "sim/scenario/profile_quality.hpp"
 #include "sim/scenario/profile_range.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>& lines) {
@@ -57,5 +56,4 @@ std::vector<std::string> extrapolations(const PlanSpec& plan, const PlanPoint& p
   return lines;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

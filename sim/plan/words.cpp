@@ -4,8 +4,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 std::string signed_percent_text(double fraction) {
   return percent(std::abs(fraction) < 5e-4 ? 0 : fraction, "%+.1f %%");
@@ -19,5 +18,4 @@ std::string time_text(double seconds) {
   return duration_text(seconds, "%.1f min");
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace plan {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::plan {
 
 /// Tasks that one process runs one after the other.
 struct Chunk {
@@ -38,5 +39,4 @@ class Workers {
 /// Forked processes, up to `jobs` at a time; one per chunk.
 std::unique_ptr<Workers> local_workers(int jobs, RunTask run);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

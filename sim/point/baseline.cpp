@@ -2,8 +2,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 constexpr double kShown = 1.0005;     // 100.1 % on the screen
@@ -81,5 +80,4 @@ std::string above_baseline(const Scenario& scenario, const GpuWork& point, const
          (causes.empty() ? "its iterations vary at random" : causes) + ".";
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

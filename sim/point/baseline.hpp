@@ -5,8 +5,7 @@
 
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// The point's learners per GPU if the auto-tuner chose them; 0 if the scenario gives their number.
 int tuned_learners(const Scenario& scenario, const PointResult& point);
@@ -37,5 +36,4 @@ double samples_per_s_and_gpu(const GpuWork& work);
 /// is shorter, and by how much. Empty where it does not, to a tenth of a per cent.
 std::string above_baseline(const Scenario& scenario, const GpuWork& point, const GpuWork& baseline);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

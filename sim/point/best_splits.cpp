@@ -14,8 +14,7 @@
 #include "sim/replica/least_time.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 struct Candidate {
@@ -161,5 +160,4 @@ Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gp
   return scenario;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

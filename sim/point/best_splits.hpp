@@ -7,15 +7,13 @@
 // All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. With
 //   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
 // the order of a and b is open where ln(T_b / T_a) <= sqrt(sum d_g^2) over computing, bandwidth and latency: b is tied.
-#include <functional>
 #include <vector>
 
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_space.hpp"
 #include "sim/replica/iteration.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 struct RankedSplit {
   ParallelSpec spec;  ///< `data` filled in
@@ -25,7 +23,7 @@ struct RankedSplit {
   bool is_tied = false;  ///< its order with the fastest is open
 };
 
-struct SplitRanking {
+struct [[nodiscard]] SplitRanking {
   int gpus = 0;
   std::vector<RankedSplit> best;  ///< the fastest first
   int valid = 0;                  ///< splits, those that differ in recomputation as one
@@ -42,5 +40,4 @@ SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion
 /// The scenario with a split on so many GPUs.
 Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

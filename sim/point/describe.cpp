@@ -10,8 +10,7 @@
 #include "sim/program/nccl_system.hpp"
 #include "sim/program/parameter_server.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 // Traffic of the GPU with the most. Exchanges share runs of ranks and differ in bytes, so equal runs are added first.
@@ -90,5 +89,4 @@ void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& 
   point.details.parameter_server = std::move(details);
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

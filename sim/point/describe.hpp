@@ -2,8 +2,7 @@
 // Fills the details of a point that NCCL and parameter servers have.
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Adds to the details the operations that a library carries out in `program`, one for every operation and size.
 void describe_calls(const Program& program, PointResult& point);
@@ -14,5 +13,4 @@ void describe_nccl_fit(const Scenario& scenario, PointResult& point);
 /// the traffic of the busiest GPU.
 void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -1,7 +1,6 @@
 #include "sim/point/details.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 Json details_json(const PointDetails& details) {
   Json json = Json::object();
@@ -16,5 +15,4 @@ Json details_json(const PointDetails& details) {
   return json;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -1,5 +1,5 @@
 #pragma once
-// Results that only some algorithms have, beside a point's times: "details" of a point in `simulate --json`.
+// Results that only some algorithms have. `simulate --json` writes them as "details" of a point.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,8 +9,7 @@
 #include "engine/base/json_fields.hpp"
 #include "sim/collective/nccl_fit.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Operations of one size that a library (NCCL) carries out: its choice of algorithm, and the time by its model.
 struct CollectiveCall {
@@ -177,5 +176,4 @@ struct PointDetails {
 /// "details" of the result file. The keys of parameter servers, learners and workers stand in it directly.
 Json details_json(const PointDetails& details);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 std::array<GroupEnds, 3> seconds_at_ends(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds) {
   const auto ends = [&](double relative, const Perturbation& better, const Perturbation& worse) {
@@ -34,5 +33,4 @@ RelativeInterval relative_interval(const UncertaintySpec& uncertainty, const Per
   return interval;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

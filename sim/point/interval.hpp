@@ -8,8 +8,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Seconds of whatever is predicted, with its inputs perturbed.
 using PerturbedSeconds = std::function<double(const Perturbation&)>;
@@ -32,7 +31,7 @@ struct InputSpread {
 };
 
 /// Factors of the predicted seconds.
-struct RelativeInterval {
+struct [[nodiscard]] RelativeInterval {
   double low = 1;      ///< every group at its favourable end
   double high = 1;     ///< every group at its unfavourable end
   InputSpread spread;  ///< zeros if the interval was not computed group by group
@@ -41,5 +40,4 @@ struct RelativeInterval {
 
 RelativeInterval relative_interval(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -10,8 +10,7 @@
 #include "sim/program/learners.hpp"
 #include "sim/program/programs.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 constexpr int kMostObservations = 100;
@@ -109,5 +108,4 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   point.details.learners = std::move(details);
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -2,8 +2,7 @@
 // Points of learners (algorithms "sma" and "ea-sgd"): the auto-tuner's number of learners, and the result's details.
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Algorithm 2 inside the simulation (engine/sync/auto_tuner.hpp): `auto_tune->window` iterations with a number of learners
 /// on every GPU, a barrier, the decision, the next number; at most as many as fit in memory. Ends when two observations
@@ -20,5 +19,4 @@ Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std
 void describe_learners(const Scenario& scenario, const Program& program, const std::vector<TunerObservation>& observed,
                        const Cluster& cluster, PointResult& point);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

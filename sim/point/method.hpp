@@ -7,8 +7,7 @@
 #include "engine/base/json_fields.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Error of predicted times against a replay of every message on the same inputs.
 enum class ErrorClass {
@@ -23,18 +22,19 @@ inline const Choices<ErrorClass>& choices_of(ErrorClass) {
   return all;
 }
 
-enum class MethodReason { fidelity, separate_links, few_messages, many_messages, message_limit };
+enum class MethodReason { fidelity, separate_links, few_messages, many_messages, message_limit, links_dump };
 
 inline const Choices<MethodReason>& choices_of(MethodReason) {
   static const Choices<MethodReason> all{{MethodReason::fidelity, "the requested fidelity has this method only"},
                                          {MethodReason::separate_links, "no link carries two messages at once"},
                                          {MethodReason::few_messages, "few enough messages to replay each"},
                                          {MethodReason::many_messages, "too many messages to replay each"},
-                                         {MethodReason::message_limit, "more messages than the request allows"}};
+                                         {MethodReason::message_limit, "more messages than the request allows"},
+                                         {MethodReason::links_dump, "links and messages are listed"}};
   return all;
 }
 
-/// Identical parts of a program of which only some are replayed.
+/// The part of a program that is replayed: everything, or some of its identical replicas or servers, for all of them.
 enum class ReplayedPart { everything, replicas, servers };
 
 inline const Choices<ReplayedPart>& choices_of(ReplayedPart) {
@@ -56,7 +56,7 @@ struct PredictionMethod {
   double stated_error() const;
   /// The fidelity that this method belongs to, whichever was requested.
   Fidelity fidelity() const;
-  /// "fair flows of 4 of 64 alike replicas"
+  /// "fair flows of 4 of 64 identical replicas"
   std::string text() const;
 
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
@@ -67,6 +67,8 @@ using MethodsToTry = std::vector<PredictionMethod>;
 
 /// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages);
+/// The method that can list links and messages (ReplayOptions::dump_links_at_s).
+MethodsToTry choose_dumping_method();
 /// For split replicas. `events`: messages and pieces of compute of all iterations.
 MethodsToTry choose_split_methods(Fidelity fidelity, double events);
 /// Workers whose programs differ are replayed by messages or flows.
@@ -81,5 +83,4 @@ Replay replay_by_first(const MethodsToTry& methods, const Program& program, cons
                        const Jitter& jitter, const ReplayOptions& options,
                        const std::function<Replay()>& replay_closed_form, PredictionMethod& used);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

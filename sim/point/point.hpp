@@ -1,5 +1,6 @@
 #pragma once
 // One prediction: a scenario at one GPU count, from costs and cluster to numbers.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,14 @@
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// GPUs whose timelines are recorded (none: no trace), and the sink of their events (trace.hpp) in the predicting process.
 struct TraceRequest {
   std::vector<int> gpus;
   TraceSink sink;
+  std::optional<double>
+      links_at_s{};  ///< notes the links and messages of that time; the point is then replayed as flows
 };
 
 struct PointRequest {
@@ -33,7 +35,7 @@ struct PointRequest {
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
 
 /// One prediction. Processes exchange it as JSON of the listed fields.
-struct PointResult {
+struct [[nodiscard]] PointResult {
   int gpus = 0;
   int nodes = 0;
   int batch_per_gpu = 0;
@@ -82,5 +84,4 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
 /// Software overheads of messages, as the scenario has them.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

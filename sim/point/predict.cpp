@@ -4,8 +4,7 @@
 #include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
                                         const std::function<void(std::size_t done)>& progress) {
   const auto work = [&](std::size_t i) {
@@ -23,5 +22,4 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
   return results;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -7,8 +7,7 @@
 #include "sim/replica/iteration.hpp"
 #include "sim/replica/program.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 SplitDetails split_details(const Scenario& scenario, const SplitModel& model, const SplitIteration& iteration) {
@@ -125,5 +124,4 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   return point;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

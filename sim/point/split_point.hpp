@@ -2,8 +2,7 @@
 // A point of a scenario whose replicas are split over GPUs.
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep the whole model is data
 /// parallelism, whose micro-steps are the micro-batches: predict without_split() instead.
@@ -12,5 +11,4 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
 /// Data parallelism with as many micro-steps as the split has micro-batches, at so many GPUs.
 Scenario without_split(const Scenario& scenario, int gpus);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
@@ -16,21 +16,13 @@
 #include "sim/scenario/profile_quality.hpp"
 #include "sim/schedule/async_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
 // Stream of random numbers. Workers begin at independent random places of a step, as after a long run; begun evenly apart
 // they would stay too regular for hundreds of steps.
 constexpr std::uint64_t kBeginStream = 0x626567696e;
-
-template <typename... Numbers>
-std::string text(const char* pattern, Numbers... numbers) {
-  char line[256];
-  std::snprintf(line, sizeof line, pattern, numbers...);
-  return line;
-}
 
 int worker_nodes(const Scenario& s, int gpus) {
   return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
@@ -120,7 +112,7 @@ class WorkersPoint {
     o.overlap = s_.communication.overlap;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, step_s());
-    if (are_servers_identical()) take_one_server(o);
+    if (are_servers_identical()) merge_identical_servers(o);
     replay_ = replay_actors(backup_workers(o), cluster_, request_.fidelity);
     count_gradients(o);
   }
@@ -134,7 +126,7 @@ class WorkersPoint {
 
   // One server stands for all: a message to or from it for as many, which share the links of the worker's node evenly.
   // Exact, and as many times fewer messages.
-  void take_one_server(BackupWorkers& o) {
+  void merge_identical_servers(BackupWorkers& o) {
     represented_servers_ = static_cast<int>(o.servers.size());
     for (std::size_t j = 1; j < o.shards.size(); ++j) {
       o.shards[0].forward_s += o.shards[j].forward_s;
@@ -173,9 +165,9 @@ class WorkersPoint {
     details_.backups = request_.gpus - o.aggregate;
     details_.dropped_share = dropped / (used + dropped);
     details_.arrivals_s = arrivals(used_s, published_s, o.aggregate);
-    point_.notes.push_back(text("%d workers: %.4g gradients make an update, %.1f %% are dropped; GPUs idle %.1f %%.",
-                                request_.gpus, gradients, 100 * dropped / (used + dropped),
-                                100 * (1 - point_.compute_s / point_.mean_iteration_s())));
+    point_.notes.push_back(format_printf(
+        "%d workers: %.4g gradients make an update, %.1f %% are dropped; GPUs idle %.1f %%.", request_.gpus, gradients,
+        100 * dropped / (used + dropped), 100 * (1 - point_.compute_s / point_.mean_iteration_s())));
   }
 
   // Time from the publication of the parameters to the k-th gradient on them.
@@ -242,8 +234,9 @@ class WorkersPoint {
       if (!staleness[i].empty()) table.push_back({summarise(staleness[i]), histogram(staleness[i]), o.shards[i].name});
     details_.staleness = table;
     if (table.empty()) return;
-    point_.notes.push_back(text("%d workers: mean staleness %.1f updates in the bottom layers, %.1f in the top ones.",
-                                request_.gpus, table.front().summary.mean, table.back().summary.mean));
+    point_.notes.push_back(
+        format_printf("%d workers: mean staleness %.1f updates in the bottom layers, %.1f in the top ones.",
+                      request_.gpus, table.front().summary.mean, table.back().summary.mean));
   }
 
   void predict_async_easgd() {
@@ -319,5 +312,4 @@ PointResult predict_workers(const Scenario& scenario, const PointRequest& reques
   return WorkersPoint(scenario, request).predict();
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

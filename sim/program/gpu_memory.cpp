@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "engine/base/text.hpp"
 #include "sim/program/learners.hpp"
@@ -12,8 +11,7 @@
 #include "sim/schedule/fusion.hpp"
 #include "sim/schedule/sharded.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 constexpr int kMostBatch = 1 << 30;
@@ -159,9 +157,7 @@ std::string unit_name(double capacity_bytes) {
 
 std::string amount_text(double bytes, double capacity_bytes) {
   const double amount = bytes / unit_bytes(capacity_bytes);
-  char text[40];
-  std::snprintf(text, sizeof text, amount < 1000 ? "%.1f" : "%.0f", amount);
-  return text;
+  return formatted(amount < 1000 ? "%.1f" : "%.0f", amount);
 }
 
 std::string spaced(std::string name) {
@@ -283,5 +279,4 @@ void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const s
   if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

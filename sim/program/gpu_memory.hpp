@@ -27,15 +27,14 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 struct MemoryPart {
   const char* name;  ///< as in result files: "optimizer_state"
   double bytes;
 };
 
-struct GpuMemory {
+struct [[nodiscard]] GpuMemory {
   double weights_bytes = 0;
   double gradients_bytes = 0;
   double master_weights_bytes = 0;
@@ -75,5 +74,4 @@ std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemor
 /// ...".
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

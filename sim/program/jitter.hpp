@@ -3,8 +3,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
@@ -13,5 +12,4 @@ double expected_slowest(const Scenario& scenario, int gpus);
 /// GPUs from `workers` on compute nothing: their factor is 0.
 Jitter workers_only(Jitter jitter, int workers);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -6,8 +6,7 @@
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 OccupancyDevice occupancy_device(const OccupancySpec& spec) {
@@ -139,5 +138,4 @@ int most_learners(const Scenario& scenario, int batch) {
   return scenario.ignores_memory ? std::max(1, most) : most;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -4,8 +4,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/sma.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// Costs of Fig. 8's tasks. Learning: the layers, so that learning and the plain update together last what the
 /// scenario's rates say. Each of the others is one kernel over the parameters, which lie together in memory
@@ -25,5 +24,4 @@ LearnerMemory learner_memory(const Scenario& scenario, int batch);
 /// How many fit beside what driver and framework reserve; at least one where the scenario ignores memory.
 int most_learners(const Scenario& scenario, int batch);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/node_layout.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 constexpr double kGiga = 1e9;
@@ -171,5 +169,4 @@ std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSp
   return node_correction(cluster, spec).latency_excess_s;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

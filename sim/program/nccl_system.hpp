@@ -17,8 +17,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/nccl_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// `gpus` of the cluster: a part of a node or whole nodes. What `spec` states replaces what is derived, and calls that
 /// it has measured correct latency and bandwidth: within a node those of a node; between nodes those over several nodes
@@ -30,5 +29,4 @@ std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const 
 /// What every call takes beyond the tables by the calls of one node; none without any.
 std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSpec& spec);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

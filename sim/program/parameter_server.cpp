@@ -10,8 +10,7 @@
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 std::int64_t inputs_of(const model::Layer& layer) {
@@ -268,5 +267,4 @@ Program parameter_server_program(const Scenario& scenario, int workers, int batc
   return program;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

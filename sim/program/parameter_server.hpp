@@ -6,8 +6,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/parameter_server.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// GPUs that a point of `workers` GPUs occupies: those on separate servers' nodes are counted, and compute nothing.
 int occupied_gpus(const Scenario& scenario, int workers);
@@ -33,5 +32,4 @@ LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const
 /// What Table 1 of Poseidon counts for a fully-connected layer (best_scheme.hpp).
 SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

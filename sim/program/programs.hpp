@@ -4,8 +4,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// The all-reduce that the scenario names.
 AllReduce all_reduce_of(const Scenario& scenario);
@@ -19,5 +18,4 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
 /// are not asked for here.
 Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -2,12 +2,11 @@
 
 #include "engine/model/zoo/zoo.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
-// Measured layers instead of the roofline's: what each takes of the iteration, whose sum is measured on its own.
-void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
+// Replaces the roofline times of layers by the measured ones of the profile.
+void set_measured_layers(ModelCost& cost, const Scenario& scenario, int batch) {
   const ProfileSpec& profile = scenario.compute.profile;
   const std::vector<model::Layer>& layers = scenario.model.layers;
   for (std::size_t i = 0; profile.has_layers() && i < layers.size(); ++i) {
@@ -28,7 +27,7 @@ constexpr double kTurnedCopy = 1;
 // byte for 16 elements.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
 
-void take_fewer_bits(DeviceCost& device, Precision precision, const GpuSpec& gpu) {
+void set_low_precision_costs(DeviceCost& device, Precision precision, const GpuSpec& gpu) {
   const double half_flops = std::max(gpu.fp16_flops, gpu.bf16_flops);
   if (precision == Precision::fp8) device.operand_copy_bytes = kEightBitCopies;
   if (precision == Precision::fp4) {
@@ -53,7 +52,7 @@ KernelPrecision kernel_precision(Precision precision) {
   }
 }
 
-void take_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSpec& gpu) {
+void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSpec& gpu) {
   if (compute.kernels.laws == nullptr) return;
   device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, kernel_peaks(gpu),
                                                            kernel_precision(compute.precision), compute.kernels.speed);
@@ -67,8 +66,8 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
-  take_fewer_bits(device, compute.precision, gpu);
-  take_laws(device, compute, gpu);
+  set_low_precision_costs(device, compute.precision, gpu);
+  set_kernel_laws(device, compute, gpu);
   device.launch_s = compute.launch_s;
   device.host_launch_s = compute.host_launch_s;
   device.compute_efficiency.clear();
@@ -105,7 +104,7 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const Optimizer optimizer = scenario.compute.optimizer;
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
   if (const ProfileSpec& profile = scenario.compute.profile) {
-    take_layers(cost, scenario, batch_per_gpu);
+    set_measured_layers(cost, scenario, batch_per_gpu);
     cost.scale(profile.iteration(scenario.compute.busy_devices).at(batch_per_gpu) / cost.iteration_s());
     return cost;
   }
@@ -125,5 +124,4 @@ OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
   return measured->is_in_turns ? measured->slowdown.in_turns() : measured->slowdown;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -3,8 +3,7 @@
 #include "sim/cost/layer_cost.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// A GPU with a scenario's precision and efficiencies, as the cost model takes them.
 DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
@@ -17,5 +16,4 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// has measured it.
 OverlapSlowdown overlap_slowdown(const Scenario& scenario);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

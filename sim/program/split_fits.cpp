@@ -7,8 +7,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 struct Change {
@@ -79,5 +78,4 @@ std::string split_that_fits(const Scenario& scenario, int gpus) {
   return "more ranks of tensor or pipeline, or GPUs of more memory";
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -4,12 +4,10 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// The changes of one key of /parallel each that do, of those that model, GPUs and batch allow, for example "recompute
 /// full, or tensor 4"; where none does alone, all that save memory together; else more GPUs.
 std::string split_that_fits(const Scenario& scenario, int gpus);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -1,7 +1,6 @@
 #include "sim/program/split_job.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
@@ -50,5 +49,4 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   return job;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -9,8 +9,7 @@
 #include "sim/split/split_memory.hpp"
 #include "sim/split/traffic.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 struct SplitJob {
   TransformerShape shape;
@@ -30,5 +29,4 @@ struct SplitJob {
 /// scenario has no split or no transformer by its numbers.
 SplitJob split_job(const Scenario& scenario, int gpus);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -5,8 +5,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/split/transformer_shape.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 std::vector<int> divisors_of(int number, int most) {
@@ -177,5 +176,4 @@ std::string split_text(const ParallelSpec& spec) {
   return text;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -17,8 +17,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 constexpr int kLeastTokensOfRank = 1024;
 
@@ -43,5 +42,4 @@ std::vector<Recomputation> recomputations_of(const SplitQuestion& question);
 /// "tensor 8, pipeline 16, 2 virtual stages, data 128, zero1, selective recomputation, micro-batch 1".
 std::string split_text(const ParallelSpec& spec);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

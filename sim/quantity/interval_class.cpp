@@ -1,10 +1,8 @@
 // Classes of predictions whose intervals are calibrated together.
-#include <algorithm>
 
 #include "sim/quantity/quantity_task.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 constexpr int kFewTokens = 4096;  // of a pass on a GPU, below which launches and small products decide
@@ -83,5 +81,4 @@ IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task) {
   return result;
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -1,8 +1,7 @@
 #include "sim/quantity/quantity_prediction.hpp"
 #include "sim/quantity/task_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& p) {
@@ -18,5 +17,4 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
   return json;
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -8,8 +8,7 @@
 
 #include "sim/convergence/time_to_accuracy.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 constexpr double kReachOfBytes = 2.1;       // of a given all-reduce, in the logarithm: a factor of 8 in size
@@ -359,5 +358,4 @@ void predict_quantities(const std::vector<QuantityPrediction*>& predictions, con
   }
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -6,11 +6,10 @@
 #include "sim/quantity/quantity_task.hpp"
 #include "sim/quantity/workload_time.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 /// Owns everything that it rests on.
-struct QuantityPrediction {
+struct [[nodiscard]] QuantityPrediction {
   QuantityTask task;
   double predicted = 0;
   double low = 0;  ///< low and high: the 80 % interval of a new source's result
@@ -42,5 +41,4 @@ inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

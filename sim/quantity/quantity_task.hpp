@@ -5,8 +5,7 @@
 
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 /// The line alpha + beta x bytes goes through all-reduces of these two sizes.
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;
@@ -74,7 +73,7 @@ struct IntervalClass {
   bool has_fixed_width() const;
 };
 
-struct QuantityTask : Inputs {
+struct [[nodiscard]] QuantityTask : Inputs {
   std::string unmapped;  ///< why there is no task; empty: there is one
   Quantity quantity = Quantity::images_per_s;
   Alternatives target;
@@ -115,5 +114,4 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted);
 /// The class of the prediction's interval, once `task` is complete.
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 const std::vector<ReferencePoints>& all_points() {
@@ -50,5 +49,4 @@ const ReferencePoints* reference_points_of(const std::string& model) {
   return nullptr;
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace quantity {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::quantity {
 
 struct ReferencePoints {
   std::string model;                               ///< an id of the catalogue begins so
@@ -23,5 +24,4 @@ struct ReferencePoints {
 /// Null where MLPerf trains no such model, or has no points of it.
 const ReferencePoints* reference_points_of(const std::string& model);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -2,8 +2,7 @@
 
 #include "sim/program/gpu_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 // All candidates use the same amount of memory; null: no iteration.
@@ -51,5 +50,4 @@ void check_task_memory(const QuantityTask& task) {
                      why + ", or --ignore-memory");
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

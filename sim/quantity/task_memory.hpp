@@ -6,8 +6,7 @@
 
 #include "sim/quantity/quantity_prediction.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 /// The memory of the task's iteration as an input that the prediction rests on unchecked; none where it is not known.
 std::optional<Assumption> assumed_memory(const QuantityTask& task);
@@ -18,5 +17,4 @@ std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
 /// Throws InputError for an iteration that does not fit into a GPU's memory.
 void check_task_memory(const QuantityTask& task);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

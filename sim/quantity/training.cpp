@@ -6,8 +6,7 @@
 #include "sim/quantity/reference_points.hpp"
 #include "sim/stack/priors.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 constexpr double kUsualEpochs = 90;
@@ -128,5 +127,4 @@ void set_training(StackModel& m, QuantityTask& task) {
   task.samples = train_samples(m) * (longer ? *longer : samples_with_evaluations(m));
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

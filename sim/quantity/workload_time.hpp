@@ -6,10 +6,9 @@
 
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
-struct WorkloadTime {
+struct [[nodiscard]] WorkloadTime {
   double seconds = 0;  ///< of an iteration, or of all the all-reduces
   double low_s = 0;    ///< with the inputs at the favourable end of their uncertainty
   double high_s = 0;
@@ -26,5 +25,4 @@ struct TimingOptions {
 /// Times in the order given. One that cannot be simulated does not keep the others from it.
 std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -8,8 +8,7 @@
 
 #include "sim/cluster/cluster.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// An actor that waits to be woken by another. Of those that wait at the same time, each needs one of its own.
 class Waiter {
@@ -48,5 +47,4 @@ class ActorRuntime {
 std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster& cluster);
 std::unique_ptr<ActorRuntime> flow_runtime(const Cluster& cluster, int actors);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

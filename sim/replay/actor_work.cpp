@@ -2,8 +2,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 RankOps::RankOps(const Plan& plan) : first_(to_index(plan.ranks) + 1, 0) {
   for (const Phase& phase : plan.phases) {
@@ -52,5 +51,4 @@ std::vector<std::vector<StreamWork>> works_by_stream(const Program& program) {
   return by_stream;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -5,8 +5,7 @@
 
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// One end of a transfer, as its rank sees it.
 struct Op {
@@ -50,5 +49,4 @@ struct StreamWork {
 /// The works of every stream, in their order.
 std::vector<std::vector<StreamWork>> works_by_stream(const Program& program);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -10,8 +10,7 @@
 #include "sim/replay/actor_runtime.hpp"
 #include "sim/replay/message_reach.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 bool has_tag(const std::vector<int>& tags, int tag) {
@@ -247,5 +246,4 @@ ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& clust
   }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

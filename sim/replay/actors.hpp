@@ -9,8 +9,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/schedule/actor.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 struct ActorEvent {
   double time_s;
@@ -33,5 +32,4 @@ struct ActorReplay {
 ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster,
                           Fidelity fidelity = Fidelity::message);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

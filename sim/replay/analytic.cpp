@@ -6,8 +6,7 @@
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
@@ -69,5 +68,4 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   return replay;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

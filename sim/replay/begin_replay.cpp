@@ -1,8 +1,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 Replay begin_replay(const Program& program, ReplayMethod method, const ReplayOptions& options) {
   Replay replay;
@@ -23,5 +22,4 @@ std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& o
   return timelines;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

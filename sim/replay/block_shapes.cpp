@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 std::uint64_t mixed(std::uint64_t a, int number) {
@@ -50,5 +49,4 @@ std::uint64_t hash_of_ranks(const Transfers::Block& block) {
   return all;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

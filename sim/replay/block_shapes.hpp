@@ -9,8 +9,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 bool have_same_ranks(const Run& a, const Run& b);
 bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b);
@@ -39,5 +38,4 @@ class ByShape {
       known_;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
@@ -67,5 +66,4 @@ PlanCosts::Flow call_closed_form(const Plan& plan, const UnitClasses& units) {
   return {std::max(plan.call->latency_s, longest_latency_s(plan, units)), transfer_s};
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -5,8 +5,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/unit_classes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 struct CallOnCluster {
   double seconds;  ///< from the last rank's arrival to the end of all
@@ -22,5 +21,4 @@ double call_wait_s(const Plan& plan, const Cluster& cluster);
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
 PlanCosts::Flow call_closed_form(const Plan& plan, const UnitClasses& units);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

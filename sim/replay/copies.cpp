@@ -1,10 +1,9 @@
 #include "sim/replay/copies.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu) {
-  return source == Work::Source::file_server ? cluster.read_for_gpu(gpu) : cluster.copy_to_gpu(gpu);
+  return source == Work::Source::file_server ? cluster.file_read_ends(gpu) : cluster.host_copy_ends(gpu);
 }
 
 std::vector<Route> routes_of_copies(const Program& program, Work::Source source, const Cluster& cluster) {
@@ -22,5 +21,4 @@ std::int64_t bytes_of_copy(const Program& program, Work::Source source) {
   return 0;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

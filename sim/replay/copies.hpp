@@ -6,8 +6,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// From where to where one GPU's copies go.
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu);
@@ -16,5 +15,4 @@ std::vector<Route> routes_of_copies(const Program& program, Work::Source source,
 /// Bytes of each copy from there: a program's batches are alike.
 std::int64_t bytes_of_copy(const Program& program, Work::Source source);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

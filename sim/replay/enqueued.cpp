@@ -7,8 +7,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
   std::vector<std::vector<Enqueued>> by_stream(program.streams.size());
@@ -47,5 +46,4 @@ std::vector<std::vector<int>> streams_after(const std::vector<std::vector<Enqueu
   return all;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

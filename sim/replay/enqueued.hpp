@@ -4,8 +4,7 @@
 
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// What a work waits for on another stream of its GPU: that so many of the stream's works have ended.
 struct Need {
@@ -28,5 +27,4 @@ bool computes_on_several_streams(const Program& program);
 /// servers has a stream for every tensor.
 std::vector<std::vector<int>> streams_after(const std::vector<std::vector<Enqueued>>& works);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -10,8 +10,7 @@
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -145,5 +144,4 @@ std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings) {
   return results;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -8,8 +8,7 @@
 #include "sim/failures/availability.hpp"
 #include "sim/failures/goodput.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 struct ClockedTrainings {
   FailureProcess process;
@@ -30,5 +29,4 @@ struct ClockedRun {
 /// never gives the nodes for has an infinite wall time; one that its holdings are too short for never ends.
 std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

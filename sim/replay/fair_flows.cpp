@@ -8,8 +8,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/limits.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
@@ -203,6 +202,18 @@ double FairFlows::rate(int f) {
   return links_[to_index(flows_[to_index(f)].bottleneck)].rate;
 }
 
+std::vector<FairFlows::FlowState> FairFlows::states(double now_s) {
+  settle();
+  std::vector<FlowState> all;
+  for (const Flow& flow : flows_) {
+    if (flow.route == kNone) continue;
+    const Link& link = links_[to_index(flow.bottleneck)];
+    const double served = link.served_bytes + link.rate * (now_s - link.since_s);
+    all.push_back({flow.route, link.rate, flow.ends_at_bytes - served});
+  }
+  return all;
+}
+
 void FairFlows::settle() {
   if (changed_.empty()) return;
   for (int l : changed_) {
@@ -368,5 +379,4 @@ void FairFlows::find_end(int l) {
   ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -20,8 +20,7 @@
 
 #include "sim/replay/link_ends.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class FairFlows {
  public:
@@ -43,6 +42,12 @@ class FairFlows {
   std::vector<int> advance(double now_s);
   /// Bytes per second, now.
   double rate(int flow);
+  /// For debugging: the flows under way at `now_s`, which is not after next_end_s().
+  struct FlowState {
+    int route;
+    double rate_bytes_per_s, left_bytes;
+  };
+  std::vector<FlowState> states(double now_s);
 
  private:
   static constexpr int kNone = -1;
@@ -141,5 +146,4 @@ class FairFlows {
       shares_;  // of many touched links, not all current
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

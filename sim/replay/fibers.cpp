@@ -12,8 +12,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -114,5 +113,4 @@ void Fibers::wait() {
   if (is_leaving_) throw Left{};
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -9,8 +9,9 @@
 #include <memory>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 class Fibers {
  public:
@@ -53,5 +54,4 @@ class Fibers {
   std::size_t caller_stack_bytes_ = 0;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

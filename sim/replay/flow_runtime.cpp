@@ -11,8 +11,7 @@
 #include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 class FlowRuntime : public ActorRuntime {
@@ -178,5 +177,4 @@ std::unique_ptr<ActorRuntime> flow_runtime(const Cluster& cluster, int actors) {
   return std::make_unique<FlowRuntime>(cluster, actors);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 void GpuCompute::begin(double now_s, const Piece& piece) {
   serve(now_s);
@@ -74,5 +73,4 @@ void GpuCompute::share_out() {
   }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -5,8 +5,9 @@
 // more than all of it; beside collectives that slow compute s times it gets 1/s of that done.
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 class GpuCompute {
  public:
@@ -42,5 +43,4 @@ class GpuCompute {
   int changes_ = 0;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -5,8 +5,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 void InFlight::add(int gpu, double start_s, double end_s, double slows) {
   if (slows > 1 && end_s > start_s) of_gpu_[to_index(gpu)].push_back({start_s, end_s, slows});
@@ -58,5 +57,4 @@ bool knows_what_is_in_flight(const Program& program) {
   return compute_streams.size() <= 1 && collective_streams.size() <= 1;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -15,8 +15,7 @@
 
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// For replays that go through a program's work in the order of enqueueing, with compute on one stream; with several,
 /// each is taken for a GPU of its own.
@@ -42,5 +41,4 @@ bool has_slowdowns(const Program& program);
 /// compute and collectives are on one stream each, and every collective enqueued after a piece of compute waits for it.
 bool knows_what_is_in_flight(const Program& program);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -2,12 +2,12 @@
 // What the replays take for nothing: shares of capacities and times below which two are the same.
 #include <limits>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCapacityTolerance = 1e-9;  ///< of a link's bandwidth: rounding of a sum of loads
 constexpr double kSteady_s = 1e-12;          ///< spread of the ranks' delays below which rounds have become alike
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

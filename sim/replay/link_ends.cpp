@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 namespace {
 
@@ -65,5 +64,4 @@ void LinkEnds::sink(std::size_t slot, const Entry& entry) {
   place(slot, entry);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -4,8 +4,9 @@
 #include <limits>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 class LinkEnds {
  public:
@@ -28,5 +29,4 @@ class LinkEnds {
   std::vector<int> slot_of_;  // by link; -1: none
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

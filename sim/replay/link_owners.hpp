@@ -7,8 +7,7 @@
 #include "engine/base/index.hpp"
 #include "sim/cluster/cluster.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class LinkOwners {
  public:
@@ -35,5 +34,4 @@ class LinkOwners {
   std::vector<std::pair<int, int>> of_link_;  // ranks that may be it
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -7,8 +7,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 namespace {
 
@@ -189,5 +188,4 @@ bool WorkOrder::can_start(int work) const {
   return std::all_of(after.begin(), after.end(), [&](int waited) { return is_taken_[to_index(waited)]; });
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

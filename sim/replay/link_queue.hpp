@@ -7,15 +7,12 @@
 // Beside copies of input over links, which may be far longer than a collective, what starts on a link with r seconds of
 // work left and needs it for b seconds itself ends after b + min(b, r): the shorter of two that share evenly after
 // twice its time, the longer after both. What had started before is left as it was.
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "sim/replay/replay.hpp"
 #include "sim/replay/unit_classes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class LinkQueue {
  public:
@@ -67,5 +64,4 @@ class WorkOrder {
   std::vector<bool> is_taken_;     // by work
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

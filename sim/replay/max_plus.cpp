@@ -10,8 +10,7 @@
 #include "sim/replay/rounds_fit.hpp"
 #include "sim/replay/shared_rounds.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // Index of the last work that waits for each work; a work's times can be dropped after it.
@@ -301,5 +300,4 @@ std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& clust
   return arrivals_s;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -6,8 +6,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/limits.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kTouch_s = 1e-12;  // intervals that touch do not overlap
@@ -249,5 +248,4 @@ std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& tim
   return evaluated;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -14,8 +14,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/ring.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Who may meet on which link, over all plans of a program whose rounds fit on their links each by itself
 /// (rounds_fit.hpp); finds out whether messages of different rounds ever do.
@@ -112,5 +111,4 @@ class MaxPlusPlan {
   std::optional<CallOnCluster> call_;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -1,11 +1,13 @@
 #include "sim/replay/message_flows.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/index.hpp"
+#include "engine/base/units.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 std::vector<double> bandwidths_of(const Cluster& cluster) {
@@ -27,7 +29,7 @@ int MessageFlows::way(Endpoint from, Endpoint to) {
       number_of_way_.try_emplace(number(from) << 32 | number(to), static_cast<int>(ways_.size()));
   if (is_new) {
     cluster_.find_message_route(from, to, route_);
-    ways_.push_back({flows_.add_route(route_.links), route_.latency_s});
+    ways_.push_back({from, to, flows_.add_route(route_.links), route_.latency_s});
   }
   return known->second;
 }
@@ -57,5 +59,31 @@ void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
   }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+std::string MessageFlows::dump(double now_s) {
+  struct Load {
+    double bytes_per_s = 0;
+    std::string messages;
+  };
+  const auto name_of_end = [this](Endpoint end) {
+    const int gpus = cluster_.layout().gpus();
+    return end.part < gpus ? "GPU " + std::to_string(end.node * gpus + end.part) : "node " + std::to_string(end.node);
+  };
+  std::map<int, Load> loads;  // by link
+  for (const FairFlows::FlowState& flow : flows_.states(now_s)) {
+    const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const Way& one) { return one.route == flow.route; });
+    cluster_.find_message_route(way->from, way->to, route_);
+    for (int link : route_.links) {
+      loads[link].bytes_per_s += flow.rate_bytes_per_s;
+      loads[link].messages += "  " + name_of_end(way->from) + " to " + name_of_end(way->to) + ": " +
+                              format_bandwidth(flow.rate_bytes_per_s) + ", " + format_bytes(flow.left_bytes) +
+                              " left\n";
+    }
+  }
+  std::string text = format_printf("Links that carry messages at %.9g s: %zu\n", now_s, loads.size());
+  for (const auto& [link, load] : loads)
+    text += cluster_.link_name(link) + ": " + format_bandwidth(load.bytes_per_s) + " of " +
+            format_bandwidth(cluster_.link_bandwidth(link)) + "\n" + load.messages;
+  return text;
+}
+
+}  // namespace lockstep::sim::replay

@@ -10,8 +10,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/fair_flows.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class MessageFlows {
  public:
@@ -26,9 +25,12 @@ class MessageFlows {
   double next_s();
   /// Everything up to `now_s`, not after next_s() by more than rounding. Appends the tokens of what has arrived.
   void advance(double now_s, std::vector<int>& arrived);
+  /// For debugging: every link that carries messages at `now_s`, with its bandwidth, its load and these messages.
+  std::string dump(double now_s);
 
  private:
   struct Way {
+    Endpoint from, to;
     int route;
     double latency_s;
   };
@@ -54,5 +56,4 @@ class MessageFlows {
   Route route_;  // its memory is used again
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

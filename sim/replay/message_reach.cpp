@@ -9,8 +9,7 @@
 
 #include "engine/base/units.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // Estimates from the sizes of what is made, not fitted: a stack of 64 KiB of which few pages are used, the actor, its
@@ -88,5 +87,4 @@ void require_reach(const MessageNeeds& needs, const MessageReach& reach, const C
                            std::to_string(gpus) + " GPUs, or fidelity \"fast\"");
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -7,8 +7,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// What a replay by messages takes.
 struct MessageNeeds {
@@ -29,5 +28,4 @@ MessageReach message_reach();
 /// Throws std::runtime_error, one line, that says what lacks, how many GPUs are within reach, and which fidelity can.
 void require_reach(const MessageNeeds& needs, const MessageReach& reach, const Cluster& cluster);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

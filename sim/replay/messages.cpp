@@ -15,8 +15,7 @@
 #include "sim/replay/pace.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -264,5 +263,4 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
   return MessageReplay(program, cluster, jitter, options).run();
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

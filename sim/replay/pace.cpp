@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <simgrid/Exception.hpp>
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 namespace sg4 = simgrid::s4u;
 
@@ -74,5 +73,4 @@ void Pace::tell(double slows_before) {
   changed_->release();
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -6,8 +6,9 @@
 #include <simgrid/s4u.hpp>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 class Pace {
  public:
@@ -38,5 +39,4 @@ class Pace {
   std::vector<std::shared_ptr<Piece>> pieces_;  // of streams that share the GPU
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

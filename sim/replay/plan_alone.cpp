@@ -1,8 +1,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 Program program_of_plan(const Plan& plan, double reduction_rate) {
   Enqueue gpu(plan.ranks, {"compute", "collective"});
@@ -38,5 +37,4 @@ std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, c
   return leaving_times(replay_messages, plan, cluster, arrivals_s, reduction_rate);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -8,8 +8,7 @@
 
 #include "sim/replay/limits.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kSame = 1e-12;   // relatively: rounding
@@ -150,5 +149,4 @@ void ProcessorSharing::run_many(const std::vector<SharingFlow>& flows, double ba
   while (!under_way.empty()) end_next();
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 struct SharingFlow {
   double start_s;
@@ -28,5 +29,4 @@ class ProcessorSharing {
   std::vector<double> left_, rate_;          // by flow
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -1,12 +1,10 @@
 #include "sim/replay/rank_spans.hpp"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // A block in phases that follow each other.
@@ -54,5 +52,4 @@ RankSpans::RankSpans(const Plan& plan) : first_(to_index(plan.ranks) + 1, 0) {
     }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

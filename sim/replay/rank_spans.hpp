@@ -6,8 +6,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// One end of a transfer, as its rank sees it, in the phases first .. last - 1.
 struct Span {
@@ -37,5 +36,4 @@ class RankSpans {
   int transfers_ = 0;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -14,8 +14,8 @@
 //             evenly, and compute jitter as the expected maximum over the GPUs. Copies of input over links: all GPUs at
 //             once; with collectives they meet as link_queue.hpp has it.
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +23,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
 /// leaves the last.
@@ -61,7 +60,7 @@ inline const Choices<ReplayMethod>& choices_of(ReplayMethod) {
   return all;
 }
 
-struct Replay {
+struct [[nodiscard]] Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
   std::vector<double> slowed_s;             ///< per iteration, of compute_s: what collectives beside it cost
@@ -70,11 +69,13 @@ struct Replay {
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
   std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
   ReplayMethod method = ReplayMethod::closed_form;
+  std::string links_dump;  ///< links, their loads and messages at the requested time
 };
 
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
+  std::optional<double> dump_links_at_s;  ///< fills Replay::links_dump; replay_flows() alone does
 };
 
 /// A replay of the program that has not begun: zeros for every iteration, and empty timelines of the requested GPUs.
@@ -97,16 +98,16 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
                     const ReplayOptions& options = {});
 
 /// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
-bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
-                     Replay& replay);
+[[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                                   const ReplayOptions& options, Replay& replay);
 
 /// On which links messages may meet: such that carry messages from or to one GPU alone, of one collective at a time; or any.
 enum class MeetingLinks { own, any };
 /// By recurrences, each round's messages sharing links among themselves (shared_rounds.hpp). With own links the times are within
 /// 1 % of a collective's by flows in the tests, with any within 15 %. Returns false where messages meet on other links, or
 /// compute and copies in ways that only messages one by one tell.
-bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
-                          const ReplayOptions& options, MeetingLinks links, Replay& replay);
+[[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                                        const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
 /// Factors of a prediction's inputs, for intervals.
 struct Perturbation {
@@ -116,7 +117,7 @@ struct Perturbation {
 };
 
 /// Times of a program's plans on a cluster as functions of the perturbation: computed once, evaluated for each.
-struct PlanCosts {
+struct [[nodiscard]] PlanCosts {
   /// A way in which a phase may be longest: rounds x (latency + transfer).
   struct Flow {
     double latency_s;
@@ -154,10 +155,9 @@ std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, cons
                                   double reduction_rate = 0);
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate = 0);
-bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
-                      double reduction_rate = 0);
+[[nodiscard]] bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
+                                    double reduction_rate = 0);
 std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
                                           double reduction_rate = 0);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
@@ -143,5 +142,4 @@ std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s
   return evaluated;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

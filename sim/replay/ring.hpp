@@ -12,8 +12,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace replay {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::replay {
 
 struct Ring {
   std::vector<int> members;        ///< ranks: the i-th sends to the next one, the last to the first
@@ -28,5 +29,4 @@ std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::v
 /// worked out one by one.
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

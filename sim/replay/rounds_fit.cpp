@@ -6,8 +6,7 @@
 #include "sim/replay/limits.hpp"
 #include "sim/replay/unit_classes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 bool fits(const Phase& phase, const UnitClasses& units, std::vector<double>& load) {
@@ -47,5 +46,4 @@ bool rounds_fit(const Plan& plan, const Cluster& cluster) {
   return plan.call.has_value() || all_fit({&plan}, cluster);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -8,8 +8,7 @@
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/limits.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // Links that messages of a phase together could fill at their own bandwidths; of phases that have blocks in common, all of
@@ -327,5 +326,4 @@ void SharedPlan::run(std::vector<double>& times_s, RoundOfMessages& round, std::
   }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

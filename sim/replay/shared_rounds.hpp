@@ -23,8 +23,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/ring.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Messages of a round that may meet, in the memory of the rounds before.
 class RoundOfMessages {
@@ -130,5 +129,4 @@ class SharedPlan {
   double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -5,8 +5,7 @@
 #include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/actor_runtime.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -105,5 +104,4 @@ std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster& cluster) {
   return std::make_unique<SimgridRuntime>(cluster);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -1,7 +1,6 @@
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 void GpuTimeline::add(const Exchange& exchange) {
   for (auto known = exchanges.rbegin(); known != exchanges.rend() && known->work == exchange.work; ++known) {
@@ -14,5 +13,4 @@ void GpuTimeline::add(const Exchange& exchange) {
   exchanges.push_back(exchange);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

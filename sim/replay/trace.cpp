@@ -5,8 +5,7 @@
 
 #include "engine/base/json.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 16;  // bytes that are passed on together, at least
@@ -142,5 +141,4 @@ void write_trace_events(const Program& program, const Replay& replay, int gpus_p
   trace.pass_on();
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -7,8 +7,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Takes a trace's text piece by piece.
 using TraceSink = std::function<void(const std::string& piece)>;
@@ -16,5 +15,4 @@ using TraceSink = std::function<void(const std::string& piece)>;
 /// The events of the replay's timelines, comma-separated JSON objects without the enclosing array; pieces of some kilobytes.
 void write_trace_events(const Program& program, const Replay& replay, int gpus_per_node, const TraceSink& sink);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -8,8 +8,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
@@ -288,5 +287,4 @@ RunOnLinks::Way UnitClasses::way_of(int src, int dst) {
   return way;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

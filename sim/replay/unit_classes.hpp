@@ -18,8 +18,7 @@
 #include "sim/collective/plan.hpp"
 #include "sim/replay/block_shapes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Links that a run's messages cross, whatever their bytes. Links are numbered by class: UnitClasses::bandwidth(). Crossings
 /// are those of one unit of each class: the runs of a block load all units of a class equally.
@@ -82,5 +81,4 @@ class UnitClasses {
   Route route_;
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

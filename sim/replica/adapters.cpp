@@ -3,8 +3,7 @@
 #include "engine/base/index.hpp"
 #include "sim/split/stages.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 using model::Layer;
@@ -97,5 +96,4 @@ bool is_of_adapter(const Layer& layer) {
   return layer.name.find(kAdapter) != std::string::npos;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

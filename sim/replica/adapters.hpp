@@ -6,17 +6,15 @@
 //   a matrix x -> r;  a matrix r -> y;  a sum with what the frozen matrix gives
 // By their FLOP they are nothing, 0.4 % of a matrix of 8,192 features at rank 16; each of their passes over x and y takes
 // its bytes and a launch. A scale and a dropout, which some software has besides, are not counted.
-#include <string>
 
 #include "engine/model/graph.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// `graph` has blocks of attention and linear layers (sim/split/stages.hpp); what it has keeps its order. rank >= 1.
 model::Graph with_adapters(const model::Graph& graph, int rank);
 /// Whether the layer is one of an adapter.
 bool is_of_adapter(const model::Layer& layer);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -1,11 +1,8 @@
 #include "sim/replica/exchange.hpp"
 
-#include <algorithm>
-
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 RankParameters scaled(const RankParameters& parameters, double factor) {
@@ -95,5 +92,4 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   return filling.buckets;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

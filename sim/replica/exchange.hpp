@@ -4,8 +4,7 @@
 
 #include "sim/replica/passes.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// What of a chunk is exchanged together: a block or several, or what stands before or behind the blocks.
 struct ExchangeBucket {
@@ -34,5 +33,4 @@ RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& pa
 /// What of it is trained: with adapters nothing.
 RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

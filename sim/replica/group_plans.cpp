@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 constexpr double kAtOnce_s = 1e-15;  // of a barrier: a call takes some time
@@ -113,5 +112,4 @@ Plan GroupPlans::barrier() const {
   return plan;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

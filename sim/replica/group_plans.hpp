@@ -3,13 +3,10 @@
 //
 // Rings are rounds of neighbours, which wait for nobody else. By NCCL's model a call has the model's time; its ranks, and all
 // groups of the stage with them, begin and leave it together.
-#include <map>
-#include <tuple>
 
 #include "sim/replica/split_links.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 class GroupPlans {
  public:
@@ -33,5 +30,4 @@ class GroupPlans {
   bool is_nccl_;
 };
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

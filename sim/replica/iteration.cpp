@@ -6,8 +6,7 @@
 #include "sim/replica/exchange.hpp"
 #include "sim/split/pipeline_time.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 // A chunk's passes of a micro-batch.
@@ -297,5 +296,4 @@ double SplitModel::messages() const {
   return messages * job_.spec.tensor * job_.spec.context * job_.spec.data;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

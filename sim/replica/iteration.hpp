@@ -25,8 +25,7 @@
 #include "sim/replica/rank_cost.hpp"
 #include "sim/replica/split_links.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// Seconds of a GPU in an iteration, mean over the stages.
 struct SplitSeconds {
@@ -74,5 +73,4 @@ class SplitModel {
   std::vector<StageOps> ops_;
 };
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

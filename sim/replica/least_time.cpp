@@ -5,8 +5,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replica/passes.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 // ZB-H1's backward pass does not wait for the weights' gradients.
@@ -61,5 +60,4 @@ double LeastTime::seconds(const SplitJob& job) const {
   return seconds;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

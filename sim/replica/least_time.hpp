@@ -12,8 +12,7 @@
 #include "sim/replica/rank_cost.hpp"
 #include "sim/replica/split_links.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// Of all splits of the same tensor, context and expert ranks, micro-batch and recomputation.
 class LeastTime {
@@ -32,5 +31,4 @@ class LeastTime {
   Passed embedding_, loss_;
 };
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

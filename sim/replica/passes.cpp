@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
@@ -138,5 +137,4 @@ double Passes::message_s() const {
   return links_.seconds(stage_message(job_.shape, job_.spec, job_.traffic), perturbation_);
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

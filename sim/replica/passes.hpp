@@ -4,8 +4,7 @@
 
 #include "sim/replica/iteration.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 struct PassSeconds {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0;
@@ -65,5 +64,4 @@ class Passes {
   Perturbation perturbation_;
 };
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -1,6 +1,5 @@
 #include "sim/replica/program.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,8 +7,7 @@
 #include "sim/replica/exchange.hpp"
 #include "sim/replica/group_plans.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 // Streams of a stage, then those of its neighbours.
@@ -443,5 +441,4 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {
   return [=](int gpu, int draw) { return draw % stages == stage_of[to_index(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

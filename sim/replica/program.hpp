@@ -16,8 +16,7 @@
 #include "sim/replica/iteration.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// With factors of jitter drawn for stages: Program::draws is the stages'. Of so many of the split's replicas; what they
 /// exchange with each other has the rounds and bytes of all.
@@ -34,5 +33,4 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas);
 /// Messages and pieces of computing that a replay of one iteration goes through.
 double events_of(const Program& program);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -7,8 +7,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replica/adapters.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 using model::Layer;
@@ -264,5 +263,4 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
              (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -20,8 +20,7 @@
 
 #include "sim/program/split_job.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 struct BlockSeconds {
   double forward_s = 0;
@@ -53,5 +52,4 @@ double recomputed_share(const Scenario& scenario);
 /// What the processors compute is taken to be no longer than what they read and write.
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

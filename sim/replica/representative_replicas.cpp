@@ -1,7 +1,6 @@
 #include "sim/replica/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 int representative_replicas(const Scenario& scenario, const SplitJob& job) {
   const ParallelSpec& all = job.spec;
@@ -26,5 +25,4 @@ double events_of(const Program& program) {
          static_cast<double>(program.work.size()) * program.gpus / program.iterations;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

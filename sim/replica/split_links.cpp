@@ -6,8 +6,7 @@
 #include "engine/base/index.hpp"
 #include "sim/program/nccl_system.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 constexpr std::int64_t kUnit = 1'000'000'000;  // bytes by which flows are found
@@ -279,5 +278,4 @@ double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturba
   return sum;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -23,8 +23,7 @@
 #include "sim/split/ranks.hpp"
 #include "sim/split/traffic.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// Messages that all begin together: the slowest one's time, for so many bytes each.
 class Flows {
@@ -69,5 +68,4 @@ NcclOperation nccl_operation(TrafficKind kind);
 /// All groups of a kind; of neighbours none.
 std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -1,12 +1,10 @@
 #include "sim/report/html.hpp"
 
 #include <map>
-#include <stdexcept>
 
 #include "sim/report/html/parts.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 std::string html_escaped(std::string_view text) {
@@ -92,5 +90,4 @@ std::string html_page(const Json& document) {
                             {"script", std::string(page_js)}});
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -4,14 +4,13 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 /// The page for a document of schema lockstep/result/1 (simulate --json), lockstep/plan-result/1 (plan --json) or
 /// lockstep/validation/1 (validate --json). The same document gives the same bytes; the document stands in the page
 /// as JSON, in the element with the id "document". Throws std::invalid_argument for any other schema.
 std::string html_page(const Json& document);
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -1,8 +1,8 @@
 #include "sim/report/optimise.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/convergence/profile.hpp"
@@ -13,8 +13,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 // A search: what settings are tried at a GPU count, and how one is put into the scenario.
@@ -181,19 +180,16 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 
 std::string optimisation_text(const std::vector<Optimisation>& curves) {
   std::string text;
-  char line[200];
   for (const Optimisation& curve : curves) {
     text += (curve.variant.empty() ? "" : curve.variant + ", ") + std::to_string(curve.gpus) + " GPUs, best " +
             curve.what + ": " + std::to_string(curve.best().setting) + "\n";
-    std::snprintf(line, sizeof line, "%8s  %10s  %8s  %10s  %12s  %12s  %s\n", curve.what.c_str(), "iterations",
-                  "epochs", "samples/s", "iteration", "time", "bounds");
-    text += line;
+    text += format_printf("%8s  %10s  %8s  %10s  %12s  %12s  %s\n", curve.what.c_str(), "iterations", "epochs",
+                          "samples/s", "iteration", "time", "bounds");
     for (const Candidate& c : curve.candidates) {
-      std::snprintf(line, sizeof line, "%8d  %10.0f  %8.2f  %10.0f  %9.1f ms  %12s  %s to %s%s\n", c.setting,
-                    c.iterations, c.epochs, c.samples_per_s, c.iteration_s * 1e3, format_seconds(c.seconds()).c_str(),
-                    format_seconds(c.low_s).c_str(), format_seconds(c.high_s).c_str(),
-                    &c == &curve.best() ? "  best" : "");
-      text += line;
+      text += format_printf("%8d  %10.0f  %8.2f  %10.0f  %9.1f ms  %12s  %s to %s%s\n", c.setting, c.iterations,
+                            c.epochs, c.samples_per_s, c.iteration_s * 1e3, format_seconds(c.seconds()).c_str(),
+                            format_seconds(c.low_s).c_str(), format_seconds(c.high_s).c_str(),
+                            &c == &curve.best() ? "  best" : "");
     }
     if (curve.beyond_memory > 0)
       text += "         from " + std::to_string(curve.beyond_memory) + " on a GPU's memory does not hold it\n";
@@ -233,5 +229,4 @@ Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisat
   return json;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -14,8 +14,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 struct Candidate {
   int setting = 0;  ///< backups: b; batch: images per GPU; learners: per GPU
@@ -56,5 +55,4 @@ Json curves_json(const std::vector<Optimisation>& curves);
 Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,
                        const std::vector<std::string>& argv);
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

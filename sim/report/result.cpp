@@ -8,8 +8,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/profile_quality.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 Json point_json(const ReportPoint& row) {
@@ -150,5 +149,4 @@ std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {
   return text;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

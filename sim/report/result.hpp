@@ -7,8 +7,7 @@
 #include "sim/point/point.hpp"
 #include "sim/program/gpu_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 /// One row of the result: a prediction and the quantities derived from it.
 struct ReportPoint {
@@ -39,7 +38,7 @@ struct Comparison {
   double error() const { return predicted / published.value - 1; }
 };
 
-struct Report {
+struct [[nodiscard]] Report {
   LoadedScenario loaded;
   std::vector<ReportPoint> points;  ///< by variant, then GPU count
   std::vector<Comparison> comparisons;
@@ -65,5 +64,4 @@ std::string csv_text(const Report& report);
 /// iteration of `batch_per_gpu` samples, before jitter and without communication. Updates go by parameters.
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -7,8 +7,7 @@
 #include "sim/report/result.hpp"
 #include "sim/report/text_table.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 double samples_per_s(const RankedSplit& split) {
@@ -129,5 +128,4 @@ Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedV
   return json;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

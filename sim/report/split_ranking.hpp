@@ -7,8 +7,7 @@
 #include "sim/point/best_splits.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 /// The ranking of one variant.
 struct RankedVariant {
@@ -30,5 +29,4 @@ std::string split_rankings_text(const LoadedScenario& loaded, const std::vector<
 Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedVariant>& rankings,
                          const std::vector<std::string>& argv);
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -8,8 +7,7 @@
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/profile_quality.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 std::string communication_text(const CommunicationSpec& c) {
@@ -279,5 +277,4 @@ std::string table_text(const Report& report) {
   return text;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 // Columns on a screen: the characters of UTF-8, whose later bytes begin with the bits 10.
@@ -34,5 +33,4 @@ std::string TextTable::text() const {
   return text;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/base/text.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 /// Right-aligned columns, two blanks apart, the first of names to the left if so asked; the first row has as many cells as
 /// any.
@@ -21,5 +21,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -1,7 +1,6 @@
 #include "sim/report/trace_file.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 TraceFile::TraceFile(const std::string& path) : file_(path) {
   file_.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
@@ -16,5 +15,4 @@ void TraceFile::finish() {
   file_.finish();
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

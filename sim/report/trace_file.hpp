@@ -6,8 +6,7 @@
 #include "engine/base/atomic_writer.hpp"
 #include "sim/replay/trace.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 
 class TraceFile {
  public:
@@ -21,5 +20,4 @@ class TraceFile {
   AtomicWriter file_;
 };
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/sync/algorithm.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct AlgorithmTraits {
   std::string title;                      ///< in tables
@@ -80,5 +80,4 @@ inline const AlgorithmTraits& traits_of(Algorithm algorithm) {
   throw std::logic_error("an algorithm without traits");
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

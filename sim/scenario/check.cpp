@@ -1,14 +1,11 @@
 #include "sim/scenario/check.hpp"
 
-#include <cmath>
-
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 using Problem = std::optional<ScenarioProblem>;
@@ -235,5 +232,4 @@ void check(const Scenario& s) {
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

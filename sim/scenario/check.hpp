@@ -2,10 +2,9 @@
 // What a scenario's parts must keep together, whoever made it: a file, a job in words, a point of a plan, a record.
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
-struct ScenarioProblem {
+struct [[nodiscard]] ScenarioProblem {
   std::string pointer;  ///< in the scenario's file
   std::string wrong;
   std::string allowed;  ///< may be empty
@@ -20,5 +19,4 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 /// Throws InputError with the first problem: "NAME: /pointer: what is wrong; what is allowed".
 void check(const Scenario& scenario);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

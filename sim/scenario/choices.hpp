@@ -4,9 +4,9 @@
 #include "engine/base/choice.hpp"
 #include "engine/model/optimizer.hpp"
 #include "engine/sync/algorithm.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 using model::Optimizer;
 
@@ -120,5 +120,4 @@ inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {
   return all;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

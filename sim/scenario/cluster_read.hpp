@@ -4,8 +4,7 @@
 #include "sim/scenario/measured_link.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace cluster_read {
 
 constexpr int kMostNodes = 65536;
@@ -16,7 +15,15 @@ constexpr Range kLatency{0, 1};
 /// {"bandwidth", "latency"}, or a copy of the cluster's profile (null: it has none).
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 Json to_json(const LinkSpec& link);
-Json link_schema();
+const Json& link_schema();
+
+/// The texts of a link's bandwidth and latency.
+struct LinkQuantity {
+  std::string type, range;
+  Json schema;
+};
+const LinkQuantity& link_bandwidth();
+const LinkQuantity& link_latency();
 
 /// A member of T that is a link.
 template <class T>
@@ -50,5 +57,4 @@ std::string fabric_table(FabricKind kind);
 std::string nic_table();
 
 }  // namespace cluster_read
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,8 +4,6 @@
 // sees it (what a copy reaches), every latency is what the part adds to the time of a message. The fabric's latency is
 // that of each of its links that a message passes (a star counts as one link). A node is one port of the fabric,
 // whatever its number of NICs.
-#include <array>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +11,7 @@
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct LinkSpec {
   double bandwidth_bytes_per_s = 0;  ///< per direction
@@ -156,5 +153,4 @@ const ObjectFormat<ClusterSpec>& cluster_format();
 /// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
 ClusterSpec read_cluster(const JsonNode& node);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

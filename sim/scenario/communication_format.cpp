@@ -6,8 +6,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 const ObjectFormat<DdpSpec>& ddp_format() {
@@ -174,5 +173,4 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   return spec;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -3,13 +3,11 @@
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 const ObjectFormat<CommunicationSpec>& communication_format();
 
 /// By the format, and what NCCL's tables say of the cluster's GPU. Throws InputError.
 CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -6,8 +6,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr double kMostSlowdown = 100;
@@ -194,10 +193,6 @@ void note_measured_overlap(const JsonNode& node, const ComputeSpec& compute) {
                             measured->library + ", " + std::to_string(measured->devices) + " devices"});
 }
 
-}  // namespace
-
-namespace {
-
 ObjectFormat<ComputeSpec> make_compute_format() {
   using Spec = ComputeSpec;
   ObjectFormat<Spec> f("compute");
@@ -308,5 +303,4 @@ const ObjectFormat<InputSpec>& input_format() {
   return format;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

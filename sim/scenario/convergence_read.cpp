@@ -5,8 +5,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/file_schema.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr int kMostWorkers = 65536;
@@ -134,5 +133,4 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
   return setting;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

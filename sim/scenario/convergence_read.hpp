@@ -5,13 +5,11 @@
 #include "sim/convergence/convergence_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Throws InputError.
 ConvergenceSpec read_convergence(const JsonNode& node);
 
 const ObjectFormat<ConvergenceSpec>& convergence_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -3,8 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 const Range kFactor{1e-6, 1e6};
@@ -171,5 +170,4 @@ Json delay_schema() {
   return {{"anyOf", kinds}};
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// A share `at` of all steps takes at most `value`.
 struct PercentileSpec {
@@ -51,5 +51,4 @@ Json to_json(const DelaySpec& delay);
 Json delay_schema();
 std::string delay_table(DelaySpec::Kind kind);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

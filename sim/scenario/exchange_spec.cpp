@@ -7,8 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_format.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 double LoadingSpec::read_s(int batch, int gpus_of_node, int gpus) const {
   const double bytes = batch * file_bytes_per_sample;
@@ -156,5 +155,4 @@ int iterations_of_round(const Scenario& scenario) {
   return scenario.algorithm == Algorithm::local_sgd ? scenario.local_sgd.period : 1;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

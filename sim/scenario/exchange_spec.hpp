@@ -9,8 +9,7 @@
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct LocalSgdSpec {
   int period = 8;  ///< steps from one averaging to the next; what a file means that leaves it out
@@ -60,5 +59,4 @@ std::string exchange_text(const Scenario& scenario);
 /// Iterations after which the algorithm comes round: those between two averagings of local SGD, otherwise 1.
 int iterations_of_round(const Scenario& scenario);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

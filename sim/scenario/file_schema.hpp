@@ -1,9 +1,9 @@
 #pragma once
 // Values that may be a file's name.
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 inline Json file_schema() {
   return {{"type", "string"}, {"pattern", "\\.json$"}};
@@ -28,5 +28,4 @@ void add_schema_link(ObjectFormat<T>& format) {
   field.writes([](const T&) { return Json(); });
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

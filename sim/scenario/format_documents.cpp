@@ -1,7 +1,5 @@
 #include "sim/scenario/format_documents.hpp"
 
-#include <stdexcept>
-
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"
@@ -9,8 +7,7 @@
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/scenario_format.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 Json schema_file(const Json& object, const std::string& name, const std::string& description) {
@@ -88,5 +85,4 @@ std::string with_tables(const std::string& document) {
   return text + document.substr(from);
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// "scenario", "cluster": JSON Schemas, draft 2020-12.
 std::map<std::string, Json> format_schemas();
@@ -18,5 +18,4 @@ std::map<std::string, std::string> format_tables();
 /// std::runtime_error for a name without a table and a mark without an end.
 std::string with_tables(const std::string& document);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,8 +4,7 @@
 
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr int kMostLearners = 64;
@@ -165,5 +164,4 @@ const ObjectFormat<LearnersSpec>& learners_format() {
   return format;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// What fraction of the GPU a learner can use at a batch size.
 struct FillSpec {
@@ -59,5 +59,4 @@ struct LearnersSpec {
 const ObjectFormat<FillSpec>& fill_format();
 const ObjectFormat<LearnersSpec>& learners_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,8 +4,7 @@
 
 #include "calib/collective_key.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 std::string library_of(const calib::Fit& fit) {
@@ -52,5 +51,4 @@ const calib::Fit* measured_all_reduce(const Scenario& s, int gpus) {
   return AllReduceOfProfile(s).over(gpus);
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

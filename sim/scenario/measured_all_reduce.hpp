@@ -7,8 +7,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Outlives the scenario that it is made of: programs keep it.
 class AllReduceOfProfile {
@@ -35,5 +34,4 @@ class AllReduceOfProfile {
 /// Null where the scenario's all-reduces are no measured ones, or were not measured over so many devices.
 const calib::Fit* measured_all_reduce(const Scenario& scenario, int gpus);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr int kMostHops = 16;
@@ -143,5 +141,4 @@ LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, cons
   return link;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

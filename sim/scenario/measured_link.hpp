@@ -6,13 +6,11 @@
 // names a copy of the profile in /cluster/profile. The line t(bytes) = latency + bytes / bandwidth through its samples
 // (calib::fit_line: least squares of the relative error) gives the link's bandwidth. A copy may pass several of the
 // cluster's links, one after another; each has an equal share of the latency.
-#include <string>
 
 #include "calib/profile.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Where in a node a link is: what copies tell about it.
 struct LinkPlace {
@@ -32,5 +30,4 @@ bool names_copy(const JsonNode& node);
 /// with its bytes.
 LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "calib/collective_key.hpp"
 #include "engine/base/text.hpp"
 #include "sim/scenario/file_schema.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr int kMostChannels = 64;
@@ -150,5 +148,4 @@ NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_p
   return spec;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -13,8 +13,7 @@
 #include "sim/collective/nccl_choices.hpp"
 #include "sim/collective/nccl_generations.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Channels, and bytes/s of each, as NCCL's log prints them: "nChannels 12, bw 30.0/30.0".
 struct NcclGraphSpec {
@@ -54,5 +53,4 @@ const ObjectFormat<NcclSpec>& nccl_format();
 /// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -6,8 +6,7 @@
 
 #include "calib/overlap.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 // Linear in ln(x) between neighbours, outside the nearest; `value_of` gives what an entry holds.
@@ -97,5 +96,4 @@ std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, c
   return best;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "calib/profile.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Time of compute beside a collective over its time alone, by batch per GPU and bytes of the collective.
 class OverlapSlowdown {
@@ -57,5 +57,4 @@ struct MeasuredOverlap {
 std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, const std::string& model,
                                                 const std::string& precision, int devices);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -6,8 +6,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 using Problem = std::optional<ScenarioProblem>;
@@ -18,7 +17,7 @@ std::string text(int value) {
   return std::to_string(value);
 }
 
-Problem of_schedule(const ParallelSpec& spec) {
+Problem find_schedule_problem(const ParallelSpec& spec) {
   const bool is_interleaved = spec.schedule == PipelineSchedule::interleaved;
   if (spec.virtual_stages > 1 && !is_interleaved)
     return {{"/parallel/virtual_stages",
@@ -32,7 +31,7 @@ Problem of_schedule(const ParallelSpec& spec) {
   return {};
 }
 
-Problem of_sharding(const ParallelSpec& spec) {
+Problem find_sharding_problem(const ParallelSpec& spec) {
   if (spec.sharding_group > 0 && spec.sharding == ShardingStage::none)
     return {{"/parallel/sharding_group", "nothing is sharded", "allowed: with \"sharding\" of zero1, zero2 or zero3"}};
   if (spec.waits_for_shards() && spec.sharding != ShardingStage::zero3)
@@ -43,7 +42,7 @@ Problem of_sharding(const ParallelSpec& spec) {
   return {};
 }
 
-Problem of_experts(const ParallelSpec& spec) {
+Problem find_expert_problem(const ParallelSpec& spec) {
   if (spec.expert_capacity > 0 && spec.expert_imbalance > 1)
     return {{"/parallel/expert_imbalance", "a capacity bounds what the busiest expert takes",
              "allowed: 1, or no \"expert_capacity\""}};
@@ -61,7 +60,7 @@ Problem of_experts(const ParallelSpec& spec) {
   return {};
 }
 
-Problem of_order(const ParallelSpec& spec) {
+Problem find_order_problem(const ParallelSpec& spec) {
   for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
     if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
       return {{"/parallel/order", "\"" + one.name + "\" must stand in it once",
@@ -69,8 +68,8 @@ Problem of_order(const ParallelSpec& spec) {
   return {};
 }
 
-// Of a split whose `data` is known.
-Problem of_data(const ParallelSpec& spec) {
+// `spec.data` is known.
+Problem find_data_problem(const ParallelSpec& spec) {
   if (spec.data % spec.expert_replicas() != 0) {
     const bool would_fold = spec.tensor > 1 && !spec.folds_experts() && spec.expert % spec.tensor == 0 &&
                             spec.data % (spec.expert / spec.tensor) == 0;
@@ -112,11 +111,11 @@ Json order_json(const ParallelSpec& spec) {
 }  // namespace
 
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec) {
-  if (const Problem problem = of_schedule(spec)) return problem;
-  if (const Problem problem = of_sharding(spec)) return problem;
-  if (const Problem problem = of_experts(spec)) return problem;
-  if (const Problem problem = of_order(spec)) return problem;
-  return spec.data > 0 ? of_data(spec) : Problem();
+  if (const Problem problem = find_schedule_problem(spec)) return problem;
+  if (const Problem problem = find_sharding_problem(spec)) return problem;
+  if (const Problem problem = find_expert_problem(spec)) return problem;
+  if (const Problem problem = find_order_problem(spec)) return problem;
+  return spec.data > 0 ? find_data_problem(spec) : Problem();
 }
 
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) {
@@ -133,7 +132,7 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) 
     return {{"/parallel/data",
              text(spec.data) + " replicas of " + std::to_string(of_replica) + " GPUs are not " + text(gpus) + " GPUs",
              "allowed: " + text(filled.data) + ", or none"}};
-  return of_data(filled);
+  return find_data_problem(filled);
 }
 
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus) {
@@ -287,5 +286,4 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
   return format;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

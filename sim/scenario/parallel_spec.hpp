@@ -9,13 +9,12 @@
 // --expert-tensor-parallel-size 1): a group then reaches over expert / tensor replicas.
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// `data` without its expert part: neighbours on it hold the same experts.
 enum class ParallelDimension { tensor, context, expert, data, pipeline };
@@ -176,5 +175,4 @@ int micro_batches(const ParallelSpec& spec, int global_batch);
 
 const ObjectFormat<ParallelSpec>& parallel_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

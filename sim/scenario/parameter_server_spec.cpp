@@ -1,7 +1,6 @@
 #include "sim/scenario/parameter_server_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 const Range kBandwidth{1e3, 1e15};
@@ -70,5 +69,4 @@ const ObjectFormat<ParameterServerSpec>& parameter_server_format() {
   return format;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

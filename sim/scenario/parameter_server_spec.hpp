@@ -1,13 +1,11 @@
 #pragma once
 // The object "parameter_server" of a scenario, for the algorithm of that name; its keys are described in README.md.
 #include <cstdint>
-#include <string>
 
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct ParameterServerSpec {
   ServerScheme scheme = ServerScheme::server;
@@ -25,5 +23,4 @@ struct ParameterServerSpec {
 
 const ObjectFormat<ParameterServerSpec>& parameter_server_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -10,8 +10,7 @@
 #include "engine/base/units.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr double kMost = 0.9;        // as /uncertainty allows
@@ -136,5 +135,4 @@ std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenari
   return lines;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -5,8 +5,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// From here on an input is said to be imprecise, and the bounds stand below the table.
 constexpr double kImprecise = 0.05;
@@ -44,5 +43,4 @@ std::string too_imprecise(const MeasuredQuality& quality, double relative_high);
 /// A line for each profile of the scenarios of which a tenth or more of the series are imprecise.
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -8,8 +8,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 // Same letters and digits, whatever stands between: "NVIDIA H100 SXM5" has "H100 SXM5".
@@ -141,5 +140,4 @@ std::vector<std::string> overlap_beyond_profile(const Scenario& s, int gpus, int
   return lines;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

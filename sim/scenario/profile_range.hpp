@@ -5,8 +5,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Lines about what given rates of one GPU do not say of a batch: another model's, or batches outside theirs.
 std::vector<std::string> beyond_rates(const Scenario& scenario, int batch_per_gpu);
@@ -26,5 +25,4 @@ std::vector<std::string> calls_beyond_profile(const Scenario& scenario, int gpus
 std::vector<std::string> overlap_beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu,
                                                 const std::vector<double>& call_bytes);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

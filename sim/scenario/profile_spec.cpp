@@ -4,8 +4,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 bool has(const Json& key, const char* member, const Json& value) {
@@ -130,5 +129,4 @@ ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precisi
   return spec;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

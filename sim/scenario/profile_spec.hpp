@@ -11,8 +11,7 @@
 #include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/overlap_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Forward and backward of one layer, as measured.
 struct LayerSeconds {
@@ -58,5 +57,4 @@ struct ProfileSpec {
 ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precision precision,
                          const std::string& input = "");
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

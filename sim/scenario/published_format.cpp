@@ -4,8 +4,7 @@
 
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 bool is_named(const std::vector<Variant>& variants, const std::string& name) {
@@ -88,5 +87,4 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
   return results;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

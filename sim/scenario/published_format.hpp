@@ -2,8 +2,7 @@
 // The scenario's list "published".
 #include "sim/scenario/scenario_format.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 const ObjectFormat<PublishedSpec>& published_format();
 
@@ -11,5 +10,4 @@ const ObjectFormat<PublishedSpec>& published_format();
 std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant,
                                           const std::vector<Variant>& variants);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -1,9 +1,9 @@
 #pragma once
 // What several objects of a scenario may hold at the most.
 #include "engine/base/json.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 constexpr int kMostGpus = 65536;
 constexpr int kMostGpusPerNode = 128;  ///< and NICs
@@ -13,5 +13,4 @@ inline const Range kSeconds{0, 10};
 inline const Range kRate{1e-6, 1e12};  // samples/s
 inline const Range kBytes{1, 1e12};
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -13,8 +13,7 @@
 #include "sim/scenario/scenario_format.hpp"
 #include "sim/scenario/scenario_read.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 // The value at a pointer that the reader's own formats have made; the root where there is none.
@@ -173,5 +172,4 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   return loaded;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -21,11 +21,11 @@
 #include "sim/scenario/profile_spec.hpp"
 #include "sim/scenario/workers_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 struct TrainingSetting;  // sim/convergence/profile.hpp
 }
-inline namespace scenario {
+
+namespace lockstep::sim::scenario {
 
 /// Images per GPU for GPU counts up to `up_to_gpus`.
 struct BatchRule {
@@ -141,7 +141,7 @@ struct UncertaintySpec {
   double epochs = 0;
 };
 
-struct Scenario : ExchangeSpecs {
+struct [[nodiscard]] Scenario : ExchangeSpecs {
   std::string name;
   std::string variant;  ///< name of the variant; empty where the file lists none
   std::string description;
@@ -193,5 +193,4 @@ struct LoadedScenario {
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
                              const std::vector<int>& gpus = {});
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -14,8 +14,7 @@
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
   return [is_such](const Json& scenario) {
     const Json name = scenario.value("algorithm", Json("s-sgd"));
@@ -118,7 +117,7 @@ Format baseline_format() {
 }
 
 // With as many devices busy as the largest point has on a node.
-void take_fill_of_profile(const JsonNode& node, Scenario& s) {
+void read_fill_of_profile(const JsonNode& node, Scenario& s) {
   const ProfileSpec& profile = s.compute.profile;
   if (!profile) node.fail("no profile in /compute/profile", "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
   s.learners.fill = profile.fill(std::min(*std::max_element(s.gpus.begin(), s.gpus.end()), s.cluster.gpus_per_node));
@@ -197,7 +196,7 @@ void add_algorithms(Format& f) {
       .means("[learners](#learners), of the algorithms `sma` and `ea-sgd`");
   learners.reads([read = learners.reader()](const JsonNode& node, Scenario& s) {
     read(node, s);
-    if (s.learners.fill_of_profile) take_fill_of_profile(node.at("fill"), s);
+    if (s.learners.fill_of_profile) read_fill_of_profile(node.at("fill"), s);
   });
   learners.unsaid_where([](const Scenario& s) { return !s.trains_learners(); });
   f.object("parameter_server", &Scenario::parameter_server, parameter_server_format())
@@ -315,5 +314,4 @@ void fill_baseline(JsonDocument& scenario) {
   scenario.set("/baseline/gpus", least.dump(), "default");
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

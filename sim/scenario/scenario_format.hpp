@@ -4,8 +4,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// A variant as the file lists it.
 struct Variant {
@@ -29,5 +28,4 @@ void fill_baseline(JsonDocument& scenario);
 /// Of the scenario's cluster; 1 where there is no such number, which the cluster's reader refuses later.
 int gpus_per_node(const Json& scenario);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

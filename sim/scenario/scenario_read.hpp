@@ -6,8 +6,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Puts in their place the files that the document names.
 void include_files(JsonDocument& document);
@@ -20,5 +19,4 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant);
 /// Files that the document and the scenario that was read from it rest on.
 std::map<std::string, std::string> inputs_of(const JsonDocument& document, const Scenario& scenario);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -8,8 +8,7 @@
 #include "sim/scenario/scenario_format.hpp"
 #include "sim/scenario/scenario_read.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr const char* kNodes = "/nodes";
@@ -154,5 +153,4 @@ const Scenario& ScenarioSeries::with(const std::vector<Setting>& settings) {
   return latest_.emplace(std::move(scenario));
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

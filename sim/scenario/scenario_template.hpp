@@ -6,8 +6,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// A value to set in a scenario.
 struct Setting {
@@ -63,5 +62,4 @@ class ScenarioSeries {
   std::optional<Scenario> latest_;
 };
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// An object in a copy of its document: what is read there is checked, and not noted as an input.
 class UnnotedCopy {
@@ -27,5 +27,4 @@ class UnnotedCopy {
   const std::string pointer_;
 };
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

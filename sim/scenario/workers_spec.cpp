@@ -3,8 +3,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 // One set of keys for all algorithms, so that variants can change the algorithm. What belongs to one alone:
@@ -99,5 +98,4 @@ WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
   return spec;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -1,14 +1,12 @@
 #pragma once
 // The object "workers" of a scenario, for workers that do not all do the same: backup workers, asynchronous SGD and
 // asynchronous EASGD. Its keys are described in README.md.
-#include <string>
 
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/delay_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct WorkersSpec {
   int backups = 0;                ///< b of the point's N + b GPUs
@@ -39,5 +37,4 @@ WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm);
 
 const ObjectFormat<WorkersSpec>& workers_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

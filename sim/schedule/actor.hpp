@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace schedule {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::schedule {
 
 /// Where an actor lives: on a GPU, or beside the GPUs of a node (servers, loaders).
 struct Place {
@@ -70,5 +71,4 @@ struct Actor {
   bool is_daemon = false;  ///< the simulation ends when all other actors have ended
 };
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

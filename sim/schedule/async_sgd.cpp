@@ -5,8 +5,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 // A message's tag is its kind and the shard it is about.
@@ -212,5 +211,4 @@ std::vector<Actor> async_easgd(const AsyncEasgd& options) {
   return actors;
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

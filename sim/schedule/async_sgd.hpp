@@ -10,8 +10,7 @@
 #include "sim/schedule/actor.hpp"
 #include "sim/schedule/backup_workers.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 struct AsyncSgd {
   std::vector<Place> workers;
@@ -58,5 +57,4 @@ struct AsyncEasgd {
 /// Throws std::invalid_argument for alpha outside (0, 1) or tau < 1.
 std::vector<Actor> async_easgd(const AsyncEasgd& options);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

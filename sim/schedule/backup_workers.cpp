@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 int worker_count(const BackupWorkers& o) {
@@ -204,5 +203,4 @@ std::vector<Actor> backup_workers(const BackupWorkers& options) {
   return actors;
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

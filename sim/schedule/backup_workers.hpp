@@ -13,8 +13,7 @@
 #include "sim/schedule/actor.hpp"
 #include "sim/schedule/shards.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// How much longer than its shards' work the work of `worker` in its step number `step` takes.
 using StepFactor = std::function<double(int worker, int step)>;
@@ -45,5 +44,4 @@ struct BackupWorkers {
 ///   server "update" n      the next version is published, from n gradients
 std::vector<Actor> backup_workers(const BackupWorkers& options);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

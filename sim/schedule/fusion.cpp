@@ -1,7 +1,6 @@
 #include "sim/schedule/fusion.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
                                    std::int64_t first_threshold_bytes) {
@@ -27,5 +26,4 @@ std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per
   return buckets;
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

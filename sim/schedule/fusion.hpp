@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// Gradients that one all-reduce sums.
 struct Bucket {
@@ -25,5 +25,4 @@ struct Bucket {
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
                                    std::int64_t first_threshold_bytes = -1);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -1,7 +1,6 @@
 #include "sim/schedule/local_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce) {
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
@@ -28,5 +27,4 @@ Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::v
   return gpu.finish();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

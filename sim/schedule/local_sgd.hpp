@@ -3,8 +3,7 @@
 // parameters by the average over all. With H = 1 and plain SGD it is S-SGD whose all-reduce follows the update.
 #include "sim/schedule/s_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 struct LocalSgd : SSgd {
   int period = 1;  ///< H: steps from one averaging to the next
@@ -16,5 +15,4 @@ struct LocalSgd : SSgd {
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -1,10 +1,8 @@
 #include "sim/schedule/parameter_server.hpp"
 
 #include <map>
-#include <utility>
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 constexpr int kToHost = kOwnStreams, kToDevice = kToHost + 1, kServer = kToHost + 2, kSynchronised = kToHost + 3,
@@ -209,5 +207,4 @@ Program parameter_server(const model::Graph& graph, const ModelCost& cost, const
   return Builder(graph, cost, exchanges, options).build();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

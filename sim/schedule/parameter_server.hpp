@@ -10,8 +10,7 @@
 #include "sim/cost/layer_cost.hpp"
 #include "sim/schedule/passes.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// How a layer's gradient, or a piece of it, is synchronised: the steps in their order. A step of 0 s, or a plan
 /// without phases, is left out.
@@ -44,5 +43,4 @@ struct ParameterServer : Loading {
 Program parameter_server(const model::Graph& graph, const ModelCost& cost, const std::vector<LayerExchange>& exchanges,
                          const ParameterServer& options);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -2,8 +2,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 namespace {
 
@@ -54,5 +53,4 @@ int InputPipeline::next(int step_before) {
   return enqueue_batch(gpu_, loading_, "load", load_stream_, copy_stream_, buffer_free);
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -6,8 +6,7 @@
 #include "sim/cost/layer_cost.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// A stretch of a pass, with its layers.
 struct Segment {
@@ -59,5 +58,4 @@ class InputPipeline {
   std::vector<int> used_;  // by step
 };
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -4,8 +4,7 @@
 #include <set>
 #include <utility>
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 double Program::bytes_sent_per_gpu_and_iteration() const {
   std::vector<double> of_plan;
@@ -156,5 +155,4 @@ Program Enqueue::finish() {
   return std::move(program_);
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

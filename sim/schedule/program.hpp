@@ -5,7 +5,6 @@
 // As with CUDA streams, work on one stream runs in the order of enqueueing, streams run side by side, and work may wait
 // for earlier work of the same GPU on another stream. A collective involves the same stream of all GPUs.
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,8 +12,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
 using Jitter = std::function<double(int gpu, int iteration)>;
@@ -50,7 +48,7 @@ struct Work {
   Parts parts;
 };
 
-struct Program {
+struct [[nodiscard]] Program {
   int gpus = 0;
   int fed_gpus = 0;  ///< the first GPUs, which get input; others only serve
   int iterations = 0;
@@ -115,5 +113,4 @@ class Enqueue {
   Program program_;
 };
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -2,8 +2,7 @@
 
 #include <map>
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& buckets, int gpus, const AllReduce& plan) {
   std::map<std::int64_t, int> plan_of_size;
   std::vector<int> plans;
@@ -73,5 +72,4 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
   return gpu.finish();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -13,8 +13,7 @@
 #include "sim/schedule/passes.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 struct SSgd : Loading {
   int gpus = 1;
@@ -38,5 +37,4 @@ std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& bucke
 Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets, const SSgd& options,
               const AllReduce& all_reduce);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

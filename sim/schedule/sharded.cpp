@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 constexpr int kShards = kOwnStreams;
@@ -94,5 +93,4 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   return gpu.finish();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

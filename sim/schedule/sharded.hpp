@@ -14,8 +14,7 @@
 // parameters are kept from forward to backward (ZeRO-2's traffic; that of an all-reduce).
 #include "sim/schedule/s_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// Consecutive layers that are gathered together.
 struct ShardingUnit {
@@ -41,5 +40,4 @@ struct Sharded : SSgd {
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

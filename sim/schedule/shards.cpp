@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 std::string module_of(const std::string& layer) {
@@ -80,5 +79,4 @@ std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cos
   return shards;
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -7,8 +7,7 @@
 #include "engine/model/graph.hpp"
 #include "sim/cost/layer_cost.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// A part of the parameters that travels alone, with the work around it: a worker needs the part's parameters for
 /// `forward_s` and has its gradient after `backward_s`.
@@ -31,5 +30,4 @@ std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost
 /// A module from which no path leads to the last layer is a side branch (an auxiliary classifier).
 std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -1,9 +1,6 @@
 #include "sim/schedule/sma.hpp"
 
-#include <algorithm>
-
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 double SmaCost::learning_s() const {
   double sum = 0;
@@ -143,5 +140,4 @@ Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all
   return SmaProgram(cost, options, all_reduce).run();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -35,8 +35,7 @@
 #include "sim/schedule/program.hpp"
 #include "sim/schedule/s_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// A task on a GPU: seconds alone, and the fraction of the GPU that it can use.
 struct TaskCost {
@@ -84,5 +83,4 @@ struct SmaOptions : Loading {
 /// with the last of its local synchronisations, by the host with that of its updates.
 Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all_reduce);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -2,8 +2,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 namespace {
 
 constexpr int kExchange = kOwnStreams;
@@ -90,5 +89,4 @@ Program theano_mpi(const model::Graph& graph, const ModelCost& cost, const std::
   return gpu.finish();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -10,8 +10,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/schedule/s_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 struct TheanoMpi : SSgd {
   ParameterExchange exchange = ParameterExchange::asa;
@@ -30,5 +29,4 @@ struct TheanoMpiPlans {
 Program theano_mpi(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& tensors,
                    const TheanoMpi& options, const TheanoMpiPlans& plans);
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

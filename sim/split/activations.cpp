@@ -2,8 +2,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 constexpr double kMaskBytes = 1;
@@ -195,5 +194,4 @@ double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, 
   return hidden + tokens_of(shape, spec) * shape.vocabulary * loss.kept / spec.tensor;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

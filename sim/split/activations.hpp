@@ -15,8 +15,7 @@
 
 #include "sim/split/transformer_shape.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 struct Activation {
   std::string what;
@@ -52,5 +51,4 @@ constexpr LossBytes kTorchLoss{4, 8};
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
                        const LossBytes& loss = kMegatronLoss);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -1,7 +1,6 @@
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 StageOps gpipe(const PipelineShape& shape, int) {
   StageOps ops;
@@ -10,5 +9,4 @@ StageOps gpipe(const PipelineShape& shape, int) {
   return ops;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

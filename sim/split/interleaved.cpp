@@ -2,8 +2,7 @@
 
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 // The k-th pass of a stage in one direction: p micro-batches through the first chunk, the same through the next one.
@@ -34,5 +33,4 @@ StageOps interleaved(const PipelineShape& shape, int stage) {
   return ops;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

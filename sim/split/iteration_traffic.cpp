@@ -4,8 +4,7 @@
 #include "engine/base/index.hpp"
 #include "sim/split/traffic.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 void append(TrafficList& list, const TrafficList& more, double times) {
@@ -144,5 +143,4 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   return list;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

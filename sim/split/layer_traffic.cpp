@@ -1,7 +1,6 @@
 #include "sim/split/traffic.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 double tokens(const TransformerShape& shape, const ParallelSpec& spec) {
@@ -184,5 +183,4 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
   return list;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

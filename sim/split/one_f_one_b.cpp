@@ -2,8 +2,7 @@
 
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 StageOps one_f_one_b(const PipelineShape& shape, int stage) {
   const int warm_up = std::min(shape.stages - 1 - stage, shape.micro_batches);
@@ -18,5 +17,4 @@ StageOps one_f_one_b(const PipelineShape& shape, int stage) {
   return ops;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 void check(PipelineSchedule schedule, const PipelineShape& shape) {
@@ -64,5 +63,4 @@ int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage) 
   throw std::logic_error("a schedule without a formula");
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -5,13 +5,11 @@
 // p stages, m micro-batches, v chunks of layers per stage. Stage s holds the model's parts s, p + s, 2 p + s, ...: chunk c
 // of stage s is part c p + s. A micro-batch goes forward through the parts in their order and backward through them the
 // other way.
-#include <string>
 #include <vector>
 
 #include "sim/scenario/parallel_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// `backward` gives the gradients of inputs and weights, but in ZB-H1, where it gives those of the inputs (the paper's B)
 /// and `weight_gradient` (W) those of the weights.
@@ -66,5 +64,4 @@ int most_in_flight(const StageOps& ops);
 /// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

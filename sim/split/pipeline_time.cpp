@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 constexpr double kNotYet = -1;
@@ -121,5 +120,4 @@ PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineSha
   return Evaluation(stages, shape, times).run();
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -12,8 +12,7 @@
 
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// Seconds of one micro-batch's passes through one chunk.
 struct ChunkTimes {
@@ -45,5 +44,4 @@ struct PipelineTimeline {
 /// Throws std::logic_error naming the op where the stages wait for each other for ever.
 PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

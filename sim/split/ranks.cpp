@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 std::map<int, int> members_by_node(const RankGroup& group, int gpus_per_node) {
@@ -93,5 +92,4 @@ std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& group
   return of_nics;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -9,8 +9,7 @@
 
 #include "sim/scenario/parallel_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// Indexed by the dimension.
 class RankCoordinates {
@@ -75,5 +74,4 @@ GroupPlacement placement(const RankGroup& group, int gpus_per_node);
 std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& groups, int gpus_per_node,
                                              int nics_per_node);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

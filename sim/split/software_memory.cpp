@@ -1,7 +1,6 @@
 #include "sim/split/software_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 double state_bytes(Optimizer optimizer) {
@@ -26,5 +25,4 @@ double communicators_bytes(const ParallelSpec& spec) {
   return bytes;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -2,8 +2,7 @@
 // What software keeps on a GPU, by its code, beside the cases of split_memory.hpp.
 #include "sim/split/split_memory.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// DeepSpeed's ZeRO in fp16: of gradients that are added up in half precision a copy in single precision, sharded with the
 /// state (deepspeed/runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups): 20 with Adam.
@@ -23,5 +22,4 @@ constexpr double kCommunicatorBytes = 0.62e9;
 /// Of the communicators of a rank: one for each kind of group that has more than one rank.
 double communicators_bytes(const ParallelSpec& spec);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

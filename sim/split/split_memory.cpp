@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options) {
@@ -213,5 +212,4 @@ SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSp
   return largest;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

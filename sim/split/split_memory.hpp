@@ -5,15 +5,13 @@
 // (Rajbhandari et al. 2020, "ZeRO", section 5). Activations: the schedule's ops are walked through; a forward pass adds
 // what its chunk keeps (activations.hpp), the backward pass ends it (ZB-H1: the weights' gradients end it, which is more
 // than the paper's M_W). The peak is the most of what is held and what the backward pass has besides.
-#include <string>
 #include <vector>
 
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/split/activations.hpp"
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// Bytes for each parameter of a rank.
 struct ParameterBytes {
@@ -84,5 +82,4 @@ SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSp
                                  const std::vector<ModelPart>& parts, int micro_batches,
                                  const SplitMemoryOptions& options);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -8,8 +8,7 @@
 #include "engine/base/index.hpp"
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 // Empty where no component ends in a digit.
@@ -157,5 +156,4 @@ double cost_of(const ModelPart& part, const BlockCosts& costs) {
   return cost;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

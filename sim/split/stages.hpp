@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// Consecutive layers of a graph.
 struct Block {
@@ -69,5 +69,4 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
 
 double cost_of(const ModelPart& part, const BlockCosts& costs);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

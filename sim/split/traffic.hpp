@@ -9,8 +9,7 @@
 #include "sim/split/pipeline.hpp"
 #include "sim/split/transformer_shape.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 enum class TrafficKind { all_reduce, reduce_scatter, all_gather, all_to_all, send };
 
@@ -87,5 +86,4 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 namespace {
 
 std::int64_t norm_parameters(const TransformerShape& shape, std::int64_t width) {
@@ -191,5 +190,4 @@ RankParameters trained_parameters(const TransformerShape& shape, const ParallelS
   return sum;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

@@ -6,8 +6,7 @@
 #include "sim/scenario/parallel_spec.hpp"
 #include "sim/split/stages.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 constexpr double kSingleBytes = 4, kHalfBytes = 2;  ///< of an element in single and in half precision
 
@@ -82,5 +81,4 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
 RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

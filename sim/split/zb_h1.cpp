@@ -2,8 +2,7 @@
 
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 StageOps zb_h1(const PipelineShape& shape, int stage) {
   const int m = shape.micro_batches;
@@ -24,5 +23,4 @@ StageOps zb_h1(const PipelineShape& shape, int stage) {
   return ops;
 }
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

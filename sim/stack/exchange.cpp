@@ -4,8 +4,7 @@
 #include "sim/stack/priors.hpp"
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 namespace {
 
 constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-connected layers, groups for the rest
@@ -184,5 +183,4 @@ Workload with_schedule(StackModel& m, Workload workload) {
   return with_all_reduce(m, workload);
 }
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

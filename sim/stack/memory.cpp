@@ -6,8 +6,7 @@
 #include "sim/split/software_memory.hpp"
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 namespace {
 
 ParameterBytes bytes_of_software(const StackModel& m, const ParallelSpec& spec, Optimizer optimizer) {
@@ -75,5 +74,4 @@ double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCo
   return workload.scenario.parallel ? peak_of_split(m, workload, counter) : peak_of_replicas(workload, counter);
 }
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

@@ -7,8 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 namespace {
 
 constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
@@ -159,5 +158,4 @@ double Workload::samples() const {
   return static_cast<double>(global_batch_of(*scenario.parallel, gpus / scenario.parallel->gpus_of_replica()));
 }
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

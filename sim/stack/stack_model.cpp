@@ -7,8 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/stack/priors.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 namespace {
 
 constexpr double kUnmeasuredError = 0.10;  // of what nobody has measured, whatever the constants' deviations
@@ -199,5 +198,4 @@ Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int
   return with_all_reduce(m, workload);
 }
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

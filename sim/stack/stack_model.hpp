@@ -13,7 +13,6 @@
 //
 // One file per part: cluster.cpp, compute.cpp, sequence_kernels.cpp, exchange.cpp, split.cpp, memory.cpp.
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,8 +22,7 @@
 #include "sim/job/job.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 
 /// Thrown if a job cannot be modelled. If the user can change the request so that it can, InputError says how.
 struct Unmapped {
@@ -77,7 +75,7 @@ struct StalenessSpec {
 
 /// What is timed: an iteration of training, all-reduces one after the other on an idle machine, or the staleness of
 /// asynchronous SGD.
-struct Workload {
+struct [[nodiscard]] Workload {
   enum class Kind { iteration, all_reduce, staleness };
   Kind kind = Kind::iteration;
   Scenario scenario;
@@ -191,5 +189,4 @@ double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCo
 /// (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients alone do not fit.
 void check_whole_replica(StackModel& m, const Scenario& scenario);
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

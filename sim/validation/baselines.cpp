@@ -8,8 +8,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/validation/sources.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;  // beside logarithms of ratios
@@ -364,5 +363,4 @@ Baselines baselines_of(const Prediction& prediction, const Record& job, const st
           in_unit(linear_of(prediction.task, job)), in_unit(alpha_beta_of(prediction.task, job))};
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -17,8 +17,7 @@
 
 #include "sim/validation/predict.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 struct Baselines {
   std::optional<double> nearest, mfu, linear, alpha_beta;
@@ -42,5 +41,4 @@ class Utilisations {
 Baselines baselines_of(const Prediction& prediction, const Record& job, const std::vector<const Record*>& known,
                        std::optional<double> utilisation, const Catalogue& catalogue);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

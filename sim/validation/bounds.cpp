@@ -7,8 +7,7 @@
 #include "sim/convergence/law.hpp"
 #include "sim/validation/sources.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kOutside = 0.1;           // share of sources' records that may be on either side
@@ -96,5 +95,4 @@ void set_bounds_left_out(std::vector<Prediction>& left_out) {
     set_interval(p, reach_of(p.task.interval_class, by_source.at(whole_source(p.record->source))));
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

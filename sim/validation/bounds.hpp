@@ -19,8 +19,7 @@
 
 #include "sim/validation/predict.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 /// Constants "bounds below/CLASS" and "bounds above/CLASS", from all but one source and without records that are scored
 /// apart.
@@ -29,5 +28,4 @@ std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_
 /// Bounds of every prediction by those of the other sources, so that what they hold says what they hold of a new one.
 void set_bounds_left_out(std::vector<Prediction>& left_out);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

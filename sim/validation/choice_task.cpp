@@ -13,8 +13,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kLeastBandwidth = 0.5e9, kMostBandwidth = 400e9, kStep = 1.25;  // bit/s
@@ -155,5 +154,4 @@ void set_choice_task(ResultModel& m) {
   }
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -10,8 +10,7 @@
 #include "sim/cost/delay.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 namespace {
 
@@ -223,5 +222,4 @@ void set_workers_task(ResultModel& m) {
   map_arrival(m);
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

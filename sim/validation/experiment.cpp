@@ -1,10 +1,8 @@
 // What an experiment gives besides the result that is to be predicted: rates, batches, epochs.
-#include <algorithm>
 
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kTheanoMpiImages = 5120;
@@ -82,5 +80,4 @@ Record with_experiment(const Record& record, const std::vector<Record>& given, c
   return job;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -5,8 +5,7 @@
 #include "sim/cost/utilisation.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 double attention_macs(const model::Graph& graph) {
@@ -68,5 +67,4 @@ double counted_flop(ResultModel& m) {
   return flop;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

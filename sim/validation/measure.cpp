@@ -8,8 +8,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 // Of one SI unit (of bandwidths, of a GB/s); the first of equals is the one that is written.
@@ -48,15 +47,15 @@ const Units& units_of(UnitKind kind) {
   return none;
 }
 
-bool take_end(std::string& text, const std::string& end) {
+bool remove_suffix(std::string& text, const std::string& end) {
   if (text.size() < end.size() || text.compare(text.size() - end.size(), end.size(), end) != 0) return false;
   text.resize(text.size() - end.size());
   return true;
 }
 
 // "tokens/s/GPU": a rate of tokens, for each GPU.
-void take_counted(std::string& unit, Measure& measure) {
-  measure.is_per_gpu = take_end(unit, "/GPU");
+void set_counted(std::string& unit, Measure& measure) {
+  measure.is_per_gpu = remove_suffix(unit, "/GPU");
   if (unit == "tokens/s" || unit == "iterations/s") {
     measure.counted = unit == "tokens/s" ? Counted::tokens : Counted::iterations;
     unit = "samples/s";
@@ -126,8 +125,8 @@ Measure measure_by_name(const std::string& metric, const std::string& stated) {
   if (*found == Metric::arrival && stated == "%") measure.per_si = 100;
   if (kind == UnitKind::count) return measure;
   std::string unit = stated;
-  if (kind == UnitKind::rate) take_counted(unit, measure);
-  if (kind == UnitKind::flops) take_end(unit, "/GPU");
+  if (kind == UnitKind::rate) set_counted(unit, measure);
+  if (kind == UnitKind::flops) remove_suffix(unit, "/GPU");
   if (is_throughput_per_gpu) measure.is_per_gpu = true;
   const Units& units = units_of(kind);
   if (unit.empty()) unit = units.front().first;
@@ -153,30 +152,4 @@ std::string unit_of(const Measure& measure) {
   return unit + (measure.is_per_gpu ? "/GPU" : "");
 }
 
-bool is_of_flops(Metric metric) {
-  return metric == Metric::hardware_flops || metric == Metric::model_flops || metric == Metric::hfu ||
-         metric == Metric::mfu;
-}
-
-bool is_of_epochs(Metric metric) {
-  return metric == Metric::epochs_to_accuracy || metric == Metric::samples_to_accuracy;
-}
-
-bool is_of_collective(Metric metric) {
-  return metric == Metric::all_reduce_s || metric == Metric::bus_bandwidth || metric == Metric::algorithm_bandwidth ||
-         metric == Metric::alpha_s || metric == Metric::beta_s_per_byte;
-}
-
-bool is_of_workers(Metric metric) {
-  return metric == Metric::staleness || metric == Metric::arrival || metric == Metric::iterations_to_converge ||
-         metric == Metric::critical_batch;
-}
-
-bool is_of_choices(Metric metric) {
-  return metric == Metric::best_group_size || metric == Metric::required_bandwidth ||
-         metric == Metric::bandwidth_for_linear || metric == Metric::throughput_gain_tau ||
-         metric == Metric::node_traffic;
-}
-
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

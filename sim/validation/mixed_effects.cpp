@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kHuber = 1.5;    // of the noise: what lies beyond counts by its distance, not by its square
@@ -55,5 +54,4 @@ Effects solve_effects(const std::vector<Observation>& observations, const std::v
   return effects;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -16,8 +16,9 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace validation {
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::validation {
 
 struct Observation {
   double residual;
@@ -39,5 +40,4 @@ struct Effects {
 /// `noise` is s.
 Effects solve_effects(const std::vector<Observation>& observations, const std::vector<Spread>& spreads, double noise);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

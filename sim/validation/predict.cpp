@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 double published_at(const Prediction& p) {
   if (!p.has_error() || !p.task.interval_class.is_calibrated() || p.predicted <= 0 || *p.record->value <= 0)
@@ -50,5 +49,4 @@ std::vector<const Record*> targets_of(const std::vector<Record>& records) {
   return targets;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -7,10 +7,9 @@
 #include "sim/quantity/quantity_prediction.hpp"
 #include "sim/validation/result_task.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
-struct Prediction : QuantityPrediction {
+struct [[nodiscard]] Prediction : QuantityPrediction {
   std::shared_ptr<const Record> record;  ///< resolved
 
   bool has_error() const { return is_mapped() && record->value && *record->value != 0; }
@@ -40,5 +39,4 @@ Json predictions_json(const std::vector<Prediction>& predictions);
 /// A row per record: id, metric, predicted, published, error; then the unmapped ones with their reasons.
 std::string predictions_table(const std::vector<Prediction>& predictions);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -9,8 +9,7 @@
 #include "sim/scenario/ranges.hpp"
 #include "sim/validation/measure.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr std::size_t kLongestText = 4000;
@@ -212,5 +211,4 @@ std::vector<Record> read_records(const std::string& path) {
   return read_records(JsonDocument::load(path));
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -28,8 +28,7 @@
 #include "sim/stack/stack_model.hpp"
 #include "sim/validation/metric.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 enum class Role { input, target, context };
 
@@ -105,8 +104,8 @@ std::vector<Record> read_records(const JsonNode& array, BadRecords bad = BadReco
 /// measure and its value in SI units.
 Record resolve_record(const Record& record, const Catalogue& catalogue);
 
-/// A value of the record's unit in SI units (bandwidths in GB/s, efficiencies as fractions); a rate is that of all GPUs.
+/// Converts a value from the record's unit to the unit of predictions: SI units, except GB/s for bandwidths and fractions for
+/// efficiencies. A rate per GPU becomes the rate of all GPUs.
 double value_in_si(const Record& resolved, double value);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

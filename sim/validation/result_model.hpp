@@ -2,8 +2,7 @@
 // Inside sim/validation: the parts of task_of().
 #include "sim/validation/result_task.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 /// A published result while its task is made.
 struct ResultModel : StackModel {
@@ -32,5 +31,4 @@ void set_staleness_task(ResultModel& m);
 /// Best groups, needed bandwidths, gains of rarer synchronisation.
 void set_choice_task(ResultModel& m);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -9,8 +9,7 @@
 #include "sim/quantity/quantity_task.hpp"
 #include "sim/validation/record.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 struct MapOptions : StackOptions {
   bool use_anchors = true;  ///< given all-reduces of the experiment
@@ -24,5 +23,4 @@ QuantityTask task_of(const Record& record, const std::vector<Record>& given, con
 /// The input records, resolved and sorted by id, so that predictions do not depend on the order of a file.
 std::vector<Record> given_results(const std::vector<Record>& records, const Catalogue& catalogue);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

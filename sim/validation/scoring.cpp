@@ -1,17 +1,16 @@
 #include "sim/validation/scoring.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/validation/bounds.hpp"
 #include "sim/validation/sources.hpp"
 #include "sim/validation/suite.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 // Median over sources of their medians; of records for which there is no value nothing.
@@ -162,25 +161,21 @@ std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(c
 }
 
 std::string scoring_table(const std::vector<LeftOut>& all) {
-  char row[300];
-  std::snprintf(row, sizeof row, "%-23s  %-8s %7s %7s %8s %8s %8s   %-17s %-17s %-17s %s\n", "left out by source",
-                "from", "sources", "records", "error", "inside", "width", "nearest / ours", "mfu / ours",
-                "linear / ours", "alpha-beta / ours");
-  std::string text = row;
+  std::string text = format_printf("%-23s  %-8s %7s %7s %8s %8s %8s   %-17s %-17s %-17s %s\n", "left out by source",
+                                   "from", "sources", "records", "error", "inside", "width", "nearest / ours",
+                                   "mfu / ours", "linear / ours", "alpha-beta / ours");
   for (const auto& [key, records] : by_family(all)) {
     const SourceScore s = score_of(records);
-    std::snprintf(row, sizeof row, "%-23s  %-8s %7d %7d %8s %8s %8s   %-17s %-17s %-17s %s\n", key.first.c_str(),
-                  to_string(key.second).c_str(), s.sources, s.records, percent(s.error).c_str(),
-                  percent(s.inside).c_str(), percent(s.width).c_str(), text_of(s.nearest).c_str(),
-                  text_of(s.mfu).c_str(), text_of(s.linear).c_str(), text_of(s.alpha_beta).c_str());
-    text += row;
+    text += format_printf("%-23s  %-8s %7d %7d %8s %8s %8s   %-17s %-17s %-17s %s\n", key.first.c_str(),
+                          to_string(key.second).c_str(), s.sources, s.records, percent(s.error).c_str(),
+                          percent(s.inside).c_str(), percent(s.width).c_str(), text_of(s.nearest).c_str(),
+                          text_of(s.mfu).c_str(), text_of(s.linear).c_str(), text_of(s.alpha_beta).c_str());
   }
   return text;
 }
 
 std::string source_table(const std::vector<LeftOut>& all) {
   std::string text;
-  char row[300];
   for (const auto& [key, records] : by_family(all)) {
     text += key.first + ", " + to_string(key.second) + "\n";
     std::map<std::string, std::vector<const LeftOut*>> sources;
@@ -189,9 +184,8 @@ std::string source_table(const std::vector<LeftOut>& all) {
       std::vector<double> errors;
       for (const LeftOut* one : of_source) errors.push_back(one->prediction.error());
       const SourceScore s = score_of(of_source);
-      std::snprintf(row, sizeof row, "  %-60.60s %4d %8s, with its sign %9s, inside %8s\n", source.c_str(), s.records,
-                    percent(s.error).c_str(), percent(median(errors)).c_str(), percent(s.inside).c_str());
-      text += row;
+      text += format_printf("  %-60.60s %4d %8s, with its sign %9s, inside %8s\n", source.c_str(), s.records,
+                            percent(s.error).c_str(), percent(median(errors)).c_str(), percent(s.inside).c_str());
     }
   }
   return text;
@@ -216,5 +210,4 @@ Json scoring_json(const std::vector<LeftOut>& all) {
   return rows;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

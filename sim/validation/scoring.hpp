@@ -10,20 +10,18 @@
 // half widths medians of the sources' medians. Beside it stand the baselines (baselines.hpp), each with the predictions'
 // error on those records that the baseline says something about.
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/validation/baselines.hpp"
 #include "sim/validation/fit.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 enum class Track { facts, results };
 std::string to_string(Track track);
 
-struct LeftOut {
+struct [[nodiscard]] LeftOut {
   Track track;
   std::string source;
   Prediction prediction;
@@ -59,5 +57,4 @@ std::string scoring_table(const std::vector<LeftOut>& all);
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -5,8 +5,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 // Letters and digits in lower case, a blank between words: citations differ in the rest.
@@ -70,5 +69,4 @@ std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const st
   return lines;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -8,8 +8,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/validation/record.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 /// The name under which a record's or a figure's source is left out: by the table in sources.cpp, else its own text.
 std::string whole_source(const std::string& source);
@@ -18,5 +17,4 @@ std::string whole_source(const std::string& source);
 /// prediction would know what it is compared with.
 std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

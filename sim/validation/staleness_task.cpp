@@ -11,8 +11,7 @@
 #include "sim/schedule/shards.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
@@ -147,5 +146,4 @@ void set_staleness_task(ResultModel& m) {
   m.task.target = {run};
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -5,10 +5,11 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/base/format_printf.hpp"
+#include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 Suite read_suite(const std::string& path) {
@@ -38,21 +39,15 @@ Suite read_suite(const std::string& path) {
   return suite;
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = share * (static_cast<double>(values.size()) - 1);
-  const std::size_t below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+double quantile_or_0(const std::vector<double>& values, double share) {
+  return values.empty() ? 0 : quantile(values, share);
 }
 
 std::string row_of(const std::string& name, const char* use, const Score& score) {
-  char text[400];
-  std::snprintf(text, sizeof text, "%-20s %-7s %4d %9d %9s %9s %9s %9s %9s  %s\n", name.c_str(), use, score.predicted,
-                score.unmapped, percent(score.median).c_str(), percent(score.p90).c_str(), percent(score.worst).c_str(),
-                percent(score.coverage).c_str(), percent(score.median_width).c_str(), score.worst_id.c_str());
-  return text;
+  return format_printf("%-20s %-7s %4d %9d %9s %9s %9s %9s %9s  %s\n", name.c_str(), use, score.predicted,
+                       score.unmapped, percent(score.median).c_str(), percent(score.p90).c_str(),
+                       percent(score.worst).c_str(), percent(score.coverage).c_str(),
+                       percent(score.median_width).c_str(), score.worst_id.c_str());
 }
 
 std::string row_if_any(const std::string& name, Use use, const Score& score) {
@@ -147,9 +142,9 @@ Score score_of(const std::vector<Prediction>& predictions, Use use) {
     score.worst_id = p.record->id;
   }
   score.predicted = static_cast<int>(errors.size());
-  score.median = quantile(errors, 0.5);
-  score.p90 = quantile(errors, 0.9);
-  score.median_width = quantile(widths, 0.5);
+  score.median = quantile_or_0(errors, 0.5);
+  score.p90 = quantile_or_0(errors, 0.9);
+  score.median_width = quantile_or_0(widths, 0.5);
   score.coverage = errors.empty() ? 0 : double(inside) / static_cast<double>(errors.size());
   return score;
 }
@@ -249,28 +244,25 @@ std::string quantity_table(const std::vector<SuiteResult>& results) {
 
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records) {
   std::string text;
-  char row[600];
   if (with_records)
     for (const SuiteResult& result : results) {
       text += result.suite->name + "\n";
       for (const Prediction& p : result.predictions) {
         if (!p.is_mapped()) {
-          std::snprintf(row, sizeof row, "  %-7s %-52s unmapped: %s\n", name_of(p.record->use).c_str(),
-                        p.record->id.c_str(), p.task.unmapped.c_str());
+          text += format_printf("  %-7s %-52s unmapped: %s\n", name_of(p.record->use).c_str(), p.record->id.c_str(),
+                                p.task.unmapped.c_str());
         } else {
-          std::snprintf(row, sizeof row, "  %-7s %-52s %-20s %11s published %11s %9s  [%s, %s]  %s\n",
-                        name_of(p.record->use).c_str(), p.record->id.c_str(), p.record->metric.c_str(),
-                        short_number(p.predicted).c_str(),
-                        p.record->value ? short_number(*p.record->value).c_str() : "-",
-                        p.has_error() ? percent(p.error()).c_str() : "-", short_number(p.low).c_str(),
-                        short_number(p.high).c_str(), inputs_of(p).c_str());
+          text += format_printf("  %-7s %-52s %-20s %11s published %11s %9s  [%s, %s]  %s\n",
+                                name_of(p.record->use).c_str(), p.record->id.c_str(), p.record->metric.c_str(),
+                                short_number(p.predicted).c_str(),
+                                p.record->value ? short_number(*p.record->value).c_str() : "-",
+                                p.has_error() ? percent(p.error()).c_str() : "-", short_number(p.low).c_str(),
+                                short_number(p.high).c_str(), inputs_of(p).c_str());
         }
-        text += row;
       }
     }
-  std::snprintf(row, sizeof row, "%-20s %-7s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped",
-                "median", "90th", "worst", "inside", "width", "worst record");
-  text += row;
+  text += format_printf("%-20s %-7s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped", "median",
+                        "90th", "worst", "inside", "width", "worst record");
   for (const SuiteResult& result : results) {
     text += row_of(result.suite->name, "fit", result.fit);
     text += row_of(result.suite->name, "test", result.test);
@@ -320,5 +312,4 @@ Json validation_json(const std::vector<SuiteResult>& results) {
   return {{"schema", "lockstep/validation/1"}, {"suites", suites}};
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

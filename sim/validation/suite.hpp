@@ -11,14 +11,12 @@
 // failures and restarts.
 // The tolerances hold for the test records, or for those scored apart in a suite without test records: the median of |error| and the median half width of the bounds (relative to
 // the prediction) at most, the share of published values inside the bounds at least.
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "sim/validation/predict.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 struct Tolerances {
   double median_error = 0;
@@ -58,7 +56,7 @@ struct Score {
 
 Score score_of(const std::vector<Prediction>& predictions, Use use);
 
-struct SuiteResult {
+struct [[nodiscard]] SuiteResult {
   const Suite* suite;
   std::vector<Prediction> predictions;  ///< of the targets
   Score fit, test, apart;
@@ -86,5 +84,4 @@ std::string quantity_table(const std::vector<SuiteResult>& results);
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);
 Json validation_json(const std::vector<SuiteResult>& results);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

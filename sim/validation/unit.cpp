@@ -4,8 +4,7 @@
 #include "engine/base/text.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 double tokens_of(const ResultModel& m) {
@@ -33,5 +32,4 @@ void set_unit(ResultModel& m) {
         measure.tokens / (tokens_of(m) * samples_of_iteration(m)) * (measure.is_of_all_gpus ? m.job.gpus : 1);
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -76,8 +76,9 @@ def faults(root):
             if re.search(r"^#include <(cuda|cudnn|nccl|cublas)", text, re.M) and room not in CUDA_ROOMS:
                 yield f"{path}: CUDA outside {', '.join(CUDA_ROOMS)}"
             if room.startswith("sim/"):
-                opens = "namespace lockstep::sim {\n" in text
-                if opens and f"\ninline namespace {room[4:]} {{\n" not in text:
+                opens = re.search(r"^namespace lockstep::sim\b", text, re.M)
+                own = rf"^(namespace lockstep::sim::|inline namespace ){room[4:]} {{$"
+                if opens and not re.search(own, text, re.M):
                     yield f"{path}: not in namespace lockstep::sim::{room[4:]}"
 
 

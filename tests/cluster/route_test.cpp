@@ -106,7 +106,7 @@ TEST_CASE("a file server has a node of its own, whose links carry what it serves
       sim::Cluster cluster(spec, 16, {true, 2.5e9});
       int wrong = cluster.nodes() != 2;
       for (int gpu = 0; gpu < 16; ++gpu) {
-        const sim::Cluster::Ends read = cluster.read_for_gpu(gpu), copy = cluster.copy_to_gpu(gpu);
+        const sim::Cluster::Ends read = cluster.file_read_ends(gpu), copy = cluster.host_copy_ends(gpu);
         const sim::Route over_network = cluster.message_route(read.from, read.to);
         wrong += over_network.bandwidth_bytes_per_s != 2.5e9;
         wrong += cluster.link_name(over_network.links.front()) != "node2.cpu.up";

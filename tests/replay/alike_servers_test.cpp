@@ -39,7 +39,7 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
   for (const Settings& settings : cases) {
     INFO((settings.empty() ? "as it is" : settings.front().first));
     const PointResult one = run(settings, Fidelity::fast), all = run(settings, Fidelity::message);
-    CHECK(one.method.text() == "fair flows of one of 5 alike servers");
+    CHECK(one.method.text() == "fair flows of one of 5 identical servers");
     CHECK(all.method.text() == "messages");
     CHECK(one.events < all.events / 3);
     REQUIRE(one.iteration_s.size() == all.iteration_s.size());

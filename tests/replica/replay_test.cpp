@@ -65,7 +65,7 @@ TEST_CASE("replicas without jitter are alike: some of them take the time of all"
     request.gpus = 4 * data;
     request.iterations = 1;
     const sim::PointResult fast = sim::predict_point(read, request);
-    CHECK(fast.method.text() == "fair flows of 4 of " + std::to_string(data) + " alike replicas");
+    CHECK(fast.method.text() == "fair flows of 4 of " + std::to_string(data) + " identical replicas");
     request.fidelity = sim::Fidelity::message;
     return std::pair{time_of(fast), time_of(sim::predict_points({{&read, request}}, 1).front())};
   };

@@ -21,7 +21,7 @@ class AsyncEasgdAlgorithm final : public TrainedAlgorithm {
     json["alpha"] = alpha_json(s.request);
   }
   std::int64_t global_batch(const Settings& s) const override { return s.batch; }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const Request& r = m.settings.request;
     const sync::AsyncEasgdOptions options{pull_of(r), r.weight_decay, tau_of(r, false)};
     return std::make_unique<AsynchronousTrainable<sync::AsyncEasgd>>(m.processes, m.layout, m.initial, options);

@@ -44,7 +44,7 @@ class AsyncSgdAlgorithm final : public TrainedAlgorithm {
   std::int64_t global_batch(const Settings& s) const override {
     return has_own_pace(s.request) ? s.batch : TrainedAlgorithm::global_batch(s);
   }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const Settings& s = m.settings;
     if (has_own_pace(s.request))
       return std::make_unique<AsynchronousTrainable<sync::AsyncSgd>>(m.processes, m.layout, m.initial,

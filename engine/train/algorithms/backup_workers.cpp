@@ -64,7 +64,7 @@ class BackupAlgorithm final : public TrainedAlgorithm {
   std::int64_t global_batch(const Settings& s) const override {  // learners are those of all processes
     return std::int64_t{s.request.gpus} * s.learners * s.batch;
   }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const Settings& s = m.settings;
     const sync::BackupOptions options{
         m.workers(),       backups(s.request), delay(s.request), s.request.seed, is_given(s.request, "--interrupt"),

@@ -32,7 +32,7 @@ class EaSgdAlgorithm final : public TrainedAlgorithm {
     json["tau"] = tau_of(s.request, false);
     json["alpha"] = alpha_json(s.request);
   }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const Request& r = m.settings.request;
     const sync::EaSgdOptions options{m.workers(), pull_of(r), r.weight_decay, tau_of(r, false), r.gpus};
     return std::make_unique<EaSgdTrainable>(m.processes, sync::EaSgd(m.ops, m.layout, m.initial, options), m.workers(),

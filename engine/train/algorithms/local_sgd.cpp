@@ -22,7 +22,7 @@ class LocalSgdAlgorithm final : public TrainedAlgorithm {
     tau_of(r, false);
   }
   void add_to_json(const Settings& s, Json& json) const override { json["tau"] = tau_of(s.request, false); }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const sync::LocalSgdOptions options{m.workers(), tau_of(m.settings.request, false)};
     return std::make_unique<LocalSgdTrainable>(
         m.processes, sync::LocalSgd(m.ops, m.layout, m.initial, options, update_options(m.settings)));

@@ -29,7 +29,7 @@ class SSgdAlgorithm final : public TrainedAlgorithm {
   void add_to_json(const Settings& s, Json& json) const override {
     if (const auto bytes = bucket_bytes(s.request)) json["bucket_bytes"] = *bytes;  // what is trained is the same
   }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     return std::make_unique<SSgdTrainable>(
         m.processes, sync::SSgd(m.ops, m.layout, m.initial, m.workers(), update_options(m.settings),
                                 bucket_bytes(m.settings.request)));

@@ -28,7 +28,7 @@ class ShardedAlgorithm final : public TrainedAlgorithm {
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int /*processes*/) const override { require_one_replica(r, algorithm()); }
   int shards(const Settings& s) const override { return s.processes * s.request.gpus; }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     return std::make_unique<ShardedTrainable>(
         m.processes,
         sync::Sharded(m.ops, m.layout, m.initial, m.workers(), m.processes.rank(), update_options(m.settings)));

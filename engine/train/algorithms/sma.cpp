@@ -60,7 +60,7 @@ class SmaAlgorithm final : public TrainedAlgorithm {
     json["auto_tune"] = is_tuned(s.request);
     if (is_given(s.request, "--auto-tune-from")) json["auto_tune_from"] = s.tuned_like();
   }
-  std::unique_ptr<Trainable> make(const Making& m) const override {
+  std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     const Settings& s = m.settings;
     const Request& r = s.request;
     const int learners = is_tuned(r) ? 1 : s.learners;

@@ -1,0 +1,26 @@
+#pragma once
+// Declares the namespace of every module. They are inline: code of a later module writes `Program`, not `program::Program`,
+// but equal names of two modules never meet at link time.
+namespace lockstep::sim {
+inline namespace catalogue {}
+inline namespace cluster {}
+inline namespace collective {}
+inline namespace convergence {}
+inline namespace cost {}
+inline namespace failures {}
+inline namespace job {}
+inline namespace job_plan {}
+inline namespace job_prediction {}
+inline namespace plan {}
+inline namespace point {}
+inline namespace program {}
+inline namespace quantity {}
+inline namespace replay {}
+inline namespace replica {}
+inline namespace report {}
+inline namespace scenario {}
+inline namespace schedule {}
+inline namespace split {}
+inline namespace stack {}
+inline namespace validation {}
+}  // namespace lockstep::sim
