@@ -29,8 +29,9 @@ bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) 
 // The least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities).
 double read_compute_capability(const JsonNode& generation) {
   static const std::vector<std::pair<std::string, double>> capabilities{
-      {"kepler", 3.5}, {"maxwell", 5.0},      {"pascal", 6.0}, {"volta", 7.0},  {"turing", 7.5},
-      {"ampere", 8.0}, {"ampere-ga102", 8.6}, {"ada", 8.9},    {"hopper", 9.0}, {"blackwell", 10.0}};
+      {"kepler", 3.5}, {"maxwell", 5.0},    {"pascal", 6.0},          {"volta", 7.0},
+      {"turing", 7.5}, {"ampere", 8.0},     {"ampere-ga102", 8.6},    {"ada", 8.9},
+      {"hopper", 9.0}, {"blackwell", 10.0}, {"blackwell-gb202", 12.0}};
   std::vector<std::string> names;
   for (const auto& [name, capability] : capabilities) {
     if (name == generation.text()) return capability;

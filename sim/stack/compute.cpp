@@ -227,18 +227,20 @@ Speeds speeds_of_images(StackModel& m) {
 }
 
 // How fast kernels of a training are over single ones in short bursts. Under sustained power clocks fall: GEMMs of 1e11 to
-// 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained).
-double sustained_speed(StackModel& m) {
-  const std::string precision = "/" + name_of(m.precision);
-  return m.constant(
-      {"speed/sustained/" + m.gpu->generation + precision, "speed/sustained/" + m.gpu->generation, "speed/sustained"});
+// 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained). Where the laws are those of another
+// generation, the constant also stands for what that one's share of the peak is over this one's.
+double sustained_speed(StackModel& m, const KernelLaws& laws) {
+  const bool is_carried = laws.find("gemm/bf16").carried == Carried::to_other_generation;
+  const std::string name = is_carried ? "speed/carried" : "speed/sustained";
+  const std::string of_generation = name + "/" + m.gpu->generation;
+  return m.constant({of_generation + "/" + name_of(m.precision), of_generation, name});
 }
 
 // Matrix multiplications, attention and experts by their measured laws, and between them passes over memory.
 Speeds speeds_of_sequences(StackModel& m) {
-  const double of_work = speed_of_software_and_family(m, "/sequences");
+  const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"});
   Speeds speeds;
-  speeds.of_kernels = of_work * sustained_speed(m);
+  speeds.of_kernels = of_work * sustained_speed(m, m.catalogue.kernel_laws_of(*m.gpu));
   speeds.of_flop = speeds.of_kernels;
   speeds.of_bytes = of_work;
   if (m.stack->cuda_graphs) {
