@@ -34,6 +34,7 @@ struct GpuEntry : Entry {
   bool has_gpudirect = true;              ///< NICs read and write its memory
   bool has_pcie_peers = true;             ///< over PCIe, GPUs of a node read and write each other's memory
   double nvlink_bridge_bytes_per_s = 0;   ///< one way, over an NVLink bridge to another card; 0: it takes no bridge
+  int bridged_gpus = 2;                   ///< that a bridge joins at most
   int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node
   GpuSpec spec;
 

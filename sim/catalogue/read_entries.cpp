@@ -56,9 +56,10 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
-  read_names(node, gpu,
-             {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network",
-              "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "other_links"});
+  read_names(
+      node, gpu,
+      {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
+       "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "bridged_gpus", "other_links"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   gpu.compute_capability = read_compute_capability(node.at("generation"));
@@ -74,6 +75,8 @@ GpuEntry read_gpu(const JsonNode& node) {
   if (const auto peers = node.find("pcie_peers")) gpu.has_pcie_peers = peers->sourced_boolean();
   if (const auto bridge = node.find("nvlink_bridge"))
     gpu.nvlink_bridge_bytes_per_s = bridge->sourced_quantity(Dimension::bandwidth, kBandwidth);
+  if (const auto joined_gpus = node.find("bridged_gpus"))
+    gpu.bridged_gpus = static_cast<int>(joined_gpus->integer(2, 8));
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =

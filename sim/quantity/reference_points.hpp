@@ -1,7 +1,8 @@
 #pragma once
 // Samples to MLPerf's targets by the global batch: MLCommons' reference convergence points, each the mean of 6 to 23 runs of
 // the reference (github.com/mlcommons/logging at 7bbf792, mlperf_logging/rcp_checker/training_4.1.0; of GPT-3 at 3,072 and
-// of Llama 2 4.0.0's, without one run that did not converge). None is a submission. GPT-3's are of sequences of 2,048 tokens.
+// of Llama 2 4.0.0's, without one run that did not converge; of Llama 3.1 405B the means of 5.0.0's and 5.1.0's). None is a
+// submission. GPT-3's are of sequences of 2,048 tokens.
 #include <string>
 #include <utility>
 #include <vector>

@@ -112,6 +112,18 @@ TEST_CASE("a bridge that a GPU does not take is refused with the link that it ha
   }
 }
 
+TEST_CASE("bridges of a node with more cards than they join leave its rings on PCIe", "[job]") {
+  const auto rate = [](const char* link, int gpus) {
+    sim::JobQuestion job = job_of("vgg16", "A100 PCIe", "pytorch", 16);
+    job.job.link.stated = link;
+    job.job.gpus_per_node = gpus;
+    job.gpus = {gpus};
+    return rates(job).back();
+  };
+  CHECK(rate("nvlink-bridge", 2) > rate("pcie4", 2));
+  CHECK(rate("nvlink-bridge", 4) == rate("pcie4", 4));
+}
+
 TEST_CASE("attention is fused where the software has kernels for the GPU", "[job]") {
   for (const sim::GpuEntry& gpu : catalogue().gpus)
     for (const sim::StackEntry& stack : catalogue().stacks) {
