@@ -143,15 +143,11 @@ LayerCost product_cost(const Layer& layer, const DeviceCost& device, int batch, 
   const double rows = static_cast<double>(layer.macs) * batch / (inputs * outputs);
   const double share = aligned_share(device, alignment_bytes(layer, device.activation_bytes));
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
-  const auto seconds = [&](const GemmShape& shape, bool has_cast) {
-    return device.kernels->product_s(shape, device.is_half, has_cast) / share;
-  };
+  const auto seconds = [&](const GemmShape& shape) { return device.kernels->product_s(shape, device.is_half) / share; };
   LayerCost cost;
-  cost.forward_s = casts + seconds({rows, outputs, inputs}, true);
-  cost.backward_s = casts + seconds({outputs, inputs, rows}, false);                    // dw from x, dy
-  if (input_needs_gradient) cost.backward_s += seconds({rows, inputs, outputs}, true);  // dx from dy, w
-  // Both operands of dw lie the other way round: a copy more of each.
-  cost.backward_s += operand_copy_s(device, rows * (inputs + outputs));
+  cost.forward_s = casts + operand_copy_s(device, rows * inputs) + seconds({rows, outputs, inputs});
+  cost.backward_s = casts + operand_copy_s(device, rows * outputs) + seconds({outputs, inputs, rows});  // dw from x, dy
+  if (input_needs_gradient) cost.backward_s += seconds({rows, inputs, outputs});                        // dx from dy, w
   return cost;
 }
 

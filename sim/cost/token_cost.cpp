@@ -151,9 +151,9 @@ std::optional<LayerCost> cost_by_laws(const Layer& layer, const DeviceCost& devi
   if (layer.kind == LayerKind::router && kernels->has_products()) {
     const double width = layer.in.channels, experts = layer.experts.count;
     const double scores_s = kernel_s(device, 0, 3 * tokens * experts * device.activation_bytes);
-    const double forward_s = kernels->product_s({tokens, experts, width}, true, false);
-    const double dw_s = kernels->product_s({experts, width, tokens}, true, false);
-    const double dx_s = input_needs ? kernels->product_s({tokens, width, experts}, true, false) : 0;
+    const double forward_s = kernels->product_s({tokens, experts, width}, true);
+    const double dw_s = kernels->product_s({experts, width, tokens}, true);
+    const double dx_s = input_needs ? kernels->product_s({tokens, width, experts}, true) : 0;
     return LayerCost{forward_s + scores_s, dw_s + dx_s + scores_s};
   }
   return std::nullopt;

@@ -32,10 +32,10 @@ TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const K
   if (plain_experts_ == nullptr) plain_experts_ = gated_experts_;
 }
 
-double TrainingKernels::product_s(const GemmShape& shape, bool is_half, bool casts) const {
+double TrainingKernels::product_s(const GemmShape& shape, bool is_half) const {
   const auto seconds = [&](const KernelLaw& law, KernelPrecision precision) {
     KernelWork work = gemm_work(shape, precision);
-    if (!casts) work.streamed_bytes = 0;
+    work.streamed_bytes = 0;
     return law_s(law, work);
   };
   const KernelPrecision half = half_of(precision_);

@@ -1,8 +1,9 @@
 #pragma once
 // The kernels of a training by their measured laws (sim/kernel), in place of the roofline of layer_cost.hpp.
 //
-//   product     a GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m); in eight and
-//               four bits the law of a forward product casts its input, dx casts dy, and dw finds both cast
+//   product     a GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m). In eight and
+//               four bits without the casts that were timed with it: frameworks fuse them with norms and activations, and
+//               layer_cost.hpp has their bytes
 //   attention   forward by the law of causal or unmasked attention, or of DeepSeek's latent one; backward
 //               (3 d + 2 e) / (d + e) times its FLOP at kAttentionBackward of the forward pass's rate
 //   experts     forward by the law of a layer of experts; backward each product twice: twice the forward pass
@@ -38,8 +39,8 @@ class TrainingKernels {
   bool has_attention(const model::AttentionShape& shape) const { return attention_of(shape) != nullptr; }
   bool has_experts(bool is_gated) const { return (is_gated ? gated_experts_ : plain_experts_) != nullptr; }
 
-  /// A GEMM; `is_half`: in half precision, whatever the others are in; `casts`: makes its input in fewer bits.
-  double product_s(const GemmShape& shape, bool is_half, bool casts) const;
+  /// A GEMM, without casts of its operands; `is_half`: in half precision, whatever the others are in.
+  double product_s(const GemmShape& shape, bool is_half) const;
   /// Forward pass of fused attention of `queries` tokens over shape.keys.
   double attention_s(const model::AttentionShape& shape, int queries, int batch) const;
   /// Forward pass of the layer's experts.

@@ -21,8 +21,6 @@ void set_measured_layers(ModelCost& cost, const Scenario& scenario, int batch) {
 
 // Of an element in half precision: read, written in eight bits, and once more transposed.
 constexpr double kEightBitCopies = 2 + 1 + 1;
-// With laws of kernels, which cast themselves: the copy that lies the other way round alone.
-constexpr double kTurnedCopy = 1;
 // Read for the largest value of the tensor, which scales it, read again, and written twice in four bits with a scale of a
 // byte for 16 elements.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
@@ -56,7 +54,6 @@ void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSp
   if (compute.kernels.laws == nullptr) return;
   device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, kernel_peaks(gpu),
                                                            kernel_precision(compute.precision), compute.kernels.speed);
-  if (device.operand_copy_bytes > 0) device.operand_copy_bytes = kTurnedCopy;
 }
 
 }  // namespace
