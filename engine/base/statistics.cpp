@@ -94,13 +94,13 @@ double normal_cdf(double x) {
 
 // E[max] = integral of x n phi(x) Phi(x)^(n-1). The integrand is analytic and falls like a Gaussian, so the plain
 // trapezoid rule converges exponentially. Outside [-10, 13] it is below 1e-20 for every n that an int holds, and the
-// narrowest peak (n = 2^31) is 0.15 wide, 15 steps.
+// narrowest peak (n = 2^31) is 0.15 wide, a standard deviation of 1.6 steps: an error of e^-50.
 double expected_normal_maximum(int n) {
   if (n < 1) throw std::invalid_argument("expected_normal_maximum of fewer than one variable");
   if (n == 1) return 0;
-  constexpr double step = 0.01;
-  constexpr int first = -1000;
-  constexpr int last = 1300;
+  constexpr double step = 0.04;
+  constexpr int first = -250;
+  constexpr int last = 325;
   double sum = 0;
   for (int i = first; i <= last; ++i) {
     const double x = step * i;

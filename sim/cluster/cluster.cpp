@@ -125,33 +125,6 @@ double Cluster::latency_s(Endpoint from, Endpoint to, int hops) const {
   return inside(from.part, layout_.port()) + inside(layout_.port(), to.part) + hops * spec_.fabric.link.latency_s;
 }
 
-std::vector<double> Cluster::links_signature() const {
-  std::vector<double> all{
-      double(gpus_),          double(nodes_),        double(spec_.gpus_per_node), file_server_bytes_per_s_,
-      overhead_.intra_node_s, overhead_.inter_node_s};
-  const auto add = [&all](const auto& numbers) {
-    all.push_back(static_cast<double>(numbers.size()));
-    for (const auto& number : numbers) all.push_back(static_cast<double>(number));
-  };
-  for (const NodeLink& link : layout_.links()) all.push_back(link.bandwidth_bytes_per_s);
-  for (int from = 0; from < layout_.endpoints(); ++from)
-    for (int to = 0; to < layout_.endpoints(); ++to) add(layout_.route(from, to));
-  add(latency_s_);
-  add(ways_);
-  const FabricSpec& fabric = spec_.fabric;
-  const DragonflySpec& fly = fabric.dragonfly;
-  for (double number : {double(fabric.kind), fabric.link.bandwidth_bytes_per_s, fabric.link.latency_s,
-                        double(spec_.nic.per_node), spec_.nic.link.bandwidth_bytes_per_s})
-    all.push_back(number);
-  for (const std::vector<int>* numbers :
-       {&fabric.fat_tree.down, &fabric.fat_tree.up, &fabric.fat_tree.count, &fabric.torus})
-    add(*numbers);
-  for (int number : {fly.groups.first, fly.groups.second, fly.chassis.first, fly.chassis.second, fly.routers.first,
-                     fly.routers.second, fly.nodes})
-    all.push_back(number);
-  return all;
-}
-
 const char* Cluster::network_model() {
   return "CM02, exact (no cross traffic, no TCP window, fair sharing)";
 }

@@ -109,9 +109,6 @@ class Cluster {
   double message_latency_s(int src_gpu, int dst_gpu) const { return message_latency_s(gpu(src_gpu), gpu(dst_gpu)); }
   double message_latency_s(Endpoint from, Endpoint to) const;
 
-  /// All that routes, bandwidths and latencies follow from: clusters with the same are the same to messages.
-  std::vector<double> links_signature() const;
-
   /// For results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
   static const char* network_model();
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "sim/collective/collectives.hpp"
 

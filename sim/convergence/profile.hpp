@@ -2,7 +2,6 @@
 // A convergence profile, schema "lockstep/convergence/1": how many iterations training of one model on one data set
 // took to each of several targets, run by run, and the laws fitted to them. README.md describes the file.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

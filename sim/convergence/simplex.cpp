@@ -1,7 +1,6 @@
 #include "sim/convergence/simplex.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace lockstep::sim::convergence {

@@ -1,7 +1,5 @@
 #include "sim/failures/failure_spec.hpp"
 
-#include <algorithm>
-
 #include "sim/failures/spot_run.hpp"
 
 namespace lockstep::sim::failures {

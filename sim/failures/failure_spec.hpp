@@ -3,7 +3,6 @@
 // value that is left out has a default with its kind and source.
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/base/object_format.hpp"
 #include "sim/failures/availability.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 // Writes the facts that differ from their defaults, by their keys: a visitor of tables of fields (job_fields.hpp).
-#include <string>
 #include <type_traits>
 
 #include "engine/base/choice.hpp"

@@ -3,7 +3,6 @@
 // that are given, under the names that command lines and records have for them.
 #include <set>
 #include <string>
-#include <vector>
 
 #include "engine/base/json.hpp"
 #include "sim/scenario/parallel_spec.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 // The question that `simulate job` and `plan job` answer: a job's facts, at several numbers of GPUs.
-#include <string>
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"

@@ -8,7 +8,6 @@
 //
 // a_g, b_g: InputSpread of sim/point/point.hpp. Compute is shared by points of one GPU, bandwidth and latency by points
 // of one GPU and cluster that run in one node, or over the same network.
-#include <string>
 
 #include "sim/plan/planner.hpp"
 

@@ -1,7 +1,6 @@
 #include "sim/plan/mpi_workers.hpp"
 
 #include <cstdlib>
-#include <stdexcept>
 
 #include "engine/base/clock.hpp"
 #include "engine/base/json.hpp"

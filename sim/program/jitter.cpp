@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
@@ -29,10 +28,7 @@ Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
 
 double expected_slowest(const Scenario& scenario, int gpus) {
   if (scenario.compute.jitter == JitterKind::none) return 1;
-  thread_local std::map<int, double> known;  // an integral each, and the points of a plan ask for few
-  const auto [entry, is_new] = known.try_emplace(gpus, 0);
-  if (is_new) entry->second = expected_normal_maximum(gpus);
-  const double variation = scenario.compute.jitter_variation, most = entry->second;
+  const double variation = scenario.compute.jitter_variation, most = expected_normal_maximum(gpus);
   if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
   const double sigma = std::sqrt(std::log1p(variation * variation));
   // Of one GPU the mean, not the median; the slowest of several is above it, too.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/node_layout.hpp"

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 
 #include "engine/base/index.hpp"
 #include "engine/base/text.hpp"
@@ -18,7 +15,6 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim::program {
-
 namespace {
 
 constexpr double kMostTransfers = 5e6;  // of a collective's plan, 24 bytes each; a model has up to some 200 plans
@@ -45,33 +41,9 @@ AllReduce profile_all_reduce(const Scenario& scenario) {
   };
 }
 
-// Plans that were asked for last, while they take little memory: a point is asked for its program more than once, and points
-// of a plan for the same sizes. `key`: the collective and what it depends on beside GPUs and bytes.
-AllReduce remembering(std::string key, AllReduce make) {
-  return [key = std::move(key), make = std::move(make)](int gpus, std::int64_t bytes) {
-    constexpr std::size_t kRuns = 1'000'000;
-    thread_local std::map<std::tuple<std::string, int, std::int64_t>, Plan> known;
-    thread_local std::size_t kept = 0;
-    const auto found = known.find({key, gpus, bytes});
-    if (found != known.end()) return found->second;
-    Plan plan = make(gpus, bytes);
-    std::set<const Transfers::Block*> blocks;
-    std::size_t runs = plan.phases.size();
-    for (const Phase& phase : plan.phases)
-      for (const auto& block : phase.transfers.blocks())
-        if (blocks.insert(block.get()).second) runs += block->runs().size();
-    if (kept + runs > kRuns) {
-      known.clear();
-      kept = 0;
-    }
-    if (runs > kRuns / 2) return plan;
-    kept += runs;
-    known.emplace(std::tuple{key, gpus, bytes}, plan);
-    return plan;
-  };
-}
+}  // namespace
 
-AllReduce collective_of(const Scenario& scenario) {
+AllReduce all_reduce_of(const Scenario& scenario) {
   const CommunicationSpec& spec = scenario.communication;
   const int columns = spec.torus_columns > 0 ? spec.torus_columns : scenario.cluster.gpus_per_node;
   switch (spec.all_reduce) {
@@ -106,21 +78,6 @@ AllReduce collective_of(const Scenario& scenario) {
     check_transfers(gpus, m, "/communication/chain_slices");
     return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes, m);
   };
-}
-
-}  // namespace
-
-AllReduce all_reduce_of(const Scenario& scenario) {
-  const CommunicationSpec& spec = scenario.communication;
-  for (AllReduceKind by_cluster : {AllReduceKind::profile, AllReduceKind::profile_average, AllReduceKind::nccl})
-    if (spec.all_reduce == by_cluster) return collective_of(scenario);  // by the cluster and what was measured
-  std::string key = name_of(spec.all_reduce);
-  for (std::int64_t number :
-       {std::int64_t{spec.group_size}, std::int64_t{spec.chain_slices}, std::int64_t{spec.tree_slices},
-        std::int64_t{spec.torus_columns > 0 ? spec.torus_columns : scenario.cluster.gpus_per_node},
-        std::int64_t{spec.hybrid_threshold_bytes}})
-    key += " " + std::to_string(number);
-  return remembering(std::move(key), collective_of(scenario));
 }
 
 // A node's loader serves its GPUs one after the other.

@@ -1,5 +1,4 @@
 // Classes of predictions whose intervals are calibrated together.
-#include <algorithm>
 
 #include "sim/quantity/quantity_task.hpp"
 

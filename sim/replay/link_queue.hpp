@@ -7,8 +7,6 @@
 // Beside copies of input over links, which may be far longer than a collective, what starts on a link with r seconds of
 // work left and needs it for b seconds itself ends after b + min(b, r): the shorter of two that share evenly after
 // twice its time, the longer after both. What had started before is left as it was.
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "sim/replay/replay.hpp"

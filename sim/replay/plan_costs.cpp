@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <list>
-#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -160,26 +159,11 @@ class ProgramOnLinks {
   std::optional<UnitClasses> units_;
 };
 
-// What a cluster's links carry for collectives: worked out once for all sizes of one, by messages of a byte, for the
-// clusters that were asked for last. Points of a plan, and the buckets of a job, differ by little else than sizes.
+// Costs of a program's collectives on a cluster: computed by messages of one byte, once for all collectives that differ in
+// size alone, as a job's buckets do.
 class CostsOfCollectives {
  public:
-  static CostsOfCollectives& on(const Cluster& cluster, double reduction_rate) {
-    thread_local std::list<CostsOfCollectives> latest;
-    std::vector<double> signature = cluster.links_signature();
-    signature.push_back(reduction_rate);
-    auto known = std::find_if(latest.begin(), latest.end(),
-                              [&](const CostsOfCollectives& costs) { return costs.signature_ == signature; });
-    if (known == latest.end()) {
-      latest.emplace_front(std::move(signature), reduction_rate);
-      if (latest.size() > kClusters) latest.pop_back();
-    } else {
-      latest.splice(latest.begin(), latest, known);
-    }
-    return latest.front();
-  }
-  CostsOfCollectives(std::vector<double> signature, double reduction_rate)
-      : signature_(std::move(signature)), reduction_rate_(reduction_rate) {}
+  explicit CostsOfCollectives(double reduction_rate) : reduction_rate_(reduction_rate) {}
 
   PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
     if (plan.phases.empty()) return {};
@@ -198,19 +182,7 @@ class CostsOfCollectives {
     return cost;
   }
 
-  /// Lets go of what takes much memory.
-  void keep_small() {
-    std::size_t kept = 0;
-    known_.remove_if([&kept](const auto& one) {
-      for (const Phase& phase : one.first.phases)
-        for (const auto& block : phase.transfers.blocks()) kept += block->runs().size();
-      return kept > kRuns;
-    });
-  }
-
  private:
-  static constexpr std::size_t kClusters = 8, kRuns = 500'000;
-  std::vector<double> signature_;
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // the latest first
 };
@@ -235,10 +207,9 @@ double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reductio
 
 PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   PlanCosts costs;
-  CostsOfCollectives& known = CostsOfCollectives::on(cluster, program.reduction_rate_bytes_per_s);
+  CostsOfCollectives known(program.reduction_rate_bytes_per_s);
   ProgramOnLinks on_links(program, cluster);
   for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
-  known.keep_small();
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
   if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), costs);
   return costs;

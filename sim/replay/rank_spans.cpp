@@ -1,6 +1,5 @@
 #include "sim/replay/rank_spans.hpp"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "engine/base/index.hpp"

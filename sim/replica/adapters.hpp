@@ -6,7 +6,6 @@
 //   a matrix x -> r;  a matrix r -> y;  a sum with what the frozen matrix gives
 // By their FLOP they are nothing, 0.4 % of a matrix of 8,192 features at rank 16; each of their passes over x and y takes
 // its bytes and a launch. A scale and a dropout, which some software has besides, are not counted.
-#include <string>
 
 #include "engine/model/graph.hpp"
 #include "sim/modules.hpp"

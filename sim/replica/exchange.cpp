@@ -1,7 +1,5 @@
 #include "sim/replica/exchange.hpp"
 
-#include <algorithm>
-
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim::replica {

@@ -3,8 +3,6 @@
 //
 // Rings are rounds of neighbours, which wait for nobody else. By NCCL's model a call has the model's time; its ranks, and all
 // groups of the stage with them, begin and leave it together.
-#include <map>
-#include <tuple>
 
 #include "sim/replica/split_links.hpp"
 

@@ -1,6 +1,5 @@
 #include "sim/replica/program.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 

@@ -1,7 +1,6 @@
 #include "sim/report/html.hpp"
 
 #include <map>
-#include <stdexcept>
 
 #include "sim/report/html/parts.hpp"
 

@@ -1,7 +1,5 @@
 #include "sim/scenario/check.hpp"
 
-#include <cmath>
-
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -168,13 +167,12 @@ ObjectFormat<FabricSpec> make_fabric_format(FabricKind kind) {
   ObjectFormat<Spec> f(name_of(kind));
   add_kind(f, &Spec::kind, kind);
   const auto keep = [](const JsonNode&, Spec&) {};
-  auto latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
-                          format_text::sourced(format_text::schema_of(Dimension::time)));
+  const LinkQuantity &of_bandwidth = link_bandwidth(), &of_latency = link_latency();
+  auto latency = f.custom("latency", of_latency.type, of_latency.range, of_latency.schema);
   latency.means("of each link of the fabric that a message passes; a star counts as one");
   latency.reads(keep);
   latency.writes([](const Spec& fabric) { return Json(quantity_text(fabric.link.latency_s, Dimension::time)); });
-  auto bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
-                            format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  auto bandwidth = f.custom("bandwidth", of_bandwidth.type, of_bandwidth.range, of_bandwidth.schema);
   bandwidth.optional("`per_node` times `bandwidth` of the NICs; required without `nic`")
       .means("of each link; in a star, of a node's port");
   bandwidth.reads(keep);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "sim/scenario/cluster_read.hpp"
@@ -157,7 +156,8 @@ ObjectFormat<PcieTreeSpec> own_pcie_format(const calib::Profile* profile) {
   return f;
 }
 
-ObjectFormat<IntraNodeSpec> intra_node_format(IntraNodeKind kind, int gpus_per_node, const calib::Profile* profile) {
+ObjectFormat<IntraNodeSpec> intra_node_format(IntraNodeKind kind, int gpus_per_node,
+                                              const calib::Profile* profile = nullptr) {
   using Spec = IntraNodeSpec;
   ObjectFormat<Spec> f(name_of(kind));
   add_kind(f, &Spec::kind, kind);
@@ -179,21 +179,11 @@ ObjectFormat<IntraNodeSpec> intra_node_format(IntraNodeKind kind, int gpus_per_n
   return f;
 }
 
-// Made once for nodes of a size; the links of a cluster with a profile are read by its own.
-const ObjectFormat<IntraNodeSpec>& intra_node_format(IntraNodeKind kind, int gpus_per_node) {
-  thread_local std::map<std::pair<IntraNodeKind, int>, ObjectFormat<IntraNodeSpec>> made;
-  const std::pair<IntraNodeKind, int> key{kind, gpus_per_node};
-  const auto found = made.find(key);
-  return found != made.end() ? found->second
-                             : made.emplace(key, intra_node_format(kind, gpus_per_node, nullptr)).first->second;
-}
-
 }  // namespace
 
 IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
   const IntraNodeKind kind = read_choice<IntraNodeKind>(node.at("kind"));
-  return profile == nullptr ? intra_node_format(kind, gpus_per_node).read(node)
-                            : intra_node_format(kind, gpus_per_node, profile).read(node);
+  return intra_node_format(kind, gpus_per_node, profile).read(node);
 }
 
 Json to_json(const IntraNodeSpec& node) {

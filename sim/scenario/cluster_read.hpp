@@ -15,7 +15,15 @@ constexpr Range kLatency{0, 1};
 /// {"bandwidth", "latency"}, or a copy of the cluster's profile (null: it has none).
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 Json to_json(const LinkSpec& link);
-Json link_schema();
+const Json& link_schema();
+
+/// The texts of a link's bandwidth and latency.
+struct LinkQuantity {
+  std::string type, range;
+  Json schema;
+};
+const LinkQuantity& link_bandwidth();
+const LinkQuantity& link_latency();
 
 /// A member of T that is a link.
 template <class T>

@@ -1,9 +1,6 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <tuple>
 
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/file_schema.hpp"
@@ -37,8 +34,21 @@ Json to_json(const LinkSpec& link) {
   return link_format().write(link);
 }
 
-Json link_schema() {
-  return {{"anyOf", Json::array({link_format().schema(), copy_schema()})}};
+const Json& link_schema() {
+  static const Json schema{{"anyOf", Json::array({link_format().schema(), copy_schema()})}};
+  return schema;
+}
+
+const LinkQuantity& link_bandwidth() {
+  static const LinkQuantity quantity{"bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
+                                     format_text::sourced(format_text::schema_of(Dimension::bandwidth))};
+  return quantity;
+}
+
+const LinkQuantity& link_latency() {
+  static const LinkQuantity quantity{"time, **S**", format_text::range_of(kLatency, Dimension::time),
+                                     format_text::sourced(format_text::schema_of(Dimension::time))};
+  return quantity;
 }
 
 }  // namespace cluster_read
@@ -108,10 +118,6 @@ struct NodeShape {
   int gpus = 1;
   IntraNodeKind kind = IntraNodeKind::pcie_tree;
   int switches = 0;
-
-  bool operator<(const NodeShape& other) const {
-    return std::tie(gpus, kind, switches) < std::tie(other.gpus, other.kind, other.switches);
-  }
 };
 
 // The PCIe switch of every NIC; an nvswitch node has none to name.
@@ -125,20 +131,19 @@ std::vector<int> read_attach(const JsonNode& list, int per_node, const NodeShape
   return attach;
 }
 
-ObjectFormat<NicSpec> make_nic_format(const NodeShape& shape) {
+ObjectFormat<NicSpec> nic_format(const NodeShape& shape) {
   ObjectFormat<NicSpec> f("nic");
   f.sourced_whole("per_node", &NicSpec::per_node, 1, shape.gpus)
       .means("NICs; GPU i of a node uses NIC `i * per_node / gpus_per_node`, rounded down");
-  auto bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
-                            format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  const LinkQuantity &of_bandwidth = link_bandwidth(), &of_latency = link_latency();
+  auto bandwidth = f.custom("bandwidth", of_bandwidth.type, of_bandwidth.range, of_bandwidth.schema);
   bandwidth.means("of one NIC");
   bandwidth.reads([](const JsonNode& node, NicSpec& nic) {
     nic.link.bandwidth_bytes_per_s = node.sourced_quantity(Dimension::bandwidth, kBandwidth);
   });
   bandwidth.writes(
       [](const NicSpec& nic) { return Json(quantity_text(nic.link.bandwidth_bytes_per_s, Dimension::bandwidth)); });
-  auto latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
-                          format_text::sourced(format_text::schema_of(Dimension::time)));
+  auto latency = f.custom("latency", of_latency.type, of_latency.range, of_latency.schema);
   latency.means("of one NIC; a message between nodes pays it twice");
   latency.reads([](const JsonNode& node, NicSpec& nic) {
     nic.link.latency_s = node.sourced_quantity(Dimension::time, kLatency);
@@ -159,14 +164,7 @@ ObjectFormat<NicSpec> make_nic_format(const NodeShape& shape) {
   return f;
 }
 
-// Made once for nodes of a shape.
-const ObjectFormat<NicSpec>& nic_format(const NodeShape& shape) {
-  thread_local std::map<NodeShape, ObjectFormat<NicSpec>> made;
-  const auto found = made.find(shape);
-  return found != made.end() ? found->second : made.emplace(shape, make_nic_format(shape)).first->second;
-}
-
-const ObjectFormat<NicSpec>& nic_format(const ClusterSpec& cluster) {
+ObjectFormat<NicSpec> nic_format(const ClusterSpec& cluster) {
   return nic_format(NodeShape{cluster.gpus_per_node, cluster.intra_node.kind,
                               static_cast<int>(cluster.intra_node.pcie.switches.size())});
 }

@@ -4,8 +4,6 @@
 // sees it (what a copy reaches), every latency is what the part adds to the time of a message. The fabric's latency is
 // that of each of its links that a message passes (a star counts as one link). A node is one port of the fabric,
 // whatever its number of NICs.
-#include <array>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

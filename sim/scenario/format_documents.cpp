@@ -1,7 +1,5 @@
 #include "sim/scenario/format_documents.hpp"
 
-#include <stdexcept>
-
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"

@@ -6,7 +6,6 @@
 // names a copy of the profile in /cluster/profile. The line t(bytes) = latency + bytes / bandwidth through its samples
 // (calib::fit_line: least squares of the relative error) gives the link's bandwidth. A copy may pass several of the
 // cluster's links, one after another; each has an equal share of the latency.
-#include <string>
 
 #include "calib/profile.hpp"
 #include "sim/scenario/cluster_spec.hpp"

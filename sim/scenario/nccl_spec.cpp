@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "calib/collective_key.hpp"
 #include "engine/base/text.hpp"

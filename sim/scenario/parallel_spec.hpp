@@ -9,7 +9,6 @@
 // --expert-tensor-parallel-size 1): a group then reaches over expert / tensor replicas.
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/base/object_format.hpp"

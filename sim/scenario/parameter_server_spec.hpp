@@ -1,7 +1,6 @@
 #pragma once
 // The object "parameter_server" of a scenario, for the algorithm of that name; its keys are described in README.md.
 #include <cstdint>
-#include <string>
 
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // The object "workers" of a scenario, for workers that do not all do the same: backup workers, asynchronous SGD and
 // asynchronous EASGD. Its keys are described in README.md.
-#include <string>
 
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"

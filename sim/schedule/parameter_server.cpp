@@ -1,7 +1,6 @@
 #include "sim/schedule/parameter_server.hpp"
 
 #include <map>
-#include <utility>
 
 namespace lockstep::sim::schedule {
 namespace {

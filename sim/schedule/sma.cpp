@@ -1,7 +1,5 @@
 #include "sim/schedule/sma.hpp"
 
-#include <algorithm>
-
 namespace lockstep::sim::schedule {
 
 double SmaCost::learning_s() const {

@@ -5,7 +5,6 @@
 // p stages, m micro-batches, v chunks of layers per stage. Stage s holds the model's parts s, p + s, 2 p + s, ...: chunk c
 // of stage s is part c p + s. A micro-batch goes forward through the parts in their order and backward through them the
 // other way.
-#include <string>
 #include <vector>
 
 #include "sim/scenario/parallel_spec.hpp"

@@ -5,7 +5,6 @@
 // (Rajbhandari et al. 2020, "ZeRO", section 5). Activations: the schedule's ops are walked through; a forward pass adds
 // what its chunk keeps (activations.hpp), the backward pass ends it (ZB-H1: the weights' gradients end it, which is more
 // than the paper's M_W). The peak is the most of what is held and what the backward pass has besides.
-#include <string>
 #include <vector>
 
 #include "sim/scenario/cluster_spec.hpp"

@@ -1,5 +1,4 @@
 // What an experiment gives besides the result that is to be predicted: rates, batches, epochs.
-#include <algorithm>
 
 #include "sim/validation/result_model.hpp"
 

@@ -17,8 +17,6 @@
 //                      what the metric is about
 //   causal_flops       true: FLOP/s leave out what a causal mask hides
 //   arrival            {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
