@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,7 +19,6 @@
 #include "sim/job/job_names.hpp"
 #include "sim/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
-#include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
@@ -292,12 +290,11 @@ void answer(JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
-  o.question = sim::with_search_where_needed(o.question, catalogue);
   const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.question, predicted, catalogue), 2);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print_result(o.json, sim::job_table(o.question, predicted, catalogue));
+  print_result(o.json, sim::job_table(predicted, catalogue));
 }
 
 // An output that is asked for and would not be written is refused.

@@ -28,7 +28,7 @@ struct FailureProcess {
   int spares = 0;
 };
 
-struct Goodput {
+struct [[nodiscard]] Goodput {
   double share = 1;           ///< useful time over wall time
   double of_checkpoints = 0;  ///< wall time in checkpoints that count, over wall time
   double of_waiting = 0;      ///< waiting for a node

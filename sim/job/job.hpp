@@ -2,7 +2,6 @@
 // A training job in explicit facts: which model, on which machine, by which software and algorithm, split how. A fact is
 // given or it is not. The stack model (sim/stack) chooses defaults for facts that are not given and lists them with the
 // prediction; looking up names (job_names.hpp) notes the few defaults that follow from a name. Every source of jobs ends here: command lines, records, points of a plan.
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -121,7 +120,7 @@ struct MeasuredRun {
 /// "not stated; REASON": how a default is listed.
 std::string default_reason(const std::string& reason);
 
-struct Job {
+struct [[nodiscard]] Job {
   // The work
   NamedFact model;
   std::shared_ptr<const OwnModel> own_model;  ///< null: `model` is the catalogue's

@@ -98,7 +98,7 @@ void check_words(const JobPlan& words) {
 void read(Machine& machine, const Catalogue& catalogue, int processes) {
   JobPrediction predicted = prepare_job(machine.question, catalogue);
   const std::string training = training_text(merge_inputs(predicted.tasks()));
-  predict_largest_rate(machine.question, predicted, catalogue, processes);
+  predict_largest_rate(predicted, catalogue, processes);
   const JobSummary summary = summary_of(machine.question.job, predicted.job, predicted.scenario, catalogue);
   machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
   machine.read = summary_text(summary) + training;
@@ -112,7 +112,7 @@ void read(Machine& machine, const Catalogue& catalogue, int processes) {
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
     return machine.question.job.split.is_searched ||
-           with_search_where_needed(machine.question, catalogue).job.split.is_searched;
+           prepare_job(machine.question, catalogue).question.job.split.is_searched;
   });
 }
 

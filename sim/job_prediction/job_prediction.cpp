@@ -4,6 +4,7 @@
 
 #include "engine/base/log.hpp"
 #include "sim/job_prediction/job_split.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -27,7 +28,7 @@ void set_interval_class(const StackModel& m, QuantityTask& task) {
   task.constants.insert("bounds/" + task.interval_class.name());
 }
 
-Tasks tasks_of(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
+Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
   StackOptions options;
   options.needs_room = false;
   Tasks tasks;
@@ -36,7 +37,8 @@ Tasks tasks_of(const JobQuestion& question, const Job& job, const Catalogue& cat
   find_gpu(m, true);
   find_model(m);
   find_formats(m);
-  set_iteration(m, tasks.samples_per_s);
+  const int gpus = gpus_of(m), batch = batch_of(m);
+  tasks.samples_per_s.target = {iteration_workload(m, gpus, batch)};
   tasks.efficiency = tasks.samples_per_s;
   StackModel of_efficiency = continue_with(m, tasks.efficiency);
   set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
@@ -49,16 +51,6 @@ Tasks tasks_of(const JobQuestion& question, const Job& job, const Catalogue& cat
   }
   set_interval_class(m, tasks.samples_per_s);
   return tasks;
-}
-
-Tasks tasks_or_error(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
-  try {
-    return tasks_of(question, job, catalogue);
-  } catch (const Unmapped& unmapped) {
-    throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
-  } catch (const InputError& error) {
-    throw InputError(std::string("simulate job: ") + error.what());
-  }
 }
 
 void list_defaults(const JobQuestion& question, const Job& job, const Catalogue& catalogue, QuantityTask& task) {
@@ -90,20 +82,30 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   return scenario;
 }
 
-Workload workload_at(Workload workload, const JobPrediction& predicted, int gpus) {
-  workload.scenario = scenario_at(predicted, gpus);
-  workload.gpus = gpus;
-  workload.batch_per_gpu = workload.scenario.batch_at(gpus);
-  return workload;
-}
-
-QuantityPrediction at_gpus(QuantityTask task, const JobPrediction& predicted, int gpus) {
-  const Workload workload = task.target.front();
-  task.target = {workload_at(workload, predicted, gpus)};
-  if (!task.baseline.empty()) task.baseline = {workload_at(workload, predicted, predicted.scenario.baseline_gpus)};
+// The task at one number of GPUs: with that number's split where splits are searched.
+QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predicted, int gpus) {
+  const auto move_to = [&](Alternatives& runs, int to_gpus) {
+    if (runs.empty()) return;
+    runs.resize(1);
+    runs.front().scenario = scenario_at(predicted, to_gpus);
+    runs.front().gpus = to_gpus;
+    runs.front().batch_per_gpu = runs.front().scenario.batch_at(to_gpus);
+  };
+  if (!task.baseline.empty()) task.baseline = task.target;
+  move_to(task.target, gpus);
+  move_to(task.baseline, predicted.scenario.baseline_gpus);
   QuantityPrediction prediction;
   prediction.task = std::move(task);
   return prediction;
+}
+
+bool leaves_split_open(const JobQuestion& q) {
+  return !q.is_split() && q.job.batch_per_gpu == 0 && q.job.exchange.empty() && q.rate_samples_per_s == 0 &&
+         !q.ignores_memory;
+}
+
+bool fits_whole(const Scenario& scenario, int gpus) {
+  return !scenario.model.transformer || gpu_memory(scenario, gpus, 1).fits();
 }
 
 void check_precision(const Job& job, const Scenario& scenario) {
@@ -112,9 +114,7 @@ void check_precision(const Job& job, const Scenario& scenario) {
                      " does not have it; allowed: fp32, and what its data sheet has");
 }
 
-void predict(const JobQuestion& question, const std::vector<QuantityPrediction*>& predictions,
-             const Catalogue& catalogue, int jobs) {
-  predict_quantities(predictions, catalogue, {jobs, true});
+void check_simulated(const JobQuestion& question, const std::vector<QuantityPrediction*>& predictions) {
   for (const QuantityPrediction* p : predictions)
     if (!p->is_mapped())
       throw InputError("simulate job: " + question.job.model.stated + " on " + question.job.gpu.stated + ": " +
@@ -151,14 +151,27 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
   JobPrediction predicted;
+  predicted.question = question;
   predicted.job = resolve_job(question, catalogue);
-  Tasks tasks = tasks_or_error(question, predicted.job, catalogue);
+  Tasks tasks;
+  try {
+    tasks = make_tasks(question, predicted.job, catalogue);
+  } catch (const Unmapped& unmapped) {
+    throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
+  } catch (const InputError& error) {
+    throw InputError(std::string("simulate job: ") + error.what());
+  }
   for (QuantityTask* task : {&tasks.samples_per_s, &tasks.efficiency, tasks.training ? &*tasks.training : nullptr})
     if (task != nullptr) list_defaults(question, predicted.job, catalogue, *task);
   const Workload& workload = tasks.samples_per_s.target.front();
   check_precision(predicted.job, workload.scenario);
   predicted.scenario = scenario_of(question, predicted.job, tasks);
-  if (predicted.job.split.is_searched) search_splits(question, predicted);
+  if (leaves_split_open(question) && !fits_whole(predicted.scenario, question.largest())) {
+    JobQuestion searched = question;
+    searched.job.split.is_searched = true;
+    return prepare_job(searched, catalogue);
+  }
+  if (predicted.job.split.is_searched) search_splits(predicted);
   if (!workload.is_one_gpu())
     for (int gpus : question.gpus) check(scenario_at(predicted, gpus));
   if (question.tokens > 0 && predicted.scenario.model.tokens == 0)
@@ -166,18 +179,20 @@ JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogu
   for (int gpus : question.gpus) {
     JobRow row;
     row.gpus = gpus;
-    row.samples_per_s = at_gpus(tasks.samples_per_s, predicted, gpus);
-    row.efficiency = at_gpus(tasks.efficiency, predicted, gpus);
-    if (tasks.training) row.training = at_gpus(*tasks.training, predicted, gpus);
+    row.samples_per_s = prediction_at(tasks.samples_per_s, predicted, gpus);
+    row.efficiency = prediction_at(tasks.efficiency, predicted, gpus);
+    if (tasks.training) row.training = prediction_at(*tasks.training, predicted, gpus);
     predicted.rows.push_back(std::move(row));
   }
   return predicted;
 }
 
-void predict_largest_rate(const JobQuestion& question, JobPrediction& prepared, const Catalogue& catalogue, int jobs) {
+void predict_largest_rate(JobPrediction& prepared, const Catalogue& catalogue, int jobs) {
   const int largest = prepared.largest().gpus;
-  for (JobRow& row : prepared.rows)
-    if (row.gpus == largest) return predict(question, {&row.samples_per_s}, catalogue, jobs);
+  const auto row =
+      std::find_if(prepared.rows.begin(), prepared.rows.end(), [&](const JobRow& one) { return one.gpus == largest; });
+  predict_quantities({&row->samples_per_s}, catalogue, {jobs, true});
+  check_simulated(prepared.question, {&row->samples_per_s});
 }
 
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
@@ -189,7 +204,8 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
     predictions.insert(predictions.end(), {&row.samples_per_s, &row.efficiency});
     if (row.training) predictions.push_back(&*row.training);
   }
-  predict(question, predictions, catalogue, jobs);
+  predict_quantities(predictions, catalogue, {jobs, true});
+  check_simulated(question, predictions);
   return predicted;
 }
 

@@ -22,7 +22,8 @@ struct JobRow {
   std::optional<QuantityPrediction> training;  ///< seconds of the job's epochs, if it has some
 };
 
-struct JobPrediction {
+struct [[nodiscard]] JobPrediction {
+  JobQuestion question;      ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
   Job job;                   ///< resolve_job()
   Scenario scenario;         ///< of all numbers of GPUs
   std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
@@ -33,11 +34,12 @@ struct JobPrediction {
   std::vector<const QuantityTask*> tasks() const;
 };
 
-/// Makes the job's scenario and the tasks of its rows; nothing is timed yet. Throws the errors of predict_job(), except that
-/// it does not check memory.
+/// Makes the job's scenario and the tasks of its rows; nothing is timed yet. A transformer that no GPU holds, in a job that
+/// gives neither split nor batch nor algorithm, gets a searched split. Throws the errors of predict_job(), except that it does
+/// not check memory.
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
 /// Predicts only samples/s at the largest number of GPUs; job_scenario() needs no more.
-void predict_largest_rate(const JobQuestion& question, JobPrediction& prepared, const Catalogue& catalogue, int jobs);
+void predict_largest_rate(JobPrediction& prepared, const Catalogue& catalogue, int jobs);
 
 /// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
 /// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory.
@@ -50,9 +52,9 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 std::string training_text(const Inputs& inputs);
 
 /// The job as it was understood, a row per number of GPUs, and the assumptions.
-std::string job_table(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue);
+std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue);
 
 /// The predictions as simulate --predict writes them, and the job as it was understood under "read".
-Json job_json(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue);
+Json job_json(const JobPrediction& predicted, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -19,16 +18,11 @@ SplitQuestion question_of(const GivenSplit& split, const ParallelSpec& batch) {
   return question;
 }
 
-bool leaves_all_open(const JobQuestion& q) {
-  return !q.is_split() && q.job.batch_per_gpu == 0 && q.job.exchange.empty() && q.rate_samples_per_s == 0 &&
-         !q.ignores_memory;
-}
-
 }  // namespace
 
-void search_splits(const JobQuestion& question, JobPrediction& predicted) {
-  const SplitQuestion split = question_of(question.job.split, *predicted.scenario.parallel);
-  for (int gpus : question.gpus) {
+void search_splits(JobPrediction& predicted) {
+  const SplitQuestion split = question_of(predicted.question.job.split, *predicted.scenario.parallel);
+  for (int gpus : predicted.question.gpus) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, split));
     } catch (const InputError& error) {
@@ -48,26 +42,16 @@ Scenario scenario_at(const JobPrediction& predicted, int gpus) {
   return predicted.scenario;
 }
 
-JobQuestion with_search_where_needed(const JobQuestion& question, const Catalogue& catalogue) {
-  if (!leaves_all_open(question)) return question;
-  const JobPrediction predicted = prepare_job(question, catalogue);
-  const Scenario& scenario = predicted.scenario;
-  if (!scenario.model.transformer || gpu_memory(scenario, question.largest(), 1).fits()) return question;
-  JobQuestion searched = question;
-  searched.job.split.is_searched = true;
-  return searched;
-}
-
-std::string job_splits_text(const JobQuestion& question, const JobPrediction& predicted) {
+std::string job_splits_text(const JobPrediction& predicted) {
   std::string text;
   for (const SplitRanking& ranking : predicted.rankings) {
-    if (question.lists_splits)
+    if (predicted.question.lists_splits)
       text += split_ranking_text(predicted.scenario, ranking) + "\n";
     else
       text += "Split over " + std::to_string(ranking.gpus) + " GPUs, the fastest of " +
               with_thousands(ranking.fitting) + " that fit: " + split_text(ranking.best.front().spec) + ".\n";
   }
-  return text + (text.empty() || question.lists_splits ? "" : "\n");
+  return text + (text.empty() || predicted.question.lists_splits ? "" : "\n");
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -88,7 +88,8 @@ std::string training_text(const Inputs& inputs) {
   return text;
 }
 
-std::string job_table(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue) {
+std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue) {
+  const JobQuestion& question = predicted.question;
   TextTable table;
   std::vector<std::string> names{
       "GPUs", question.is_split() ? "micro-batch" : "batch/GPU", "samples/s", "low", "high", "efficiency", "low",
@@ -99,12 +100,11 @@ std::string job_table(const JobQuestion& question, const JobPrediction& predicte
   for (const JobRow& row : predicted.rows) table.add(cells_of(row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(question, predicted) + table.text() + job_tokens_text(question, predicted) +
-         task_memory_line(predicted.tasks()) + "\n" + inputs_text(question, inputs) +
-         meaning_text(question, inputs, catalogue);
+         job_splits_text(predicted) + table.text() + job_tokens_text(predicted) + task_memory_line(predicted.tasks()) +
+         "\n" + inputs_text(question, inputs) + meaning_text(question, inputs, catalogue);
 }
 
-Json job_json(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue) {
+Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   Json list = Json::array();
   for (const JobRow& row : predicted.rows) {
     list.push_back(prediction_json_at(row.gpus, "images_per_s", "images/s", row.samples_per_s));
@@ -112,10 +112,10 @@ Json job_json(const JobQuestion& question, const JobPrediction& predicted, const
     if (row.training) list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
   }
   Json json{{"schema", kPredictionsSchema}, {"predictions", list}};
-  if (const Json tokens = job_tokens_json(question, predicted); !tokens.empty()) json["tokens"] = tokens;
+  if (const Json tokens = job_tokens_json(predicted); !tokens.empty()) json["tokens"] = tokens;
   for (const SplitRanking& ranking : predicted.rankings)
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
-  json["read"] = summary_json(summary_of(question.job, predicted.job, predicted.scenario, catalogue));
+  json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return json;
 }
 

@@ -38,11 +38,12 @@ Row row_of(const JobQuestion& question, const Scenario& scenario, int gpus, cons
   return row;
 }
 
-std::vector<Row> rows_of(const JobQuestion& question, const JobPrediction& predicted) {
+std::vector<Row> rows_of(const JobPrediction& predicted) {
   std::vector<Row> rows;
   if (predicted.scenario.model.tokens == 0) return rows;
   for (const JobRow& row : predicted.rows)
-    rows.push_back(row_of(question, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
+    rows.push_back(
+        row_of(predicted.question, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
   return rows;
 }
 
@@ -74,8 +75,9 @@ double count_of(const std::string& option, const std::string& text) {
                    ": not a count; allowed: a number above 0, with k, M, B or T behind it: 300B");
 }
 
-std::string job_tokens_text(const JobQuestion& question, const JobPrediction& predicted) {
-  const std::vector<Row> rows = rows_of(question, predicted);
+std::string job_tokens_text(const JobPrediction& predicted) {
+  const JobQuestion& question = predicted.question;
+  const std::vector<Row> rows = rows_of(predicted);
   if (rows.empty()) return "";
   TextTable table;
   std::vector<std::string> names{"GPUs", "tokens/s", "low", "high", "TFLOP/s/GPU", "MFU"};
@@ -99,9 +101,10 @@ std::string job_tokens_text(const JobQuestion& question, const JobPrediction& pr
   return "\n" + table.text();
 }
 
-Json job_tokens_json(const JobQuestion& question, const JobPrediction& predicted) {
+Json job_tokens_json(const JobPrediction& predicted) {
+  const JobQuestion& question = predicted.question;
   Json list = Json::array();
-  for (const Row& row : rows_of(question, predicted)) {
+  for (const Row& row : rows_of(predicted)) {
     Json json{{"gpus", row.gpus},
               {"tokens_per_s", row.tokens_per_s},
               {"tokens_per_s_low", row.low},

@@ -11,10 +11,10 @@ namespace lockstep::sim::job_prediction {
 double count_of(const std::string& option, const std::string& text);
 
 /// A table, a row per number of GPUs; empty for models of images.
-std::string job_tokens_text(const JobQuestion& question, const JobPrediction& predicted);
+std::string job_tokens_text(const JobPrediction& predicted);
 /// [{"gpus", "tokens_per_s", "tokens_per_s_low", "tokens_per_s_high", "model_flops_per_gpu", "mfu", "hfu", "training_s",
 /// "training_s_low", "training_s_high", "usd"}], the last five where they are known; utilisation as sim/report/result.hpp
 /// has it.
-Json job_tokens_json(const JobQuestion& question, const JobPrediction& predicted);
+Json job_tokens_json(const JobPrediction& predicted);
 
 }  // namespace lockstep::sim::job_prediction

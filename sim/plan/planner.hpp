@@ -52,7 +52,7 @@ struct Breakdown {
 };
 
 /// Refers to the plan, which must outlive it.
-struct PlanResult {
+struct [[nodiscard]] PlanResult {
   const PlanSpec* plan = nullptr;
   std::vector<PlanRow> rows;          ///< as PlanSpec::points
   std::vector<std::size_t> frontier;  ///< rows, ascending time

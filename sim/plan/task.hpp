@@ -47,7 +47,7 @@ struct ClockedTime {
   LOCKSTEP_FIELDS(runs, mean_s, low_s, high_s);
 };
 
-struct Outcome {
+struct [[nodiscard]] Outcome {
   std::string status;  ///< ok; refused: the point is impossible or beyond a limit; failed: its simulation went wrong
   std::string why;
   Fidelity fidelity = Fidelity::analytic;  ///< of the method used, which may differ from the requested one

@@ -7,7 +7,6 @@
 // All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. With
 //   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
 // the order of a and b is open where ln(T_b / T_a) <= sqrt(sum d_g^2) over computing, bandwidth and latency: b is tied.
-#include <functional>
 #include <vector>
 
 #include "sim/program/gpu_memory.hpp"
@@ -24,7 +23,7 @@ struct RankedSplit {
   bool is_tied = false;  ///< its order with the fastest is open
 };
 
-struct SplitRanking {
+struct [[nodiscard]] SplitRanking {
   int gpus = 0;
   std::vector<RankedSplit> best;  ///< the fastest first
   int valid = 0;                  ///< splits, those that differ in recomputation as one

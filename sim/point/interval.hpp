@@ -31,7 +31,7 @@ struct InputSpread {
 };
 
 /// Factors of the predicted seconds.
-struct RelativeInterval {
+struct [[nodiscard]] RelativeInterval {
   double low = 1;      ///< every group at its favourable end
   double high = 1;     ///< every group at its unfavourable end
   InputSpread spread;  ///< zeros if the interval was not computed group by group

@@ -33,27 +33,6 @@ PredictionMethod shared_rounds(MeetingLinks links) {
   return method;
 }
 
-bool replay_by(const PredictionMethod& method, const Program& program, const Cluster& cluster, const Jitter& jitter,
-               const ReplayOptions& options, const std::function<Replay()>& replay_closed_form, Replay& replay) {
-  const MeetingLinks links = method.shares_any_links ? MeetingLinks::any : MeetingLinks::own;
-  switch (method.replay) {
-    case ReplayMethod::max_plus:
-      return replay_max_plus(program, cluster, jitter, options, replay);
-    case ReplayMethod::shared_rounds:
-      return replay_shared_rounds(program, cluster, jitter, options, links, replay);
-    case ReplayMethod::messages:
-      replay = replay_messages(program, cluster, jitter, options);
-      return true;
-    case ReplayMethod::fair_flows:
-      replay = replay_flows(program, cluster, jitter, options);
-      return true;
-    case ReplayMethod::closed_form:
-      break;
-  }
-  replay = replay_closed_form();
-  return true;
-}
-
 }  // namespace
 
 ErrorClass PredictionMethod::error_class() const {
@@ -128,7 +107,21 @@ Replay replay_by_first(const MethodsToTry& methods, const Program& program, cons
   Replay replay;
   for (const PredictionMethod& method : methods) {
     used = method;
-    if (replay_by(method, program, cluster, jitter, options, replay_closed_form, replay)) return replay;
+    const MeetingLinks links = method.shares_any_links ? MeetingLinks::any : MeetingLinks::own;
+    switch (method.replay) {
+      case ReplayMethod::max_plus:
+        if (replay_max_plus(program, cluster, jitter, options, replay)) return replay;
+        break;
+      case ReplayMethod::shared_rounds:
+        if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
+        break;
+      case ReplayMethod::messages:
+        return replay_messages(program, cluster, jitter, options);
+      case ReplayMethod::fair_flows:
+        return replay_flows(program, cluster, jitter, options);
+      case ReplayMethod::closed_form:
+        return replay_closed_form();
+    }
   }
   const double messages = program.messages_per_iteration() * program.iterations;
   throw InputError("/fidelity: fast takes the " + short_number(std::round(messages * 1e-6)) +

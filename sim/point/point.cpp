@@ -1,6 +1,4 @@
 #include "sim/point/point.hpp"
-#include "engine/base/log.hpp"
-#include "engine/base/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/log.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/cluster/engine.hpp"
@@ -69,9 +68,7 @@ RelativeInterval interval_of(const Scenario& scenario, const Program& program, c
 }
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
-Replay replay_closed_form(const Scenario& scenario, const PointRequest& request, const Program& program,
-                          const PlanCosts& costs) {
-  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
+Replay replay_closed_form(const PointRequest& request, const Program& program, const PlanCosts& costs, double slowest) {
   Replay replay = replay_analytic(program, slowest, {}, costs);
   for (double& compute_s : replay.compute_s) compute_s *= double(request.gpus) / program.gpus;
   return replay;
@@ -93,9 +90,20 @@ void log_method(const PointResult& point) {
                                 formatted("%.3f", point.wall_s) + " s");
 }
 
+// Messages are many times faster where SimGrid may update changed flows alone.
+void choose_flow_updates(const Scenario& scenario, const PointRequest& request) {
+  if (request.fidelity != Fidelity::message || scenario.communication.message_overhead_s <= 0) return;
+  const int round = warm_up_iterations(scenario);
+  if (sends_one_by_one(build_program(scenario, request.gpus, request.batch_per_gpu, round)))
+    set_flow_updates(FlowUpdates::changed);
+}
+
 // A point whose GPUs all run the same program.
-PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRequest& request,
-                       const std::vector<TunerObservation>& observed) {
+PointResult predict_program(Scenario as_asked, const PointRequest& request) {
+  std::vector<TunerObservation> observed;
+  const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
+  choose_flow_updates(scenario, request);
+  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
   apply_overheads(scenario, cluster);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
   PointResult point;
@@ -105,10 +113,10 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   point.samples_per_iteration =
       request.gpus * double(request.batch_per_gpu) * learners_of(scenario) * scenario.communication.accumulation;
   PlanCosts costs;
+  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
   {
     const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
     costs = plan_costs(rounds, cluster);
-    const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
     point.interval = interval_of(scenario, rounds, costs, slowest, point);
   }
   const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
@@ -117,10 +125,11 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
 
   ReplayOptions options;
   options.timeline_gpus = request.trace.gpus;
+  const double messages = point.messages * program.iterations;
   const Replay replay = replay_by_first(
-      choose_methods(request.fidelity, request.gpus, point.messages * program.iterations, request.most_messages),
+      choose_methods(request.fidelity, request.gpus, messages, request.most_messages),
       program, cluster, jitter_at(scenario, request), options,
-      [&] { return replay_closed_form(scenario, request, program, costs); }, point.method);
+      [&] { return replay_closed_form(request, program, costs, slowest); }, point.method);
   double slowed_s = 0;
   for (int i = warm_up; i < warm_up + iterations; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);
@@ -140,22 +149,6 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   if (!request.trace.gpus.empty())
     write_trace_events(program, replay, scenario.cluster.gpus_per_node, request.trace.sink);
   return point;
-}
-
-// Messages are many times faster where SimGrid may update changed flows alone.
-void choose_flow_updates(const Scenario& scenario, const PointRequest& request) {
-  if (request.fidelity != Fidelity::message || scenario.communication.message_overhead_s <= 0) return;
-  const int round = warm_up_iterations(scenario);
-  if (sends_one_by_one(build_program(scenario, request.gpus, request.batch_per_gpu, round)))
-    set_flow_updates(FlowUpdates::changed);
-}
-
-PointResult predict_program(Scenario as_asked, const PointRequest& request) {
-  std::vector<TunerObservation> observed;
-  const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
-  choose_flow_updates(scenario, request);
-  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
-  return predict_on(cluster, scenario, request, observed);
 }
 
 Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {

@@ -32,7 +32,7 @@ struct PointRequest {
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
 
 /// One prediction. Processes exchange it as JSON of the listed fields.
-struct PointResult {
+struct [[nodiscard]] PointResult {
   int gpus = 0;
   int nodes = 0;
   int batch_per_gpu = 0;

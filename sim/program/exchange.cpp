@@ -97,46 +97,51 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
 }
 
-// Its collectives are kernels on the GPUs that compute meanwhile; the host's turns are none.
-Program with_slowdown(Program program, const Scenario& scenario, int batch_per_gpu) {
-  if (const OverlapSlowdown slowdown = overlap_slowdown(scenario))
-    for (Work& work : program.work)
-      if (work.kind == Work::Kind::collective && program.plans[to_index(work.plan)].bytes > 0)
-        work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[to_index(work.plan)].bytes));
-  return program;
-}
-
-Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
-  const ModelCost cost = model_cost(scenario, batch_per_gpu);
-  return s_sgd(scenario.model, cost, buckets_of(scenario), s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
-               all_reduce_of(scenario));
+// Collectives that are kernels on the GPUs slow down compute; copies by the host's processors do not.
+void slow_down_compute(const Scenario& scenario, int batch_per_gpu, Program& program) {
+  const OverlapSlowdown slowdown = overlap_slowdown(scenario);
+  if (!slowdown) return;
+  for (Work& work : program.work)
+    if (work.kind == Work::Kind::collective && program.plans[to_index(work.plan)].bytes > 0)
+      work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[to_index(work.plan)].bytes));
 }
 
 }  // namespace
 
-Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  Program program;
   switch (scenario.algorithm) {
     case Algorithm::s_sgd:
-      return with_slowdown(s_sgd_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+      program = s_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario),
+                      s_sgd_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario));
+      break;
     case Algorithm::sma:
     case Algorithm::ea_sgd:
-      return with_slowdown(sma(sma_cost(scenario, batch_per_gpu),
-                               sma_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario)),
-                           scenario, batch_per_gpu);
+      program = sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
+                    all_reduce_of(scenario));
+      break;
     case Algorithm::parameter_server:
-      return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
+      program = parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
+      break;
     case Algorithm::local_sgd:
-      return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+      program = local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+      break;
     case Algorithm::sharded:
-      return with_slowdown(sharded_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+      program = sharded_program(scenario, gpus, batch_per_gpu, iterations);
+      break;
     case Algorithm::theano_mpi:
-      return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+      program = theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+      break;
     case Algorithm::backup_workers:
     case Algorithm::async_sgd:
     case Algorithm::async_easgd:
-      break;  // no programs: workers_point.hpp
+      throw std::logic_error("no program of " + name_of(scenario.algorithm));  // workers_point.hpp
   }
-  throw std::logic_error("no program of " + name_of(scenario.algorithm));
+  const bool has_kernels =
+      scenario.algorithm == Algorithm::s_sgd || scenario.algorithm == Algorithm::sharded || scenario.trains_learners();
+  if (has_kernels) slow_down_compute(scenario, batch_per_gpu, program);
+  program.reduction_rate_bytes_per_s = scenario.communication.reduction_rate_bytes_per_s;
+  return program;
 }
 
 }  // namespace lockstep::sim::program

@@ -9,9 +9,6 @@ namespace lockstep::sim::program {
 /// NCCL's plan of an operation, by the scenario's /communication/nccl.
 AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation);
 
-/// As build_program(), without what holds for all programs.
-Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
-
 /// The buckets in which the scenario's gradients travel.
 std::vector<Bucket> buckets_of(const Scenario& scenario);
 

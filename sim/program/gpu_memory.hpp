@@ -34,7 +34,7 @@ struct MemoryPart {
   double bytes;
 };
 
-struct GpuMemory {
+struct [[nodiscard]] GpuMemory {
   double weights_bytes = 0;
   double gradients_bytes = 0;
   double master_weights_bytes = 0;

@@ -117,10 +117,4 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   return options;
 }
 
-Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
-  Program program = program_of(scenario, gpus, batch_per_gpu, iterations);
-  program.reduction_rate_bytes_per_s = scenario.communication.reduction_rate_bytes_per_s;
-  return program;
-}
-
 }  // namespace lockstep::sim::program

@@ -9,7 +9,7 @@
 namespace lockstep::sim::quantity {
 
 /// Owns everything that it rests on.
-struct QuantityPrediction {
+struct [[nodiscard]] QuantityPrediction {
   QuantityTask task;
   double predicted = 0;
   double low = 0;  ///< low and high: the 80 % interval of a new source's result

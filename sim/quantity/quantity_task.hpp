@@ -73,7 +73,7 @@ struct IntervalClass {
   bool has_fixed_width() const;
 };
 
-struct QuantityTask : Inputs {
+struct [[nodiscard]] QuantityTask : Inputs {
   std::string unmapped;  ///< why there is no task; empty: there is one
   Quantity quantity = Quantity::images_per_s;
   Alternatives target;

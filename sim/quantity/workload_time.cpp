@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include "engine/base/format_printf.hpp"
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/process_pool.hpp"
 #include "sim/cluster/cluster.hpp"
@@ -56,17 +55,6 @@ WorkloadTime closed_form_iteration(const Workload& run) {
   return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0);
 }
 
-WorkloadTime iteration_time(const Workload& run, bool with_bounds) {
-  if (!with_bounds && !run.scenario.trains_learners() && !run.scenario.parallel) return closed_form_iteration(run);
-  PointRequest request;
-  request.gpus = run.gpus;
-  request.batch_per_gpu = run.batch_per_gpu;
-  request.fidelity = run.scenario.fidelity;
-  request.iterations = run.scenario.iterations;
-  const PointResult point = predict_point(run.scenario, request);
-  return bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1);
-}
-
 // Launch, then what the plan says of as many bytes, as in training.
 double all_reduce_s(const Workload& run, const AllReduce& plan_of, std::int64_t bytes, Cluster& cluster,
                     const Perturbation& perturbation) {
@@ -114,11 +102,7 @@ double value_of(const SampleSummary& summary, Statistic statistic) {
 // Updates at the module or between two. A layer's staleness is (workers - 1) times the share of the step between its
 // read and its update: the whole step for the bottom one, for which nothing can be off.
 WorkloadTime staleness_of(const Workload& run) {
-  PointRequest request;
-  request.gpus = run.gpus;
-  request.batch_per_gpu = run.batch_per_gpu;
-  request.iterations = run.scenario.iterations;
-  const PointResult point = predict_point(run.scenario, request);
+  const PointResult point = predict_point(run.scenario, request_for(run.scenario, run.gpus, run.batch_per_gpu));
   const StalenessSpec& spec = run.staleness;
   const auto of = [&](Statistic wanted) {
     double below = 0, above = 0;
@@ -159,13 +143,17 @@ WorkloadTime time_of(const std::string& text) {
   return time;
 }
 
-WorkloadTime time_of(const Workload& run, bool with_bounds) {
+WorkloadTime time_workload(const Workload& run, bool with_bounds) {
   const LogTimer timer(LogLevel::debug, "timed a workload of " + std::to_string(run.gpus) + " GPUs");
+  const Scenario& scenario = run.scenario;
   try {
     if (run.is_one_gpu()) return with_micro_steps(run, one_gpu_time(run));
     if (run.kind == Workload::Kind::staleness) return staleness_of(run);
     if (run.kind == Workload::Kind::all_reduce) return all_reduces_time(run, with_bounds);
-    return with_micro_steps(run, iteration_time(run, with_bounds));
+    if (!with_bounds && !scenario.trains_learners() && !scenario.parallel)
+      return with_micro_steps(run, closed_form_iteration(run));
+    const PointResult point = predict_point(scenario, request_for(scenario, run.gpus, run.batch_per_gpu));
+    return with_micro_steps(run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1));
   } catch (const std::exception& error) {
     return {0, 0, 0, error.what()};
   }
@@ -178,13 +166,13 @@ std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& run
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i]->is_one_gpu() || options.jobs == 0)
-      times[i] = time_of(*runs[i], options.bounds);
+      times[i] = time_workload(*runs[i], options.bounds);
     else
       (runs[i]->scenario.fidelity == Fidelity::message ? apart : shared).push_back(i);
   }
   const auto take = [&](const std::vector<std::size_t>& places, const auto& processes) {
     const std::vector<std::string> texts =
-        processes([&](std::size_t i) { return text_of(time_of(*runs[places[i]], options.bounds)); });
+        processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options.bounds)); });
     for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
   };
   take(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });

@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::quantity {
 
-struct WorkloadTime {
+struct [[nodiscard]] WorkloadTime {
   double seconds = 0;  ///< of an iteration, or of all the all-reduces
   double low_s = 0;    ///< with the inputs at the favourable end of their uncertainty
   double high_s = 0;

@@ -14,7 +14,6 @@
 //             evenly, and compute jitter as the expected maximum over the GPUs. Copies of input over links: all GPUs at
 //             once; with collectives they meet as link_queue.hpp has it.
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -60,7 +59,7 @@ inline const Choices<ReplayMethod>& choices_of(ReplayMethod) {
   return all;
 }
 
-struct Replay {
+struct [[nodiscard]] Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
   std::vector<double> slowed_s;             ///< per iteration, of compute_s: what collectives beside it cost
@@ -96,16 +95,16 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
                     const ReplayOptions& options = {});
 
 /// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
-bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
-                     Replay& replay);
+[[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                                   const ReplayOptions& options, Replay& replay);
 
 /// On which links messages may meet: such that carry messages from or to one GPU alone, of one collective at a time; or any.
 enum class MeetingLinks { own, any };
 /// By recurrences, each round's messages sharing links among themselves (shared_rounds.hpp). With own links the times are within
 /// 1 % of a collective's by flows in the tests, with any within 15 %. Returns false where messages meet on other links, or
 /// compute and copies in ways that only messages one by one tell.
-bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
-                          const ReplayOptions& options, MeetingLinks links, Replay& replay);
+[[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                                        const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
 /// Factors of a prediction's inputs, for intervals.
 struct Perturbation {
@@ -115,7 +114,7 @@ struct Perturbation {
 };
 
 /// Times of a program's plans on a cluster as functions of the perturbation: computed once, evaluated for each.
-struct PlanCosts {
+struct [[nodiscard]] PlanCosts {
   /// A way in which a phase may be longest: rounds x (latency + transfer).
   struct Flow {
     double latency_s;
@@ -153,8 +152,8 @@ std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, cons
                                   double reduction_rate = 0);
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate = 0);
-bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
-                      double reduction_rate = 0);
+[[nodiscard]] bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
+                                    double reduction_rate = 0);
 std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
                                           double reduction_rate = 0);
 

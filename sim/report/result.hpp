@@ -38,7 +38,7 @@ struct Comparison {
   double error() const { return predicted / published.value - 1; }
 };
 
-struct Report {
+struct [[nodiscard]] Report {
   LoadedScenario loaded;
   std::vector<ReportPoint> points;  ///< by variant, then GPU count
   std::vector<Comparison> comparisons;

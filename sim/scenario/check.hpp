@@ -4,7 +4,7 @@
 
 namespace lockstep::sim::scenario {
 
-struct ScenarioProblem {
+struct [[nodiscard]] ScenarioProblem {
   std::string pointer;  ///< in the scenario's file
   std::string wrong;
   std::string allowed;  ///< may be empty

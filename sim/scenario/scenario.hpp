@@ -139,7 +139,7 @@ struct UncertaintySpec {
   double epochs = 0;
 };
 
-struct Scenario : ExchangeSpecs {
+struct [[nodiscard]] Scenario : ExchangeSpecs {
   std::string name;
   std::string variant;  ///< name of the variant; empty where the file lists none
   std::string description;

@@ -5,7 +5,6 @@
 // As with CUDA streams, work on one stream runs in the order of enqueueing, streams run side by side, and work may wait
 // for earlier work of the same GPU on another stream. A collective involves the same stream of all GPUs.
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,7 +48,7 @@ struct Work {
   Parts parts;
 };
 
-struct Program {
+struct [[nodiscard]] Program {
   int gpus = 0;
   int fed_gpus = 0;  ///< the first GPUs, which get input; others only serve
   int iterations = 0;

@@ -13,7 +13,6 @@
 //
 // One file per part: cluster.cpp, compute.cpp, sequence_kernels.cpp, exchange.cpp, split.cpp, memory.cpp.
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -76,7 +75,7 @@ struct StalenessSpec {
 
 /// What is timed: an iteration of training, all-reduces one after the other on an idle machine, or the staleness of
 /// asynchronous SGD.
-struct Workload {
+struct [[nodiscard]] Workload {
   enum class Kind { iteration, all_reduce, staleness };
   Kind kind = Kind::iteration;
   Scenario scenario;

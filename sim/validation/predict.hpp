@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::validation {
 
-struct Prediction : QuantityPrediction {
+struct [[nodiscard]] Prediction : QuantityPrediction {
   std::shared_ptr<const Record> record;  ///< resolved
 
   bool has_error() const { return is_mapped() && record->value && *record->value != 0; }

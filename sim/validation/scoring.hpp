@@ -10,7 +10,6 @@
 // half widths medians of the sources' medians. Beside it stand the baselines (baselines.hpp), each with the predictions'
 // error on those records that the baseline says something about.
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ namespace lockstep::sim::validation {
 enum class Track { facts, results };
 std::string to_string(Track track);
 
-struct LeftOut {
+struct [[nodiscard]] LeftOut {
   Track track;
   std::string source;
   Prediction prediction;

@@ -8,7 +8,6 @@
 //
 // The tolerances hold for the test records: the median of |error| and the median half width of the bounds (relative to
 // the prediction) at most, the share of published values inside the bounds at least.
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,7 +51,7 @@ struct Score {
 
 Score score_of(const std::vector<Prediction>& predictions, Use use);
 
-struct SuiteResult {
+struct [[nodiscard]] SuiteResult {
   const Suite* suite;
   std::vector<Prediction> predictions;  ///< of the targets
   Score fit, test;

@@ -142,7 +142,7 @@ TEST_CASE("a training takes as long whatever the metric is called") {
 TEST_CASE("the table has a row per number of GPUs and says what was left open", "[job]") {
   sim::JobQuestion job = small_job();
   job.job.epochs = 90;
-  const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  const std::string text = sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
   CHECK(text.find("The time of epochs is " + formatted("%.3g", over_benchmark()) + " times that of their iterations") !=
@@ -153,7 +153,7 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   job.job.network.stated = "100 GbE";
   job.rate_samples_per_s = 700;
   job.job.decodes_on_host = true;
-  const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  const std::string stated = sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(stated.find("network 4x") == std::string::npos);
   CHECK(stated.find("with " + formatted("%.3g", 100 * evaluation_share()) + " % more samples for evaluation") !=
         std::string::npos);
@@ -227,7 +227,7 @@ TEST_CASE("servers have eight GPUs unless the job says otherwise", "[job]") {
   CHECK(predicted.scenario.cluster.gpus_per_node == 8);
   CHECK(predicted.rows.back().samples_per_s.task.target.front().scenario.cluster.gpus_per_node == 8);
   CHECK(predicted.rows.back().samples_per_s.task.target.front().scenario.cluster.nodes == 2);
-  CHECK_THAT(sim::job_table(job, predicted, catalogue()),
+  CHECK_THAT(sim::job_table(predicted, catalogue()),
              Contains("gpus_per_node 8 (not stated; at most 8, as is usual of servers)"));
   job.job.gpus_per_node = 16;
   const sim::JobPrediction larger = sim::predict_job(job, catalogue(), 1);
@@ -332,10 +332,11 @@ TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
   const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(file.at("fidelity") == "fast");
   const TemporaryFolder folder;
-  sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1,
-               {{0, 15}, [&, text = std::string()](const std::string& piece) mutable {
-                  folder.write("events", text += piece);
-                }});
+  const sim::Report report = sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1,
+                                          {{0, 15}, [&, text = std::string()](const std::string& piece) mutable {
+                                             folder.write("events", text += piece);
+                                           }});
+  CHECK(report.points.size() == 1);
   CHECK_FALSE(read_file(folder.path("events")).empty());
 }
 

@@ -155,13 +155,13 @@ TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
   job.job.network.stated = "400 Gb/s per GPU";
   job.job.software.stated = "torch";
   const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-  const std::string text = sim::job_table(job, predicted, catalogue());
+  const std::string text = sim::job_table(predicted, catalogue());
   CHECK(text.rfind("Read: ResNet-50 v1.5", 0) == 0);
   CHECK_THAT(text, Contains(" (resnet50_v15) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4 (nvlink4);\n"
                             "      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA); PyTorch DDP (pytorch), "
                             "mixed precision.\n"));
   CHECK_THAT(text, Contains("network kind InfiniBand NDR (not stated; "));
-  const Json read = sim::job_json(job, predicted, catalogue()).at("read");
+  const Json read = sim::job_json(predicted, catalogue()).at("read");
   CHECK(read.at("model").at("id") == "resnet50_v15");
   CHECK(read.at("gpu").at("id") == "h100-sxm");
   CHECK(read.at("network").at("id") == "ib-ndr");
@@ -175,12 +175,12 @@ TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
   job.job.network.stated = "";
   job.job.link.stated = "PCIe 5";
   job.job.exchange = "ring";
-  const std::string open = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  const std::string open = sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK_THAT(open,
              Contains("8 per node by PCIe 5.0 (pcie5);\n      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by "
                       "RDMA), assumed; PyTorch DDP (pytorch), ring all-reduce, mixed precision.\n"));
   job.gpus = {8};
-  const std::string one_node = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  const std::string one_node = sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(one_node.find("network") == std::string::npos);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("a job's network may be a file: a HuggingFace configuration is the net
   in_bf16.job.precision = sim::RecordPrecision::mixed;  // the H100's usual one, mixed
   CHECK(rates(in_bf16) == rates(of_file));
   const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
-  const std::string table = sim::job_table(of_file, predicted, catalogue());
+  const std::string table = sim::job_table(predicted, catalogue());
   CHECK_THAT(table, Contains("tokens of a sequence 8192 (not stated; 8192 by the file, which may be its context)"));
   const TemporaryFolder folder;  // an @ in a folder's name is no length of a sequence
   std::filesystem::create_directory(folder.path("a@b"));
@@ -226,7 +226,7 @@ TEST_CASE("a job's network may be a file: a HuggingFace configuration is the net
   elsewhere.job.model.stated = folder.path("a@b/config.json");
   const sim::JobPrediction moved = sim::predict_job(elsewhere, catalogue(), 1);
   CHECK(moved.rows.front().samples_per_s.predicted == predicted.rows.front().samples_per_s.predicted);
-  CHECK_THAT(sim::job_table(elsewhere, moved, catalogue()), Contains("tokens of a sequence 8192 (not stated; "));
+  CHECK_THAT(sim::job_table(moved, catalogue()), Contains("tokens of a sequence 8192 (not stated; "));
   sim::JobQuestion lost = of_file;
   lost.job.model.stated = "/nowhere/config.json";
   CHECK_THAT(why_refused(lost), Contains("/nowhere/config.json: "));

@@ -24,7 +24,7 @@ inline std::vector<double> rates(const sim::JobQuestion& job) {
 
 inline std::string why_refused(const sim::JobQuestion& job) {
   try {
-    sim::predict_job(job, catalogue(), 1);
+    static_cast<void>(sim::predict_job(job, catalogue(), 1));
   } catch (const InputError& error) {
     return error.what();
   }

@@ -88,7 +88,7 @@ TEST_CASE("a job's split becomes a scenario that is predicted alike") {
   const TemporaryFolder folder;
   const std::string file = folder.write("job.json", sim::job_scenario(predicted, catalogue()).dump());
   const sim::Report report = sim::predict(sim::load_scenario(file, {}), 2, {});
-  const Json rows = sim::job_tokens_json(llama(), predicted);
+  const Json rows = sim::job_tokens_json(predicted);
   REQUIRE(rows.size() == report.points.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(rows[i]["tokens_per_s"].get<double>() == Approx(report.points[i].tokens_per_s).epsilon(1e-9));
@@ -104,7 +104,7 @@ TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs it
   job.usd_per_gpu_hour = 2;
   CHECK(job.tokens == 15e12);
   CHECK_THROWS_WITH(sim::count_of("--tokens", "15 trillion"), Contains("--tokens \"15 trillion\": not a count"));
-  const Json rows = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 2));
+  const Json rows = sim::job_tokens_json(sim::predict_job(job, catalogue(), 2));
   for (const Json& row : rows) {
     const double seconds = 15e12 / row["tokens_per_s"].get<double>();
     CHECK(row["training_s"].get<double>() == Approx(seconds));
@@ -117,7 +117,7 @@ TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs it
 TEST_CASE("a job's split says what it lacks") {
   const auto error_of = [](const sim::JobQuestion& job) {
     try {
-      sim::predict_job(job, catalogue(), 1);
+      static_cast<void>(sim::predict_job(job, catalogue(), 1));
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -159,7 +159,7 @@ TEST_CASE(
   REQUIRE(file.at("variants").size() == 2);
   for (std::size_t i = 0; i < 2; ++i)
     CHECK(file.at("variants")[i].at("set").at("/gpus") == Json::array({found.rankings[i].gpus}));
-  CHECK_THAT(sim::job_table(searched, found, catalogue()),
+  CHECK_THAT(sim::job_table(found, catalogue()),
              Contains("Split over 64 GPUs, the fastest of ") && Contains("software Megatron-LM (not stated;"));
 }
 
@@ -168,17 +168,16 @@ TEST_CASE("a model that no GPU holds is split without being told to, one that a 
   job.job.model.stated = "llama3_8b";
   job.job.gpu.stated = "H100";
   job.gpus = {64};
-  const sim::JobQuestion large = sim::with_search_where_needed(job, catalogue());
-  CHECK(large.job.split.is_searched);
-  const sim::JobPrediction predicted = sim::predict_job(large, catalogue(), 1);
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  CHECK(predicted.question.job.split.is_searched);
   CHECK(predicted.scenario.parallel->global_batch == (4 << 20) / 8192);
   job.job.model.stated = "resnet50";
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
+  CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
   job.job.model.stated = "gpt2";
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
+  CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
   job.job.model.stated = "llama3_8b";
   job.job.batch_per_gpu = 1;
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
+  CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
 }
 
 TEST_CASE("software that is not stated is what trains such splits") {
@@ -195,7 +194,7 @@ TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compar
   sim::JobQuestion job = llama();
   job.gpus = {64};
   job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp8");
-  const Json fp8 = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 1)).at(0);
+  const Json fp8 = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
   CHECK(fp8["mfu"].get<double>() == Approx(fp8["model_flops_per_gpu"].get<double>() / 989.4e12).epsilon(2e-3));
 }
 

@@ -54,7 +54,8 @@ std::vector<double> replay_by(const std::string& method, const Program& program)
     if (method == "closed form") replay = replay_analytic(program, cluster, 1);
     if (method == "messages") replay = replay_messages(program, cluster, even, options);
     if (method == "fair flows") replay = replay_flows(program, cluster, even, options);
-    if (method == "max-plus") replay_max_plus(program, cluster, even, options, replay);
+    if (method == "max-plus" && !replay_max_plus(program, cluster, even, options, replay))
+      throw std::runtime_error("max-plus: two flows share a link");
     if (name_of(replay.method) != method) throw std::runtime_error("replayed by " + name_of(replay.method));
     return std::vector<double>{replay.iteration_end_s.front(), replay.iteration_end_s.back(), replay.compute_s.back(),
                                replay.slowed_s.back()};
