@@ -40,6 +40,7 @@ struct Options {
   std::vector<std::string> settings;
   std::string json, csv, html, trace, layers;
   std::vector<int> trace_gpus;
+  std::optional<double> dump_links_s;
   std::string records, catalogue;
   std::string optimise;
   std::string show_model;
@@ -96,6 +97,9 @@ void declare(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 65535));
+  app.add_option("--dump-links", o.dump_links_s,
+                 "Lists links, their loads and messages at a time (s) of the largest point's replay, for debugging")
+      ->check(number_between(0, 1e9));
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
@@ -147,6 +151,14 @@ std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) 
   return gpus;
 }
 
+void check_dump(const sim::Scenario& scenario) {
+  const bool is_split = scenario.parallel && !scenario.parallel->is_data_parallel_alone();
+  if (scenario.fidelity != sim::Fidelity::fast || scenario.workers || is_split)
+    throw InputError(
+        "--dump-links: links are listed where all GPUs run one program, by fidelity fast; allowed: "
+        "--fidelity fast, no split, no backup workers, no asynchronous workers");
+}
+
 void show_progress(std::size_t done, std::size_t of) {
   std::fprintf(stderr, "\r[%.*s%*s] %zu/%zu points", static_cast<int>(done * 30 / of), "##############################",
                static_cast<int>(30 - done * 30 / of), "", done, of);
@@ -169,7 +181,8 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
 
 void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}};
+  sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}, o.dump_links_s};
+  if (o.dump_links_s) check_dump(loaded.variants.front());
   check_outputs_beside(loaded, o);
   sim::check_memory(loaded, o.scenario);
   const bool has_bar = !o.quiet && has_drawable_stderr();

@@ -80,6 +80,10 @@ MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double
   return methods;
 }
 
+MethodsToTry choose_dumping_method() {
+  return {method_of(ReplayMethod::fair_flows, MethodReason::links_dump)};
+}
+
 MethodsToTry choose_split_methods(Fidelity fidelity, double events) {
   if (fidelity == Fidelity::message) return {method_of(ReplayMethod::messages, MethodReason::fidelity)};
   MethodsToTry methods;

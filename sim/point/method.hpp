@@ -22,14 +22,15 @@ inline const Choices<ErrorClass>& choices_of(ErrorClass) {
   return all;
 }
 
-enum class MethodReason { fidelity, separate_links, few_messages, many_messages, message_limit };
+enum class MethodReason { fidelity, separate_links, few_messages, many_messages, message_limit, links_dump };
 
 inline const Choices<MethodReason>& choices_of(MethodReason) {
   static const Choices<MethodReason> all{{MethodReason::fidelity, "the requested fidelity has this method only"},
                                          {MethodReason::separate_links, "no link carries two messages at once"},
                                          {MethodReason::few_messages, "few enough messages to replay each"},
                                          {MethodReason::many_messages, "too many messages to replay each"},
-                                         {MethodReason::message_limit, "more messages than the request allows"}};
+                                         {MethodReason::message_limit, "more messages than the request allows"},
+                                         {MethodReason::links_dump, "links and messages are listed"}};
   return all;
 }
 
@@ -66,6 +67,8 @@ using MethodsToTry = std::vector<PredictionMethod>;
 
 /// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages);
+/// The method that can list links and messages (ReplayOptions::dump_links_at_s).
+MethodsToTry choose_dumping_method();
 /// For split replicas. `events`: messages and pieces of compute of all iterations.
 MethodsToTry choose_split_methods(Fidelity fidelity, double events);
 /// Workers whose programs differ are replayed by messages or flows.

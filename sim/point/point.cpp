@@ -125,9 +125,11 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
 
   ReplayOptions options;
   options.timeline_gpus = request.trace.gpus;
+  options.dump_links_at_s = request.trace.links_at_s;
   const double messages = point.messages * program.iterations;
   const Replay replay = replay_by_first(
-      choose_methods(request.fidelity, request.gpus, messages, request.most_messages),
+      options.dump_links_at_s ? choose_dumping_method()
+                              : choose_methods(request.fidelity, request.gpus, messages, request.most_messages),
       program, cluster, jitter_at(scenario, request), options,
       [&] { return replay_closed_form(request, program, costs, slowest); }, point.method);
   double slowed_s = 0;
@@ -142,6 +144,9 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
   point.fidelity = request.fidelity;
   point.events = replay.events;
+  if (options.dump_links_at_s)
+    point.notes.push_back(replay.links_dump.empty() ? "The replay ended before the time of --dump-links."
+                                                    : replay.links_dump);
   describe_calls(program, point);
   describe_nccl_fit(scenario, point);
   if (scenario.algorithm == Algorithm::parameter_server) describe_schemes(scenario, request.batch_per_gpu, point);

@@ -1,5 +1,6 @@
 #pragma once
 // One prediction: a scenario at one GPU count, from costs and cluster to numbers.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace lockstep::sim::point {
 struct TraceRequest {
   std::vector<int> gpus;
   TraceSink sink;
+  std::optional<double>
+      links_at_s{};  ///< notes the links and messages of that time; the point is then replayed as flows
 };
 
 struct PointRequest {

@@ -202,6 +202,18 @@ double FairFlows::rate(int f) {
   return links_[to_index(flows_[to_index(f)].bottleneck)].rate;
 }
 
+std::vector<FairFlows::FlowState> FairFlows::states(double now_s) {
+  settle();
+  std::vector<FlowState> all;
+  for (const Flow& flow : flows_) {
+    if (flow.route == kNone) continue;
+    const Link& link = links_[to_index(flow.bottleneck)];
+    const double served = link.served_bytes + link.rate * (now_s - link.since_s);
+    all.push_back({flow.route, link.rate, flow.ends_at_bytes - served});
+  }
+  return all;
+}
+
 void FairFlows::settle() {
   if (changed_.empty()) return;
   for (int l : changed_) {

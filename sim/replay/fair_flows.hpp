@@ -42,6 +42,12 @@ class FairFlows {
   std::vector<int> advance(double now_s);
   /// Bytes per second, now.
   double rate(int flow);
+  /// For debugging: the flows under way at `now_s`, which is not after next_end_s().
+  struct FlowState {
+    int route;
+    double rate_bytes_per_s, left_bytes;
+  };
+  std::vector<FlowState> states(double now_s);
 
  private:
   static constexpr int kNone = -1;

@@ -36,6 +36,7 @@ class FlowReplay {
         cluster_(cluster),
         jitter_(jitter),
         options_(options),
+        dumps_later_(options.dump_links_at_s.has_value()),
         streams_(static_cast<int>(program.streams.size())),
         works_(enqueued_by_stream(program)),
         go_on_after_(streams_after(works_)),
@@ -61,6 +62,10 @@ class FlowReplay {
     for (;;) {
       const double flows_s = flows_.next_s(), events_s = events_.empty() ? kInfinity : events_.top().at_s;
       if (flows_s == kInfinity && events_s == kInfinity) break;
+      if (dumps_later_ && std::min(flows_s, events_s) > *options_.dump_links_at_s) {
+        replay_.links_dump = flows_.dump(*options_.dump_links_at_s);
+        dumps_later_ = false;
+      }
       now_s_ = std::max(now_s_, std::min(flows_s, events_s));
       if (flows_s <= now_s_) {
         arrived.clear();
@@ -407,6 +412,7 @@ class FlowReplay {
   const Cluster& cluster_;
   const Jitter& jitter_;
   const ReplayOptions& options_;
+  bool dumps_later_;
   const int streams_;
   const std::vector<std::vector<Enqueued>> works_;   // by stream
   const std::vector<std::vector<int>> go_on_after_;  // by stream

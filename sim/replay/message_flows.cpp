@@ -1,8 +1,11 @@
 #include "sim/replay/message_flows.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "engine/base/format_printf.hpp"
 #include "engine/base/index.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::sim::replay {
 namespace {
@@ -26,7 +29,7 @@ int MessageFlows::way(Endpoint from, Endpoint to) {
       number_of_way_.try_emplace(number(from) << 32 | number(to), static_cast<int>(ways_.size()));
   if (is_new) {
     cluster_.find_message_route(from, to, route_);
-    ways_.push_back({flows_.add_route(route_.links), route_.latency_s});
+    ways_.push_back({from, to, flows_.add_route(route_.links), route_.latency_s});
   }
   return known->second;
 }
@@ -54,6 +57,33 @@ void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
     if (flow >= static_cast<int>(token_of_flow_.size())) token_of_flow_.resize(to_index(flow) + 1);
     token_of_flow_[to_index(flow)] = departure.token;
   }
+}
+
+std::string MessageFlows::dump(double now_s) {
+  struct Load {
+    double bytes_per_s = 0;
+    std::string messages;
+  };
+  const auto name_of_end = [this](Endpoint end) {
+    const int gpus = cluster_.layout().gpus();
+    return end.part < gpus ? "GPU " + std::to_string(end.node * gpus + end.part) : "node " + std::to_string(end.node);
+  };
+  std::map<int, Load> loads;  // by link
+  for (const FairFlows::FlowState& flow : flows_.states(now_s)) {
+    const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const Way& one) { return one.route == flow.route; });
+    cluster_.find_message_route(way->from, way->to, route_);
+    for (int link : route_.links) {
+      loads[link].bytes_per_s += flow.rate_bytes_per_s;
+      loads[link].messages += "  " + name_of_end(way->from) + " to " + name_of_end(way->to) + ": " +
+                              format_bandwidth(flow.rate_bytes_per_s) + ", " + format_bytes(flow.left_bytes) +
+                              " left\n";
+    }
+  }
+  std::string text = format_printf("Links that carry messages at %.9g s: %zu\n", now_s, loads.size());
+  for (const auto& [link, load] : loads)
+    text += cluster_.link_name(link) + ": " + format_bandwidth(load.bytes_per_s) + " of " +
+            format_bandwidth(cluster_.link_bandwidth(link)) + "\n" + load.messages;
+  return text;
 }
 
 }  // namespace lockstep::sim::replay

@@ -25,9 +25,12 @@ class MessageFlows {
   double next_s();
   /// Everything up to `now_s`, not after next_s() by more than rounding. Appends the tokens of what has arrived.
   void advance(double now_s, std::vector<int>& arrived);
+  /// For debugging: every link that carries messages at `now_s`, with its bandwidth, its load and these messages.
+  std::string dump(double now_s);
 
  private:
   struct Way {
+    Endpoint from, to;
     int route;
     double latency_s;
   };

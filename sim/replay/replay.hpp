@@ -15,6 +15,7 @@
 //             once; with collectives they meet as link_queue.hpp has it.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,11 +69,13 @@ struct [[nodiscard]] Replay {
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
   std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
   ReplayMethod method = ReplayMethod::closed_form;
+  std::string links_dump;  ///< links, their loads and messages at the requested time
 };
 
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
+  std::optional<double> dump_links_at_s;  ///< fills Replay::links_dump; replay_flows() alone does
 };
 
 /// A replay of the program that has not begun: zeros for every iteration, and empty timelines of the requested GPUs.

@@ -27,7 +27,7 @@ class Predictions {
       points_.emplace_back();
       for (int gpus : s.gpus) points_[v].push_back(add(s, request_for(s, gpus, s.batch_at(gpus))));
     }
-    if (trace.gpus.empty()) return;
+    if (trace.gpus.empty() && !trace.links_at_s) return;
     const std::vector<int>& gpus = variants.front().gpus;
     const auto largest = std::max_element(gpus.begin(), gpus.end()) - gpus.begin();
     jobs_[points_.front()[static_cast<std::size_t>(largest)]].request.trace = trace;

@@ -74,3 +74,22 @@ TEST_CASE("property: fast takes the times of messages: collectives of few messag
       CHECK(worst(spec, plan, 2e-3, 5e9) < 1e-6);
     }
 }
+
+// Both messages leave node 0 by its one NIC of 12.5 GB/s and share it evenly: a millisecond after their latency, each has
+// 12.5 MB - 1 ms x 6.25 GB/s = 6.25 MB left. Ranks arrive at 1 s.
+TEST_CASE("a dump of links lists what each carries, and what its messages have left") {
+  const Cluster cluster(tests::nvswitch_cluster(2, 2), 4);
+  Plan plan{"two messages", 4, 12'500'000, {}};
+  plan.phases.push_back({Transfers(Transfers::Block{{0, 2, 12'500'000}, {1, 3, 12'500'000}}), 1});
+  ReplayOptions options;
+  options.dump_links_at_s = 1 + cluster.message_latency_s(0, 2) + 1e-3;
+  const auto no_jitter = [](int, int) { return 1.0; };
+  const std::string text = replay_flows(program_of_plan(plan, 0), cluster, no_jitter, options).links_dump;
+  CHECK_THAT(text, Contains("node0.nic0.up: 12.5 GB/s of 12.5 GB/s\n  GPU 0 to GPU 2: 6.25 GB/s, 6.25 MB left\n"
+                            "  GPU 1 to GPU 3: 6.25 GB/s, 6.25 MB left\n"));
+  CHECK_THAT(text, Contains(": 6.25 GB/s of 40.0 GB/s\n  GPU 0 to GPU 2: 6.25 GB/s, 6.25 MB left\n"));
+  options.dump_links_at_s = 0.5;  // all still compute
+  CHECK_THAT(replay_flows(program_of_plan(plan, 0), cluster, no_jitter, options).links_dump, Contains("at 0.5 s: 0\n"));
+  options.dump_links_at_s = 2;  // all has arrived
+  CHECK(replay_flows(program_of_plan(plan, 0), cluster, no_jitter, options).links_dump.empty());
+}
