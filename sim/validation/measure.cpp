@@ -152,29 +152,4 @@ std::string unit_of(const Measure& measure) {
   return unit + (measure.is_per_gpu ? "/GPU" : "");
 }
 
-bool is_of_flops(Metric metric) {
-  return metric == Metric::hardware_flops || metric == Metric::model_flops || metric == Metric::hfu ||
-         metric == Metric::mfu;
-}
-
-bool is_of_epochs(Metric metric) {
-  return metric == Metric::epochs_to_accuracy || metric == Metric::samples_to_accuracy;
-}
-
-bool is_of_collective(Metric metric) {
-  return metric == Metric::all_reduce_s || metric == Metric::bus_bandwidth || metric == Metric::algorithm_bandwidth ||
-         metric == Metric::alpha_s || metric == Metric::beta_s_per_byte;
-}
-
-bool is_of_workers(Metric metric) {
-  return metric == Metric::staleness || metric == Metric::arrival || metric == Metric::iterations_to_converge ||
-         metric == Metric::critical_batch;
-}
-
-bool is_of_choices(Metric metric) {
-  return metric == Metric::best_group_size || metric == Metric::required_bandwidth ||
-         metric == Metric::bandwidth_for_linear || metric == Metric::throughput_gain_tau ||
-         metric == Metric::node_traffic;
-}
-
 }  // namespace lockstep::sim::validation

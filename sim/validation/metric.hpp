@@ -1,6 +1,7 @@
 #pragma once
 // What a record measures.
 #include <string>
+#include <vector>
 
 #include "engine/base/choice.hpp"
 #include "sim/modules.hpp"
@@ -46,100 +47,97 @@ enum class Metric {
   peak_memory,        ///< of the GPU that needs most
 };
 
-/// Names as records have them.
-inline const Choices<Metric>& choices_of(Metric) {
-  static const Choices<Metric> all{{Metric::images_per_s, "images_per_s", {"samples_per_s", "throughput"}},
-                                   {Metric::images_per_s_nosync, "images_per_s_nosync"},
-                                   {Metric::hardware_flops, "achieved_flops_per_gpu", {"hardware_flops_per_gpu"}},
-                                   {Metric::model_flops, "model_flops_per_gpu"},
-                                   {Metric::hfu, "hfu"},
-                                   {Metric::mfu, "mfu"},
-                                   {Metric::iteration_s, "iteration_s", {"step_time"}},
-                                   {Metric::epoch_s, "epoch_seconds"},
-                                   {Metric::seconds_per_5120_images, "train_seconds_per_5120_images"},
-                                   {Metric::training_s, "training_time_s"},
-                                   {Metric::time_to_accuracy_s, "time_to_accuracy_s", {"time_to_train"}},
-                                   {Metric::epochs_to_accuracy, "epochs_to_accuracy"},
-                                   {Metric::samples_to_accuracy, "samples_to_accuracy", {"samples_to_target"}},
-                                   {Metric::speedup, "speedup"},
-                                   {Metric::scaling_efficiency, "scaling_efficiency"},
-                                   {Metric::iteration_time_increase, "iteration_time_increase"},
-                                   {Metric::communication_s, "comm_seconds"},
-                                   {Metric::speedup_vs_nccl, "speedup_vs_nccl"},
-                                   {Metric::speedup_vs_horovod, "speedup_vs_horovod"},
-                                   {Metric::all_reduce_s, "allreduce_seconds"},
-                                   {Metric::bus_bandwidth, "allreduce_busbw"},
-                                   {Metric::algorithm_bandwidth, "allreduce_algbw"},
-                                   {Metric::alpha_s, "alpha_s"},
-                                   {Metric::beta_s_per_byte, "beta_s_per_B"},
-                                   {Metric::staleness, "staleness"},
-                                   {Metric::arrival, "arrival"},
-                                   {Metric::iterations_to_converge, "iterations_to_converge"},
-                                   {Metric::critical_batch, "critical_batch"},
-                                   {Metric::best_group_size, "best_group_size"},
-                                   {Metric::required_bandwidth, "required_bandwidth"},
-                                   {Metric::bandwidth_for_linear, "bandwidth_for_linear"},
-                                   {Metric::throughput_gain_tau, "throughput_gain_tau"},
-                                   {Metric::node_traffic, "node_traffic_floats_per_s"},
-                                   {Metric::parameter_servers, "parameter_servers"},
-                                   {Metric::peak_memory, "peak_memory"}};
-  return all;
-}
-
 /// The units that a metric may have (measure.cpp).
 enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth, line_rate, size, count };
 
+enum class MetricGroup {
+  training,    ///< iterations and trainings on the job's GPUs
+  flops,       ///< the same: a rate of samples, counted in operations
+  epochs,      ///< what a training needs, whatever the machine
+  collective,  ///< a collective alone
+  workers,     ///< staleness, arrival times, iterations to converge, critical batches; their bounds are not calibrated
+  choices      ///< best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs
+};
+
+struct MetricDescription {
+  Metric metric;
+  std::string name;  ///< as records have it
+  UnitKind unit;
+  MetricGroup group;
+  std::vector<std::string> aliases = {};
+};
+
+inline const std::vector<MetricDescription>& metric_descriptions() {
+  static const std::vector<MetricDescription> all{
+      {Metric::images_per_s, "images_per_s", UnitKind::rate, MetricGroup::training, {"samples_per_s", "throughput"}},
+      {Metric::images_per_s_nosync, "images_per_s_nosync", UnitKind::rate, MetricGroup::training},
+      {Metric::hardware_flops,
+       "achieved_flops_per_gpu",
+       UnitKind::flops,
+       MetricGroup::flops,
+       {"hardware_flops_per_gpu"}},
+      {Metric::model_flops, "model_flops_per_gpu", UnitKind::flops, MetricGroup::flops},
+      {Metric::hfu, "hfu", UnitKind::share, MetricGroup::flops},
+      {Metric::mfu, "mfu", UnitKind::share, MetricGroup::flops},
+      {Metric::iteration_s, "iteration_s", UnitKind::time, MetricGroup::training, {"step_time"}},
+      {Metric::epoch_s, "epoch_seconds", UnitKind::time, MetricGroup::training},
+      {Metric::seconds_per_5120_images, "train_seconds_per_5120_images", UnitKind::time, MetricGroup::training},
+      {Metric::training_s, "training_time_s", UnitKind::time, MetricGroup::training},
+      {Metric::time_to_accuracy_s, "time_to_accuracy_s", UnitKind::time, MetricGroup::training, {"time_to_train"}},
+      {Metric::epochs_to_accuracy, "epochs_to_accuracy", UnitKind::count, MetricGroup::epochs},
+      {Metric::samples_to_accuracy, "samples_to_accuracy", UnitKind::count, MetricGroup::epochs, {"samples_to_target"}},
+      {Metric::speedup, "speedup", UnitKind::ratio, MetricGroup::training},
+      {Metric::scaling_efficiency, "scaling_efficiency", UnitKind::share, MetricGroup::training},
+      {Metric::iteration_time_increase, "iteration_time_increase", UnitKind::share, MetricGroup::training},
+      {Metric::communication_s, "comm_seconds", UnitKind::time, MetricGroup::training},
+      {Metric::speedup_vs_nccl, "speedup_vs_nccl", UnitKind::ratio, MetricGroup::training},
+      {Metric::speedup_vs_horovod, "speedup_vs_horovod", UnitKind::ratio, MetricGroup::training},
+      {Metric::all_reduce_s, "allreduce_seconds", UnitKind::time, MetricGroup::collective},
+      {Metric::bus_bandwidth, "allreduce_busbw", UnitKind::bandwidth, MetricGroup::collective},
+      {Metric::algorithm_bandwidth, "allreduce_algbw", UnitKind::bandwidth, MetricGroup::collective},
+      {Metric::alpha_s, "alpha_s", UnitKind::time, MetricGroup::collective},
+      {Metric::beta_s_per_byte, "beta_s_per_B", UnitKind::time_per_byte, MetricGroup::collective},
+      {Metric::staleness, "staleness", UnitKind::count, MetricGroup::workers},
+      {Metric::arrival, "arrival", UnitKind::count, MetricGroup::workers},
+      {Metric::iterations_to_converge, "iterations_to_converge", UnitKind::count, MetricGroup::workers},
+      {Metric::critical_batch, "critical_batch", UnitKind::count, MetricGroup::workers},
+      {Metric::best_group_size, "best_group_size", UnitKind::count, MetricGroup::choices},
+      {Metric::required_bandwidth, "required_bandwidth", UnitKind::line_rate, MetricGroup::choices},
+      {Metric::bandwidth_for_linear, "bandwidth_for_linear", UnitKind::line_rate, MetricGroup::choices},
+      {Metric::throughput_gain_tau, "throughput_gain_tau", UnitKind::share, MetricGroup::choices},
+      {Metric::node_traffic, "node_traffic_floats_per_s", UnitKind::count, MetricGroup::choices},
+      {Metric::parameter_servers, "parameter_servers", UnitKind::count, MetricGroup::training},
+      {Metric::peak_memory, "peak_memory", UnitKind::size, MetricGroup::training}};
+  return all;
+}
+
+inline const Choices<Metric>& choices_of(Metric) {
+  static const Choices<Metric> all = [] {
+    Choices<Metric> choices;
+    for (const MetricDescription& one : metric_descriptions()) choices.push_back({one.metric, one.name, one.aliases});
+    return choices;
+  }();
+  return all;
+}
+
+/// Of an unknown metric: a count, of a training.
 inline UnitKind unit_kind(Metric metric) {
-  switch (metric) {
-    case Metric::images_per_s:
-    case Metric::images_per_s_nosync:
-      return UnitKind::rate;
-    case Metric::hardware_flops:
-    case Metric::model_flops:
-      return UnitKind::flops;
-    case Metric::hfu:
-    case Metric::mfu:
-      return UnitKind::share;
-    case Metric::iteration_s:
-    case Metric::epoch_s:
-    case Metric::seconds_per_5120_images:
-    case Metric::training_s:
-    case Metric::time_to_accuracy_s:
-    case Metric::communication_s:
-    case Metric::all_reduce_s:
-    case Metric::alpha_s:
-      return UnitKind::time;
-    case Metric::beta_s_per_byte:
-      return UnitKind::time_per_byte;
-    case Metric::scaling_efficiency:
-    case Metric::iteration_time_increase:
-    case Metric::throughput_gain_tau:
-      return UnitKind::share;
-    case Metric::speedup:
-    case Metric::speedup_vs_nccl:
-    case Metric::speedup_vs_horovod:
-      return UnitKind::ratio;
-    case Metric::bus_bandwidth:
-    case Metric::algorithm_bandwidth:
-      return UnitKind::bandwidth;
-    case Metric::required_bandwidth:
-    case Metric::bandwidth_for_linear:
-      return UnitKind::line_rate;
-    case Metric::peak_memory:
-      return UnitKind::size;
-    case Metric::unknown:
-    case Metric::epochs_to_accuracy:
-    case Metric::samples_to_accuracy:
-    case Metric::staleness:
-    case Metric::arrival:
-    case Metric::iterations_to_converge:
-    case Metric::critical_batch:
-    case Metric::best_group_size:
-    case Metric::node_traffic:
-    case Metric::parameter_servers:
-      return UnitKind::count;
-  }
+  for (const MetricDescription& one : metric_descriptions())
+    if (one.metric == metric) return one.unit;
   return UnitKind::count;
+}
+
+inline MetricGroup group_of(Metric metric) {
+  for (const MetricDescription& one : metric_descriptions())
+    if (one.metric == metric) return one.group;
+  return MetricGroup::training;
+}
+
+inline bool is_of_flops(Metric metric) {
+  return group_of(metric) == MetricGroup::flops;
+}
+inline bool is_of_collective(Metric metric) {
+  return group_of(metric) == MetricGroup::collective;
 }
 
 enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, reduce };
@@ -166,20 +164,5 @@ struct Measure {
   Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
   std::string why_not{};                           ///< why it cannot be predicted; empty: it can
 };
-
-/// A rate of samples, counted in operations.
-bool is_of_flops(Metric metric);
-
-/// Of what a training takes, whatever the machine.
-bool is_of_epochs(Metric metric);
-
-/// Of a collective alone.
-bool is_of_collective(Metric metric);
-
-/// Staleness, arrival times, iterations to converge and critical batches; their bounds are not calibrated.
-bool is_of_workers(Metric metric);
-
-/// Best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs.
-bool is_of_choices(Metric metric);
 
 }  // namespace lockstep::sim::validation

@@ -189,19 +189,20 @@ void set_metric_task(ResultModel& m) {
 void set_task(ResultModel& m) {
   const Record& record = m.record;
   if (!record.measure.why_not.empty()) throw Unmapped{record.measure.why_not};
-  const bool of_workers = is_of_workers(m.metric());
+  const MetricGroup group = group_of(m.metric());
+  const bool of_workers = group == MetricGroup::workers;
   if (!of_workers && !record.other_algorithm.empty())
     throw Unmapped{"algorithm " + in_quotes(record.other_algorithm) + " is not mapped to a simulated one"};
   if (!of_workers && record.algorithm && (has_workers(*record.algorithm) || *record.algorithm == Algorithm::local_sgd))
     throw Unmapped{"algorithm " + in_quotes(name_of(*record.algorithm)) + " is not mapped to a simulated one"};
   const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
   find_software(m);
-  find_gpu(m, is_of_hardware && !is_of_epochs(m.metric()));
-  if (is_of_hardware && !is_of_collective(m.metric())) find_model(m);
+  find_gpu(m, is_of_hardware && group != MetricGroup::epochs);
+  if (is_of_hardware && group != MetricGroup::collective) find_model(m);
   find_formats(m);
   m.task.bytes = record.bytes;
   if (of_workers) return set_workers_task(m);
-  if (is_of_choices(m.metric())) return set_choice_task(m);
+  if (group == MetricGroup::choices) return set_choice_task(m);
   set_metric_task(m);
   set_unit(m);
   m.task.interval_class = interval_class_of(m, m.task);
