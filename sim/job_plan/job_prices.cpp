@@ -108,11 +108,11 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
 
 Json job_energy(const JobPlan& words) {
   Json energy = Json::object();
-  const auto take = [&](const char* key, const char* option, double value) {
+  const auto add = [&](const char* key, const char* option, double value) {
     if (value > 0) energy[key] = {{"value", value}, {"kind", "assumed"}, {"source", option}};
   };
-  take("pue", "--pue", words.pue);
-  take("co2", "--co2", words.co2_g_per_kwh);
+  add("pue", "--pue", words.pue);
+  add("co2", "--co2", words.co2_g_per_kwh);
   return words.has_energy || !energy.empty() || !words.tariff.empty() ? energy : Json();
 }
 

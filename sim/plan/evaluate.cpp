@@ -118,7 +118,7 @@ std::string links_of(const ClusterSpec& cluster) {
          format_bandwidth(cluster.fabric.link.bandwidth_bytes_per_s);
 }
 
-void take(const PointResult& point, const Scenario& s, Outcome& o) {
+void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.fidelity = point.method.fidelity();
   o.method = point.method.text();
   o.nodes = point.nodes;
@@ -235,7 +235,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
       return outcome;
     }
     const PointResult point = predict_point(s, request);
-    take(point, s, outcome);
+    set_prediction(point, s, outcome);
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
     set_times(plan.work, s, point, outcome);
     if (plan.failures) apply_failures(*plan.failures, s, outcome);

@@ -11,13 +11,13 @@ void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
   if (value.facets.empty()) point.setting[name] = value.shown;
   for (const auto& facet : value.facets.items()) point.setting[facet.key()] = facet.value();
   point.settings.insert(point.settings.end(), value.settings.begin(), value.settings.end());
-  const auto take = [](std::optional<double>& mine, const std::optional<double>& other) {
+  const auto override_with = [](std::optional<double>& mine, const std::optional<double>& other) {
     if (other) mine = other;
   };
-  take(point.prices.gpu_price_per_s, value.prices.gpu_price_per_s);
-  take(point.prices.nic_price_per_s, value.prices.nic_price_per_s);
-  take(point.prices.node_price_per_s, value.prices.node_price_per_s);
-  take(point.prices.gpu_power_w, value.prices.gpu_power_w);
+  override_with(point.prices.gpu_price_per_s, value.prices.gpu_price_per_s);
+  override_with(point.prices.nic_price_per_s, value.prices.nic_price_per_s);
+  override_with(point.prices.node_price_per_s, value.prices.node_price_per_s);
+  override_with(point.prices.gpu_power_w, value.prices.gpu_power_w);
 }
 
 std::size_t grid_size(const PlanSpec& plan) {

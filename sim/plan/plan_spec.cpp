@@ -258,16 +258,16 @@ void find_currency(const JsonNode& node, PricesSpec& prices, std::string& where)
 
 void find_currency(const JsonNode& root, PricesSpec& prices) {
   std::string where;
-  const auto take = [&](const std::optional<JsonNode>& node) {
+  const auto find_below = [&](const std::optional<JsonNode>& node) {
     if (node) find_currency(*node, prices, where);
   };
   const auto find_in_each = [&](const std::optional<JsonNode>& values) {
     if (!values) return;
     for (const JsonNode& value : values->items())
-      if (value.is_object()) take(value.find("prices"));
+      if (value.is_object()) find_below(value.find("prices"));
   };
-  take(root.find("prices"));
-  take(root.find("objective"));
+  find_below(root.find("prices"));
+  find_below(root.find("objective"));
   find_in_each(root.find("points"));
   if (const auto axes = root.find("axes"))
     for (const JsonNode& axis : axes->items()) find_in_each(axis.find("values"));

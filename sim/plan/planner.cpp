@@ -53,10 +53,10 @@ class Planner {
       result_.rows.push_back(row);
     }
     evaluation_.run(tasks, "points", [this](const Task& task) {
-      take(task, evaluation_.at(task));
+      set_outcome(task, evaluation_.at(task));
       show_so_far();
     });
-    for (const Task& task : tasks) take(task, evaluation_.at(task));
+    for (const Task& task : tasks) set_outcome(task, evaluation_.at(task));
   }
 
   void show_so_far() const {
@@ -67,7 +67,7 @@ class Planner {
     watch_.show(so_far.result_);
   }
 
-  void take(const Task& task, const Outcome& outcome) {
+  void set_outcome(const Task& task, const Outcome& outcome) {
     PlanRow& row = result_.rows[task.point];
     row.requested = task.fidelity;
     row.outcome = outcome;
@@ -158,7 +158,7 @@ class Planner {
     for (const Task& task : tasks) {
       const double coarse_s = result_.rows[task.point].outcome.iteration_s;
       const Outcome& outcome = evaluation_.at(task);
-      take(task, outcome);
+      set_outcome(task, outcome);
       result_.rows[task.point].is_refined = true;
       if (outcome.is_ok() && outcome.fidelity != plan_.refine.coarse)
         errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));

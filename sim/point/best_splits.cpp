@@ -65,7 +65,7 @@ class Search {
     return {spec.tensor, spec.context, spec.expert, spec.pipeline, spec.sharding_group};
   }
 
-  void take(const ParallelSpec& spec) {
+  void set_split(const ParallelSpec& spec) {
     scenario_.parallel = spec;
     scenario_.batch = {{kMostGpus, spec.micro_batch}};
   }
@@ -74,7 +74,7 @@ class Search {
   std::optional<Candidate> in_memory(ParallelSpec spec) {
     for (const Recomputation recompute : recomputations_of(question_)) {
       spec.recompute = recompute;
-      take(spec);
+      set_split(spec);
       const GpuMemory memory = gpu_memory(scenario_, gpus_, spec.micro_batch);
       if (memory.fits() || scenario_.ignores_memory) return Candidate{spec, memory, nullptr, 0};
     }
@@ -96,7 +96,7 @@ class Search {
     std::map<Passed, LeastTime> least;
     for (Candidate& candidate : candidates) {
       const ParallelSpec& spec = candidate.spec;
-      take(spec);
+      set_split(spec);
       std::shared_ptr<const SplitLinks>& shared = links[key_of(spec)];
       if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
       candidate.links = shared;
@@ -109,13 +109,13 @@ class Search {
   }
 
   RankedSplit predicted(const Candidate& candidate) {
-    take(candidate.spec);
+    set_split(candidate.spec);
     const SplitModel model(scenario_, gpus_, candidate.links);
     return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
   }
 
   std::array<GroupEnds, 3> iteration_at_ends(const RankedSplit& split) {
-    take(split.spec);
+    set_split(split.spec);
     const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)));
     return seconds_at_ends(scenario_.uncertainty,
                            [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });

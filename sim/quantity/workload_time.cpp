@@ -170,13 +170,13 @@ std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& run
     else
       (runs[i]->scenario.fidelity == Fidelity::message ? apart : shared).push_back(i);
   }
-  const auto take = [&](const std::vector<std::size_t>& places, const auto& processes) {
+  const auto time_all = [&](const std::vector<std::size_t>& places, const auto& processes) {
     const std::vector<std::string> texts =
         processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options.bounds)); });
     for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
   };
-  take(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
-  take(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
+  time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
+  time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
   return times;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "engine/base/format_printf.hpp"
 #include "engine/base/index.hpp"
@@ -68,9 +69,17 @@ std::string MessageFlows::dump(double now_s) {
     const int gpus = cluster_.layout().gpus();
     return end.part < gpus ? "GPU " + std::to_string(end.node * gpus + end.part) : "node " + std::to_string(end.node);
   };
+  // A way's route has its number: each adds one.
+  const auto way_of = [this](const FairFlows::FlowState& flow) { return &ways_[to_index(flow.route)]; };
+  const auto place_of = [&](const FairFlows::FlowState& flow) {
+    const Way* way = way_of(flow);
+    return std::make_tuple(way->from.node, way->from.part, way->to.node, way->to.part);
+  };
+  std::vector<FairFlows::FlowState> flows = flows_.states(now_s);
+  std::stable_sort(flows.begin(), flows.end(), [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
   std::map<int, Load> loads;  // by link
-  for (const FairFlows::FlowState& flow : flows_.states(now_s)) {
-    const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const Way& one) { return one.route == flow.route; });
+  for (const FairFlows::FlowState& flow : flows) {
+    const Way* way = way_of(flow);
     cluster_.find_message_route(way->from, way->to, route_);
     for (int link : route_.links) {
       loads[link].bytes_per_s += flow.rate_bytes_per_s;

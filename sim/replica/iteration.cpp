@@ -49,7 +49,7 @@ class IterationTime {
     const PipelineTimes times = pipeline_times();
     const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
     result.pipeline_s = line.makespan_s - first_release_s(times);
-    result.bubble_fraction = 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline);
+    result.bubble_fraction = std::max(0.0, 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline));
     result.message_s = times.message_s;
     const double exchanged_s = all_exchanged_s(line, times);
     const double update_s = slowest_update_s();

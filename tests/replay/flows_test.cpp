@@ -87,7 +87,7 @@ TEST_CASE("a dump of links lists what each carries, and what its messages have l
   const std::string text = replay_flows(program_of_plan(plan, 0), cluster, no_jitter, options).links_dump;
   CHECK_THAT(text, Contains("node0.nic0.up: 12.5 GB/s of 12.5 GB/s\n  GPU 0 to GPU 2: 6.25 GB/s, 6.25 MB left\n"
                             "  GPU 1 to GPU 3: 6.25 GB/s, 6.25 MB left\n"));
-  CHECK_THAT(text, Contains(": 6.25 GB/s of 40.0 GB/s\n  GPU 0 to GPU 2: 6.25 GB/s, 6.25 MB left\n"));
+  CHECK_THAT(text, Contains("node0.gpu0.pcie.up: 6.25 GB/s of 25.0 GB/s\n  GPU 0 to GPU 2: 6.25 GB/s, 6.25 MB left\n"));
   options.dump_links_at_s = 0.5;  // all still compute
   CHECK_THAT(replay_flows(program_of_plan(plan, 0), cluster, no_jitter, options).links_dump, Contains("at 0.5 s: 0\n"));
   options.dump_links_at_s = 2;  // all has arrived
