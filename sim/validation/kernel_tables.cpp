@@ -13,8 +13,8 @@
 #include "engine/base/text.hpp"
 #include "sim/kernel/kernel_row.hpp"
 #include "sim/kernel/kernel_table.hpp"
-#include "sim/scenario/kernels_spec.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/kernels_spec.hpp"
 
 namespace lockstep::sim {
 inline namespace validation {
