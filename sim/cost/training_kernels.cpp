@@ -1,8 +1,12 @@
 #include "sim/cost/training_kernels.hpp"
 
+#include <algorithm>
+
 namespace lockstep::sim {
 inline namespace cost {
 namespace {
+
+constexpr double kTile = 128;  // keys that an attention kernel handles at once
 
 // DeepSeek-V2 and V3: 128 features without and 64 with positions, values of 128.
 bool is_latent(const model::AttentionShape& shape) {
@@ -23,9 +27,8 @@ TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const K
   const KernelPrecision half = half_of(precision);
   product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", precision)).law;
   half_product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", half)).law;
-  causal_ = laws_->find(kernel_law_name(KernelKind::attention, "context", half)).law;
+  paged_ = laws_->find(kernel_law_name(KernelKind::attention, "context", half)).law;
   unmasked_ = laws_->find(kernel_law_name(KernelKind::attention, "encoder", half)).law;
-  if (unmasked_ == nullptr) unmasked_ = causal_;
   latent_ = laws_->find(kernel_law_name(KernelKind::mla, "cache in bf16", half)).law;
   gated_experts_ = laws_->find(kernel_law_name(KernelKind::experts, "", precision)).law;
   plain_experts_ = laws_->find(kernel_law_name(KernelKind::experts, "ungated", precision)).law;
@@ -33,40 +36,45 @@ TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const K
 }
 
 double TrainingKernels::product_s(const GemmShape& shape, bool is_half) const {
+  // A law in fewer bits also has the start-up of the casts that were timed with it.
   const auto seconds = [&](const KernelLaw& law, KernelPrecision precision) {
     KernelWork work = gemm_work(shape, precision);
     work.streamed_bytes = 0;
-    return law_s(law, work);
+    const double casts_start_s = std::max(0.0, law.roofline->start_s - half_product_->roofline->start_s);
+    const double at_peak_s = work.flop / peaks_.flops(precision);
+    return std::max(at_peak_s, law.seconds(work, peaks_) - casts_start_s) / speed_;
   };
   const KernelPrecision half = half_of(precision_);
   if (is_half) return seconds(*half_product_, half);
-  const double whole = seconds(*product_, precision_);
-  if (precision_ != KernelPrecision::nvfp4) return whole;
-  return kInFourBits * whole + (1 - kInFourBits) * seconds(*half_product_, half);
+  return seconds(*product_, precision_);
 }
 
 const KernelLaw* TrainingKernels::attention_of(const model::AttentionShape& shape) const {
   if (is_latent(shape) && latent_ != nullptr) return latent_;
-  return shape.causal ? causal_ : unmasked_;
+  return unmasked_ != nullptr ? unmasked_ : paged_;
 }
 
 // Queries may be a part of the sequence, as of a context rank: the law is asked about all of it.
 double TrainingKernels::attention_s(const model::AttentionShape& shape, int queries, int batch) const {
   const KernelPrecision half = half_of(precision_);
-  const double keys = shape.keys;
-  const double share =
-      static_cast<double>(shape.seen_pairs(queries)) / static_cast<double>(shape.seen_pairs(shape.keys));
+  const double keys = shape.keys, seen = static_cast<double>(shape.seen_pairs(queries));
+  const double share_of_seen = seen / static_cast<double>(shape.seen_pairs(shape.keys));
   if (is_latent(shape) && latent_ != nullptr)
-    return share * law_s(*latent_, mla_work({double(batch), keys, double(shape.heads)}));
+    return share_of_seen * law_s(*latent_, mla_work({double(batch), keys, double(shape.heads)}));
   AttentionKernelShape kernel;
   kernel.batch = batch;
   kernel.sequence = keys;
   kernel.heads = shape.heads;
   kernel.kv_heads = shape.kv_heads;
   kernel.head_dim = (shape.head_dim + shape.value_dim) / 2.0;
-  kernel.is_causal = shape.causal;
-  kernel.window = shape.window;
-  return share * law_s(*attention_of(shape), attention_work(kernel, half));
+  if (unmasked_ == nullptr) {
+    kernel.is_causal = shape.causal;
+    kernel.window = shape.window;
+    return share_of_seen * law_s(*paged_, attention_work(kernel, half));
+  }
+  kernel.is_causal = false;
+  const double edges = shape.causal ? kTile / 2 * queries : 0;
+  return std::min(1.0, (seen + edges) / (keys * keys)) * law_s(*unmasked_, attention_work(kernel, half));
 }
 
 double TrainingKernels::experts_s(const model::Layer& layer, double tokens) const {

@@ -4,7 +4,10 @@
 //   product     a GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m). In eight and
 //               four bits without the casts that were timed with it: frameworks fuse them with norms and activations, and
 //               layer_cost.hpp has their bytes
-//   attention   forward by the law of causal or unmasked attention, or of DeepSeek's latent one; backward
+//   attention   forward by the law of unmasked attention times the share of pairs that a mask leaves, with half a tile of
+//               128 keys at its edge, as laws of causal attention are of paged caches, which training has not (on an H100
+//               this meets both passes of cuDNN within 12 % from 512 tokens on, the law of paged attention falls short by
+//               a half); without one by that law; DeepSeek's by a law of its own; backward
 //               (3 d + 2 e) / (d + e) times its FLOP at kAttentionBackward of the forward pass's rate
 //   experts     forward by the law of a layer of experts; backward each product twice: twice the forward pass
 //
@@ -22,10 +25,6 @@ inline namespace cost {
 /// (results/h100/2026-11-26 for both passes, the law for the forward one). FlashAttention-2 on A100 (Dao 2023, arXiv:2307.08691):
 /// 0.85; FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608): 0.75.
 constexpr double kAttentionBackward = 0.75;
-
-/// Share of a model's products with weights that `fp4` computes in four bits; the others, in the first and last blocks,
-/// stay in half precision (NVIDIA 2025, arXiv:2509.25149: 10 of a model's 62 blocks).
-constexpr double kInFourBits = 0.85;
 
 /// Laws that a device's kernels go by.
 class TrainingKernels {
@@ -54,7 +53,7 @@ class TrainingKernels {
   KernelPeaks peaks_;
   KernelPrecision precision_;
   double speed_;
-  const KernelLaw *product_, *half_product_, *causal_, *unmasked_, *latent_, *gated_experts_, *plain_experts_;
+  const KernelLaw *product_, *half_product_, *paged_, *unmasked_, *latent_, *gated_experts_, *plain_experts_;
 };
 
 }  // namespace cost

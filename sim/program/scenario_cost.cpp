@@ -30,7 +30,6 @@ void set_low_precision_costs(DeviceCost& device, Precision precision, const GpuS
   if (precision == Precision::fp8) device.operand_copy_bytes = kEightBitCopies;
   if (precision == Precision::fp4) {
     device.operand_copy_bytes = kFourBitCopies;
-    device.peak_flops = 1 / (kInFourBits / gpu.fp4_flops + (1 - kInFourBits) / half_flops);
   }
   if (device.operand_copy_bytes > 0) device.half_peak_flops = half_flops;
 }

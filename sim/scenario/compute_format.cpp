@@ -199,9 +199,8 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   f.choice("precision", &Spec::precision)
       .means(
           "picks `gpu/peak` of the cluster, which must state it; `mixed` takes the larger of fp16 and "
-          "fp32, `fp8` computes products with weights in eight bits and the rest in half precision, `fp4` those of 85 "
-          "% "
-          "of the model in four bits. Activations take 4 bytes in fp32 and tf32, else 2. It does not change `wire`");
+          "fp32, `fp8` computes products with weights in eight bits and the rest in half precision, `fp4` in four "
+          "bits. Activations take 4 bytes in fp32 and tf32, else 2. It does not change `wire`");
   auto rates = f.list("rates", &Spec::rates, rate_format());
   rates.otherwise(Json::array()).means("measured rates of one GPU, see below; empty: the roofline alone");
   rates.reads([read = rates.reader()](const JsonNode& node, Spec& compute) {

@@ -350,7 +350,9 @@ TEST_CASE("what kernels of transformers move and reach has its source in a job's
   job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("mixed");
   const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
   const Json& efficiency = file.at("compute").at("efficiency");
-  for (const char* key : {"attention", "on_2_bytes", "on_4_bytes"}) {
+  CHECK(efficiency.at("kernels") == Json::array({"h100-sxm"}));
+  CHECK(efficiency.at("kernel_speed").at("kind") == "fitted");
+  for (const char* key : {"on_2_bytes", "on_4_bytes"}) {
     INFO(key);
     CHECK(efficiency.at(key).at("kind") == "assumed");
     CHECK(efficiency.at(key).at("source").get<std::string>().find("measured on an H100") != std::string::npos);
