@@ -64,6 +64,14 @@ double shared(double seconds, double launches_s, int ranks) {
   return launches_s + (seconds - launches_s) / ranks;
 }
 
+// After a step of the ring its output is added to what earlier steps gave: both are read, the sum written, in single
+// precision (Liu et al. 2023, arXiv:2310.01889, blockwise softmax); backward the same with the queries' gradients.
+double merge_s(const Layer& attention, const DeviceCost& device, int batch) {
+  const double outputs = double(batch) * attention.in.height * attention.in.width * attention.attention.heads *
+                         attention.attention.value_dim;
+  return 3 * 4 * outputs / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+}
+
 // Attention over keys and values of the whole sequence.
 void share_attention(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                      std::vector<LayerCost>& costs) {
@@ -74,6 +82,17 @@ void share_attention(const SplitJob& job, const model::Graph& graph, const Devic
   for (const Layer& layer : whole.layers) {
     if (layer.kind != LayerKind::attention) continue;
     while (graph.layers[i].kind != LayerKind::attention) ++i;
+    if (device.kernels != nullptr) {
+      // A step of the ring for each part of the keys, as efficient as its own length: the rank's part of the pairs.
+      const double pairs = static_cast<double>(layer.attention.seen_pairs(job.shape.sequence)) / job.spec.context;
+      const Layer& own = graph.layers[i];
+      const double steps = pairs / static_cast<double>(own.attention.seen_pairs(own.attention.keys));
+      const double merged_s = (job.spec.context - 1) * merge_s(own, device, job.spec.micro_batch);
+      costs[i].forward_s = steps * costs[i].forward_s + merged_s;
+      costs[i].backward_s = steps * costs[i].backward_s + merged_s;
+      ++i;
+      continue;
+    }
     const LayerCost cost = token_cost(layer, device, job.spec.micro_batch, true);
     const KernelCounts kernels = token_kernels(layer, device);
     costs[i++] = {shared(cost.forward_s, kernels.forward * device.launch_s, job.spec.context),
