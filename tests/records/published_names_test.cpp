@@ -347,7 +347,7 @@ TEST_CASE("software without attention kernels for Hopper is slower there, and as
   CHECK(of_record(job).of(key) == "1.0");
   CHECK(of_record(job, {{"software", "pytorch-1"}, {"fused_attention", true}}).of(key) == "0.55");
   CHECK(of_record(job, {{"software", "pytorch-1"}, {"fused_attention", true}, {"gpu", "A100-80GB-SXM"}}).of(key) ==
-        "1");
+        "1.0");
 }
 
 TEST_CASE("images may lie by pixel, sequences have no such layout") {
