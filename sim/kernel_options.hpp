@@ -37,7 +37,8 @@ inline KernelCommand& declare_kernel_kind(CLI::App& app, KernelOptions& o, Kerne
 
 inline void declare_precision(KernelCommand& command) {
   command.cells["precision"] = "bf16";
-  command.app->add_option("--precision", command.cells["precision"], "Of the arithmetic (default: bf16)")
+  command.app
+      ->add_option("--precision", command.cells["precision"], "Precision of the matrix multiplications (default: bf16)")
       ->check(CLI::IsMember(choice_names<KernelPrecision>()));
 }
 
@@ -56,9 +57,10 @@ inline void declare_attention(CLI::App& app, KernelOptions& o) {
   c.app->add_option("--batch", c.cells["batch"], "Sequences")->required();
   c.app->add_option("--seq", c.cells["seq"], "Tokens of a sequence")->required();
   c.app->add_option("--heads", c.cells["heads"], "Heads of queries")->required();
-  c.app->add_option("--kv-heads", c.cells["kv_heads"], "Heads of keys and values (default: as many)");
+  c.app->add_option("--kv-heads", c.cells["kv_heads"], "Heads of keys and values (default: same as --heads)");
   c.app->add_option("--head-dim", c.cells["head_dim"], "Features of a head")->required();
-  c.app->add_option("--window", c.cells["window"], "Tokens that a query sees (default: all)");
+  c.app->add_option("--window", c.cells["window"],
+                    "Sliding window in tokens: to the left if causal, to each side otherwise (default: none)");
   c.app
       ->add_option("--kind", c.cells["kind"],
                    "context: causal, of language models; encoder: no mask (default: context)")
@@ -71,9 +73,9 @@ inline void declare_experts(CLI::App& app, KernelOptions& o) {
   KernelCommand& c =
       declare_kernel_kind(app, o, KernelKind::experts, "experts", "A layer of experts on one GPU, forward pass");
   declare_precision(c);
-  c.app->add_option("--tokens", c.cells["tokens"], "Tokens that the GPU is given")->required();
+  c.app->add_option("--tokens", c.cells["tokens"], "Tokens of all expert ranks together, before routing")->required();
   c.app->add_option("--hidden", c.cells["hidden"], "Features of a token")->required();
-  c.app->add_option("--inter", c.cells["inter"], "Features inside an expert")->required();
+  c.app->add_option("--inter", c.cells["inter"], "Features inside an expert, before division by --tp")->required();
   c.app->add_option("--topk", c.cells["topk"], "Experts per token")->required();
   c.app->add_option("--experts", c.cells["experts"], "Experts of the layer")->required();
   c.app->add_option("--tp", c.cells["tp"], "Tensor ranks (default: 1)");
@@ -81,7 +83,7 @@ inline void declare_experts(CLI::App& app, KernelOptions& o) {
   c.app->add_option("--gated", c.cells["gated"], "1: three matrices (SwiGLU); 0: two (default: 1)")
       ->check(CLI::IsMember({"0", "1"}));
   c.app->add_option("--distribution", c.cells["distribution"],
-                    "Of tokens over experts: balanced, power_law_1.2 (default: balanced)");
+                    "Of tokens over experts: balanced, or power_law_EXPONENT with 0 to 3 (default: balanced)");
   c.app->footer(
       "Example:\n  simulate kernel experts --gpu H100 --tokens 8192 --hidden 4096 --inter 14336 --topk 2 --experts 8 "
       "--ep 8");
@@ -93,17 +95,19 @@ inline void declare_collective(CLI::App& app, KernelOptions& o) {
       ->required()
       ->check(CLI::IsMember(choice_names<CollectiveOperation>()));
   c.app->add_option("--gpus", c.cells["gpus"], "GPUs of one node that take part")->required();
-  c.app->add_option("--bytes", c.cells["bytes"], "Size of the whole vector, such as 64MB")->required();
+  c.app->add_option("--bytes", c.cells["bytes"], "Full buffer of a rank, such as 64MB (1e6 bytes each) or 64MiB")
+      ->required();
   c.app->add_option("--library", c.cells["library"],
-                    "nccl, TRTLLM, vLLM_custom_graph, vLLM_custom_eager (default: nccl)");
+                    "nccl; for all_reduce also TRTLLM, vLLM_custom_graph, vLLM_custom_eager (default: nccl)");
   c.app->footer("Example:\n  simulate kernel collective --gpu H100 --op all_reduce --gpus 8 --bytes 64MB");
 }
 
 inline CLI::App* declare_kernel(CLI::App& app, KernelOptions& o) {
   CLI::App* const sub = app.add_subcommand("kernel", "Predicts single kernels, and collectives within a node");
   sub->add_option("--csv", o.csv,
-                  "A table of kernels: column kernel_type, then those of results/kernels; all are predicted");
-  sub->add_option("-o,--output", o.output, "Writes the table with the column predicted_s (default: standard output)");
+                  "CSV of kernels: a column kernel_type and the columns of its kind, see results/kernels/README.md");
+  sub->add_option("-o,--output", o.output,
+                  "With --csv: writes the table with the columns predicted_s and why (default: standard output)");
   sub->add_option("--catalogue", o.catalogue, "Folder of names and laws (default: installed)");
   declare_gemm(*sub, o);
   declare_attention(*sub, o);

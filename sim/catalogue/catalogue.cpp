@@ -119,10 +119,11 @@ std::vector<std::string> Catalogue::kernel_donors_of(const GpuEntry& gpu) const 
 KernelLaws Catalogue::kernel_laws_of(const GpuEntry& gpu) const {
   KernelLaws laws(kernel_peaks(gpu.spec));
   for (const std::string& id : kernel_donors_of(gpu)) {
-    const bool is_same_generation = gpus.with_id(id)->generation == gpu.generation;
-    laws.add(kernel_files->find(id), id == gpu.id         ? Carried::no
-                                     : is_same_generation ? Carried::within_generation
-                                                          : Carried::to_other_generation);
+    const GpuEntry& donor = *gpus.with_id(id);
+    const Carried carried = id == gpu.id                         ? Carried::no
+                            : donor.generation == gpu.generation ? Carried::within_generation
+                                                                 : Carried::to_other_generation;
+    laws.add(kernel_files->find(id), carried, donor.intra_node == gpu.intra_node);
   }
   return laws;
 }

@@ -3,16 +3,18 @@
 //
 //   product     a GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m). In eight and
 //               four bits without the casts that were timed with it: frameworks fuse them with norms and activations, and
-//               layer_cost.hpp has their bytes
-//   attention   forward by the law of unmasked attention times the share of pairs that a mask leaves, with half a tile of
-//               128 keys at its edge, as laws of causal attention are of paged caches, which training has not (on an H100
-//               this meets both passes of cuDNN within 12 % from 512 tokens on, the law of paged attention falls short by
-//               a half); without one by that law; DeepSeek's by a law of its own; backward
-//               (3 d + 2 e) / (d + e) times its FLOP at kAttentionBackward of the forward pass's rate
-//   experts     forward by the law of a layer of experts; backward each product twice: twice the forward pass
+//               layer_cost.hpp counts their bytes
+//   attention   forward: the law of unmasked attention times (visible pairs + 64 per query) / all pairs; the 64, half a tile,
+//               only if causal. Laws of causal attention were timed with a paged cache of keys and values, which training
+//               does not use. On an H100 this is within 12 % of cuDNN's forward and backward pass from 512 tokens on
+//               (tests/records); the causal law is up to twice as slow on short sequences. Without an unmasked law the
+//               causal one stands in. DeepSeek's latent attention has a law of its own
+//               backward: (3 d + 2 e) / (d + e) times the FLOP at kAttentionBackward of the forward pass's rate; d features
+//               of queries and keys, e of values
+//   experts     forward: the law of a layer of experts. Backward: each GEMM twice, so twice the forward pass
 //
-// Laws are of bursts of single kernels. In a training all take 1 / speed of that: clocks fall under sustained power, and
-// software adds what no kernel shows.
+// speed: rate of these kernels in a training over their rate in short benchmarks; predicted time = law / speed. Clocks fall
+// under sustained power, and software adds time that no kernel shows.
 #include <memory>
 
 #include "engine/model/graph.hpp"
@@ -29,12 +31,12 @@ constexpr double kAttentionBackward = 0.75;
 /// Laws that a device's kernels go by.
 class TrainingKernels {
  public:
-  /// `precision`: of products with weights; attention, the last layer and routers are in half precision at most. Null laws
-  /// stand for kernels that nobody measured: has_*() says so.
+  /// `precision`: of GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits. Kernels
+  /// without a law: has_*() is false, and the function beside it must not be called.
   TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks, KernelPrecision precision,
                   double speed);
 
-  bool has_products() const { return product_ != nullptr; }
+  bool has_products() const { return product_ != nullptr && half_product_ != nullptr; }
   bool has_attention(const model::AttentionShape& shape) const { return attention_of(shape) != nullptr; }
   bool has_experts(bool is_gated) const { return (is_gated ? gated_experts_ : plain_experts_) != nullptr; }
 

@@ -5,17 +5,18 @@
 //
 //   t = start + ((F / (P e))^p + (M / (B b))^p)^(1/p) + Q / (B q)
 //
-//   F FLOP, M bytes overlapped with them, Q bytes streamed alone; P peak of the arithmetic, B memory bandwidth by data
-//   sheet; e, b, q the shares of them that are reached, p how sharply one bound takes over from the other.
+//   F FLOP, M bytes overlapped with them, Q bytes moved before or after; P peak FLOP/s, B memory bandwidth, by data sheet;
+//   e share of the peak that is reached; b, q shares of the bandwidth, above 1 if data stay in the second-level cache;
+//   p how sharply one bound takes over from the other.
 //
 // Collectives within a node:
 //
 //   t = start + hop (n - 1) + W / bandwidth + root sqrt(W)
 //
-//   W bytes that each of n GPUs sends; sqrt(W) stands for pipelining, whose best number of chunks grows with its root.
+//   W bytes that each of n GPUs sends; sqrt(W): filling a pipeline whose best number of chunks grows with sqrt(W).
 //
-// What libraries choose by shape (tiles, split sums, kernels for narrow heads) is no smooth function of it: tables over
-// the shape multiply the law, interpolated linearly in the logarithms of time and shape.
+// Libraries choose tiles, split-K and kernels for narrow heads by shape, which is not smooth. Each correction table multiplies
+// the law by exp(v / 1000), with v multilinear in the base-2 logarithms of its axes.
 #include <array>
 #include <string>
 #include <vector>
@@ -58,14 +59,14 @@ struct CorrectionAxis {
   LOCKSTEP_FIELDS(axis, low, step, nodes);
 };
 
-/// Thousandths of the logarithm of measured over predicted time, the last axis fastest.
+/// Thousandths of the natural logarithm of measured over uncorrected time; the last axis varies fastest. At most four axes.
 struct Correction {
   std::vector<CorrectionAxis> axes;
   std::vector<int> permille;
   LOCKSTEP_FIELDS(axes, permille);
 };
 
-/// The law's relative errors, of shapes that the fit did not see.
+/// Errors |predicted / measured - 1| on shapes that the fit did not see. The shipped tables were fitted again on all rows.
 struct KernelLawError {
   double median = 0;         ///< of absolute errors
   double nine_tenths = 0;    ///< which nine tenths of absolute errors do not exceed
@@ -80,7 +81,7 @@ struct ShapeRange {
 };
 
 struct KernelLaw {
-  std::string name;    ///< kernel_law_name(): "gemm/bf16", "collective/all_reduce/nccl"
+  std::string name;    ///< kernel_law_name(): "gemm/bf16", "collectives/all_reduce/nccl"
   std::string source;  ///< software that was timed
   std::optional<RooflineTerms> roofline;
   std::optional<MessageTerms> message;
@@ -92,7 +93,7 @@ struct KernelLaw {
 
   /// Without corrections. `peaks` must have the arithmetic.
   double plain_seconds(const KernelWork& work, const KernelPeaks& peaks) const;
-  /// With corrections, and never faster than the arithmetic's peak.
+  /// With corrections; at least FLOP / peak. Memory and link bandwidth are no bounds.
   double seconds(const KernelWork& work, const KernelPeaks& peaks) const;
   /// Whether all of the shape lies in `range`.
   bool covers(const KernelWork& work) const;

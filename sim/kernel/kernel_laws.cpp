@@ -71,8 +71,9 @@ Json to_json(const KernelLawFile& file) {
       {"schema", kSchema}, {"gpu", file.gpu}, {"description", file.description}, {"laws", fields_to_json(file.laws)}};
 }
 
-void KernelLaws::add(std::shared_ptr<const KernelLawFile> file, Carried carried) {
-  for (const KernelLaw& law : file->laws) laws_.insert({law.name, {&law, file->gpu, carried}});
+void KernelLaws::add(std::shared_ptr<const KernelLawFile> file, Carried carried, bool has_same_links) {
+  for (const KernelLaw& law : file->laws)
+    if (has_same_links || !law.message) laws_.insert({law.name, {&law, file->gpu, carried}});
   files_.push_back(std::move(file));
 }
 

@@ -50,9 +50,10 @@ class KernelLaws {
   KernelLaws() = default;
   explicit KernelLaws(const KernelPeaks& peaks) : peaks_(peaks) {}
 
-  /// Adds the laws of which this GPU has none yet; earlier files come first.
-  void add(std::shared_ptr<const KernelLawFile> file, Carried carried);
-  /// The law of that name, or, in fp32 and tf32, that of bf16; a null law: there is none.
+  /// Adds each law whose name is not present yet; files added earlier win. `has_same_links`: GPUs of a node are joined as
+  /// those of the file were; if not, laws of collectives and dispatch are left out, since no peak scales them.
+  void add(std::shared_ptr<const KernelLawFile> file, Carried carried, bool has_same_links = true);
+  /// The law of that name. fp32 and tf32 fall back to the bf16 law, marked as carried. `law` is null if there is none.
   ScaledKernelLaw find(const std::string& name) const;
   const KernelPeaks& peaks() const { return peaks_; }
   bool empty() const { return laws_.empty(); }

@@ -19,7 +19,7 @@ struct KernelRow {
   std::string split_key;  ///< rows that are held out together: a shape in all precisions and on all GPUs
 };
 
-/// Throws InputError: a column is missing, empty or no number above 0, or a name is unknown.
+/// Throws InputError: a required column is missing, empty or outside 1 (`gpus`: 2) to 1e18, or a name is unknown.
 KernelRow read_kernel_row(KernelKind kind, const KernelCells& cells);
 
 }  // namespace kernel

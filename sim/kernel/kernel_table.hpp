@@ -10,17 +10,18 @@ inline namespace kernel {
 
 class KernelTable {
  public:
-  /// Throws InputError: no header, a column twice, a row with more or fewer cells than the header.
+  /// Throws InputError: no header, or a column twice. Cells hold no line breaks.
   KernelTable(std::string text, std::string path);
 
   std::size_t size() const { return rows_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
+  /// Throws InputError: more or fewer cells than the header has.
   KernelCells cells(std::size_t row) const;
   /// The row as it stands in the file, without its line break.
   std::string row_text(std::size_t row) const { return text_.substr(rows_[row].begin, rows_[row].length); }
   const std::string& header_text() const { return header_; }
   int line(std::size_t row) const { return rows_[row].line; }
-  /// Throws InputError for a cell that is no number from 0.
+  /// Throws InputError: no such column, or a cell that is no number from 0.
   double number(const KernelCells& cells, const std::string& column) const;
 
  private:

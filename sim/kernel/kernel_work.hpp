@@ -1,20 +1,23 @@
 #pragma once
-// Kernels and collectives as their laws see them: operations, bytes, and the shape by which a law is corrected.
+// Work of kernels and collectives, from which their laws predict times: FLOP, bytes, and the shape that selects a law's
+// correction. Shapes have the columns of the tables in results/kernels. c: bytes of an operand's element.
 //
-// A shape has the columns of AIConfigurator's tables (results/kernels). b: bytes of an operand's element.
-//
-//   GEMM        y[m,n] = x[m,k] w[k,n]:  2 m n k FLOP;  b (m k + k n) + 2 m n bytes;  in eight or four bits the cast of x
-//               streams another (2 + b) m k bytes
-//   attention   batch x heads, s queries and keys of d features, kv_heads of keys and values; a causal mask leaves
-//               s (s + 1) / 2 pairs, a window of w at most s w - w (w - 1) / 2:  4 pairs d FLOP, rows rounded up to
-//               tiles of 128;  2 b s d (2 heads + 2 kv_heads) bytes;  a cache of keys and values streams its copy
-//   MLA         DeepSeek's latent attention, causal, 192 features of queries and keys, 128 of values
-//   experts     r = tokens topk / expert ranks rows over the local experts:  2 r hidden inner matrices FLOP; the weights of
-//               the experts that have rows; permuting, gating and the weighted sum stream (tokens + 2 r) hidden and
-//               matrices r inner elements of 2 bytes
-//   collective  2 (n-1)/n bytes sent and received by each GPU (all-reduce), (n-1)/n otherwise; n - 1 hops
-//   dispatch    tokens to their experts and back: topk copies of a token at most, one per rank
-//   cast        elements read in 2 bytes and, when scaled, written in 1
+//   GEMM        y[m,n] = x[m,k] w[k,n]: 2 m n k FLOP; c (m k + k n) + max(2, c) m n bytes overlapped with them; in eight
+//               or four bits the cast of x streams another (2 + c) m k bytes
+//   attention   4 batch heads d pairs FLOP. Pairs: s (s + 1) / 2 if causal, with a window of w keys s w - w (w - 1) / 2;
+//               s^2 without a mask, with a window s min(2 w, s). Rows are rounded up to tiles of 128, so FLOP hold padding.
+//               Streamed: 4 batch s d (heads + kv_heads) bytes; a paged cache adds 8 batch s d kv_heads
+//   MLA         DeepSeek's latent attention, causal: 2 batch heads (192 + 128) pairs FLOP; 4 batch heads s (192 + 128)
+//               bytes streamed
+//   experts     r = tokens active / expert_ranks rows over the local experts: 2 r hidden inner matrices FLOP, inner over
+//               tensor_ranks; c hidden inner matrices bytes of weights for each local expert that has rows; streamed, in 2
+//               bytes: (tokens + 2 r) hidden and matrices r inner elements (permuting, gate, weighted sum)
+//   collective  W = 2 (n-1)/n S bytes that each of n GPUs sends in an all-reduce, (n-1)/n S in the others; n - 1 hops. S:
+//               the full buffer of a rank (input of all-reduce and reduce-scatter, output of all-gather, send buffer of
+//               all-to-all)
+//   dispatch    tokens to their experts, or back: W = tokens hidden element_bytes min(active, n) (n-1)/n, one copy for each
+//               rank at most
+//   cast        element_bytes m k bytes: 2 read, and 1 written when scaled
 #include <array>
 #include <cstdint>
 #include <string>
@@ -25,7 +28,7 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// Arithmetic of a kernel's products. `fp8`: a scale for a tensor; `fp8_block`: for blocks of 1x128 and 128x128.
+/// Arithmetic of a kernel's GEMMs. `fp8`: one scale per tensor; `fp8_block`: one per 1x128 block of x and 128x128 block of w.
 enum class KernelPrecision { fp32, tf32, bf16, fp8, fp8_block, nvfp4 };
 
 inline const Choices<KernelPrecision>& choices_of(KernelPrecision) {
@@ -38,7 +41,7 @@ inline const Choices<KernelPrecision>& choices_of(KernelPrecision) {
   return all;
 }
 
-/// Bytes of an operand's element, scales included.
+/// Bytes of an operand's element; of nvfp4 with its scales.
 double operand_bytes(KernelPrecision precision);
 
 enum class KernelKind { gemm, attention, mla, experts, collective, dispatch, cast };
@@ -57,7 +60,8 @@ inline const Choices<KernelKind>& choices_of(KernelKind) {
 
 constexpr std::size_t kMostAxes = 8;
 
-/// Names of the numbers in KernelWork::axes.
+/// Names of the numbers in KernelWork::axes. Not columns of tables: `mask_ratio` sequence over window, `group` heads over
+/// kv_heads, `rows` per local expert, `skew` 2^(5 exponent).
 const std::vector<std::string>& axis_names(KernelKind kind);
 
 struct KernelWork {
@@ -86,7 +90,10 @@ struct MlaShape {
 };
 
 struct ExpertsKernelShape {
-  double tokens = 0, hidden = 0, inner = 0, active = 0, experts = 0;  ///< active: experts per token; all of the layer
+  double tokens = 0;             ///< of all expert ranks together, before routing
+  double hidden = 0, inner = 0;  ///< inner: before division by tensor_ranks
+  double active = 0;             ///< experts per token
+  double experts = 0;            ///< of the whole layer
   double tensor_ranks = 1, expert_ranks = 1;
   bool is_gated = true;
   double skew = 0;  ///< exponent of the power law of tokens over experts; 0: even

@@ -16,9 +16,10 @@ inline namespace scenario {
 KernelPeaks kernel_peaks(const GpuSpec& gpu);
 
 struct KernelsSpec {
-  std::vector<std::string> gpus;           ///< whose laws; empty: the roofline alone
-  std::shared_ptr<const KernelLaws> laws;  ///< null: as above. Their own peaks are not used
-  double speed = 1;                        ///< of all these kernels in a training, over what the laws say of bursts
+  std::vector<std::string> gpus;  ///< whose laws are used, in order of preference; empty: the roofline
+  std::shared_ptr<const KernelLaws>
+      laws;          ///< null if `gpus` is empty; scale them by kernel_peaks(), not by their peaks()
+  double speed = 1;  ///< rate of these kernels in a training over their rate in short benchmarks
 };
 
 /// Reads the list of ids; the files are those of the default catalogue. Throws InputError for one that has no file.

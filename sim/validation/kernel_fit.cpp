@@ -333,6 +333,9 @@ KernelLawFit fit_kernel_law(const std::string& name, const std::string& source,
     all.push_back(&sample);
     if (!sample.is_held_out) seen.push_back(&sample);
   }
+  if (seen.size() == all.size())
+    throw InputError("law " + in_quotes(name) +
+                     ": no held-out rows, so its error is unknown; needs rows of more shapes");
   if (seen.size() < kFewestSamples)
     throw InputError("law " + in_quotes(name) + ": " + std::to_string(seen.size()) + " rows to fit; needs at least " +
                      std::to_string(kFewestSamples));

@@ -3,12 +3,13 @@
 //
 //   1. the law's terms, by Levenberg-Marquardt on the logarithms of times with weights 1 / max(|residual|, 0.03), which
 //      minimise absolute deviations: libraries choose badly now and then, and such rows must not bend the law;
-//   2. correction tables on what remains, one after the other, three rounds (backfitting: Hastie & Tibshirani 1990): each
-//      node takes the weighted mean of the residuals around it, drawn towards its neighbours and 0 where rows are few. A
-//      GEMM's table is then changed as little as makes times ascend with m, n and k.
+//   2. correction tables on what remains, one after the other, three rounds (backfitting: Hastie & Tibshirani 1990). Each
+//      node takes the weighted mean of the residuals around it. Where rows are few it shrinks towards its neighbours and 0.
+//      A GEMM's table then becomes one whose times at the nodes never decrease with m, n or k (mean of the running maximum
+//      and the running minimum from the other end).
 //
-// A third of the shapes is held out, in all precisions and on all GPUs alike; the law's error is that on these. Behind it
-// the tables are fitted again on all rows.
+// Terms are fitted to at most 4,000 rows. A third of the shapes is held out, the same in all precisions and on all GPUs; the
+// law's error is that on these. Then the tables, not the terms, are fitted again on all rows.
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct KernelLawFit {
 /// True for a third of all keys (KernelRow::split_key), always the same.
 bool is_held_out(const std::string& split_key);
 
-/// Needs at least 12 samples that are not held out, of one kind, with positive times. Throws InputError for fewer.
+/// Needs at least 12 samples that are not held out and one that is, of one kind, with positive times; else throws InputError.
 KernelLawFit fit_kernel_law(const std::string& name, const std::string& source,
                             const std::vector<KernelSample>& samples, const KernelPeaks& peaks);
 

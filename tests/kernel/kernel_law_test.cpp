@@ -157,6 +157,11 @@ TEST_CASE("every GPU has laws, and says whose they are") {
   CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("K80")).find("gemm/fp32").carried ==
         Carried::to_other_generation);
   for (const GpuEntry& gpu : catalogue.gpus) CHECK(catalogue.kernel_laws_of(gpu).find("gemm/bf16").law != nullptr);
+  // B300 nodes have the NVLink of B200 nodes; H100 PCIe cards have another link than H100 SXM, and no law of it.
+  CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("B300")).find("collectives/all_reduce/nccl").measured_on ==
+        "b200");
+  CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("H100 PCIe")).find("collectives/all_reduce/nccl").law ==
+        nullptr);
   // The interval of a carried law is wider.
   const KernelLaws h100 = catalogue.kernel_laws_of(*catalogue.gpus.named("H100"));
   const KernelWork work = gemm_work({4096, 4096, 4096}, KernelPrecision::bf16);
