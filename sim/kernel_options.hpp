@@ -11,7 +11,7 @@
 
 namespace lockstep::sim {
 
-/// One kind of kernel as a subcommand. Options become the cells of a table's row, so that both are read alike.
+/// One kind of kernel as a subcommand. Its options become the cells of a table's row, so that one reader serves both.
 struct KernelCommand {
   CLI::App* app = nullptr;
   KernelKind kind = KernelKind::gemm;

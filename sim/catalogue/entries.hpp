@@ -51,7 +51,7 @@ struct IntraNodeEntry : Entry {
   LinkSpec gpu_link, switch_uplink, socket_link;
   bool peer_across_sockets = true;
   // nvlink
-  LinkSpec bus;                ///< of a bridge, its bandwidth is that of the GPU (Catalogue::bus_of())
+  LinkSpec bus;                ///< a bridge takes its bandwidth from the GPU: Catalogue::bus_of()
   double share_of_bridge = 0;  ///< of that; 0: these links are no bridge between cards
   std::string board_of;    ///< the entry on a switch whose figures and fitted share these links have; empty: its own
   int links_per_pair = 0;  ///< of such a board of kGpusWithoutSwitch GPUs

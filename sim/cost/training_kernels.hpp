@@ -23,7 +23,7 @@
 namespace lockstep::sim {
 inline namespace cost {
 
-/// Rate of the backward pass over that of the forward pass. cuDNN 9.19 on an H100, causal, heads of 128, 8192 tokens: 0.74
+/// Attention: FLOP/s of the backward pass over FLOP/s of the forward pass. cuDNN 9.19 on an H100, causal, 8192 tokens: 0.74
 /// (results/h100/2026-11-26 for both passes, the law for the forward one). FlashAttention-2 on A100 (Dao 2023, arXiv:2307.08691):
 /// 0.85; FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608): 0.75.
 constexpr double kAttentionBackward = 0.75;
@@ -32,7 +32,7 @@ constexpr double kAttentionBackward = 0.75;
 class TrainingKernels {
  public:
   /// `precision`: of GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits. Kernels
-  /// without a law: has_*() is false, and the function beside it must not be called.
+  /// without a law: call product_s(), attention_s() and experts_s() only if the has_*() of that kernel is true.
   TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks, KernelPrecision precision,
                   double speed);
 

@@ -63,7 +63,9 @@ std::string kernel_text(const KernelPrediction& p) {
   text += "  law fitted on " + with_thousands(p.law.law->rows) + " times of " + p.law.measured_on + " (" + p.source +
           "); on shapes that the fit did not see its median error is " + percent(error.median) + "\n";
   if (p.law.carried != Carried::no)
-    text += "  carried from " + p.law.measured_on + " by peak and memory bandwidth, so the interval is wider\n";
+    text += "  carried from " + p.law.measured_on +
+            (p.law.law->message ? ", which has the same links" : " by peak and memory bandwidth") +
+            ", so the interval is wider\n";
   if (!p.time.is_in_range) text += "  the shape lies outside those that were measured, so the interval is wider\n";
   return text;
 }

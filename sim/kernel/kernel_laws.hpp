@@ -15,7 +15,7 @@ inline namespace kernel {
 
 /// "KIND/VARIANT/PRECISION" or without a variant: "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
 std::string kernel_law_name(KernelKind kind, const std::string& variant, KernelPrecision precision);
-/// Of kinds without a precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch", "quantize/scale_matrix".
+/// The same for kinds without a precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch", "quantize/scale_matrix".
 std::string kernel_law_name(KernelKind kind, const std::string& variant);
 
 /// A file of laws, which were fitted on one GPU.

@@ -24,7 +24,7 @@ struct KernelSample {
   bool is_held_out = false;
 };
 
-/// A held-out time beside the one that the law predicts.
+/// A measured time that the fit did not see, and the law's prediction of it.
 struct HeldOutTime {
   double measured_s = 0, predicted_s = 0;
 };

@@ -120,7 +120,7 @@ inline const Choices<Metric>& choices_of(Metric) {
   return all;
 }
 
-/// Of an unknown metric: a count, of a training.
+/// An unknown metric has the unit of a count and the group of trainings.
 inline UnitKind unit_kind(Metric metric) {
   for (const MetricDescription& one : metric_descriptions())
     if (one.metric == metric) return one.unit;

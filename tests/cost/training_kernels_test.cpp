@@ -58,10 +58,10 @@ TEST_CASE("a linear layer is a GEMM forward and two backward") {
   const double once_s = 2. * 4 * 128 * 256 * 512 / 1e12;
   CHECK(cost.layers[2].forward_s == Approx(once_s).epsilon(1e-6));
   CHECK(cost.layers[2].backward_s == Approx(2 * once_s).epsilon(1e-6));
-  // All kernels of a training slow down alike.
+  // At speed 0.8 every kernel takes 1 / 0.8 of its time.
   const ModelCost slower = roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16, 0.8)), Optimizer::sgd, 4);
   CHECK(slower.layers[2].forward_s == Approx(once_s / 0.8).epsilon(1e-6));
-  // A start-up time is that of a kernel: one forward, two backward.
+  // Each kernel adds its start-up time: one kernel forward, two backward.
   const ModelCost late =
       roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16, 1, 1e-3)), Optimizer::sgd, 4);
   CHECK(late.layers[2].forward_s == Approx(once_s + 1e-3).epsilon(1e-6));
@@ -89,7 +89,7 @@ TEST_CASE("attention: FLOP of its pairs forward, 2.5 times as many backward at t
   shape.causal = shape.fused = true;
   shape.keys = 1024;
   const std::shared_ptr<const TrainingKernels> kernels = kernels_in(KernelPrecision::bf16);
-  // Of 8 x 8 tiles 36 are computed.
+  // The causal mask leaves 36 of 8 x 8 tiles.
   const double whole_s = 4. * 2 * 4 * 64 * 1024 * 1024 * (36. / 64) / 0.5e12;
   CHECK(kernels->attention_s(shape, 1024, 2) == Approx(whole_s).epsilon(2e-3));
   // The last half of the queries: 26 tiles.
