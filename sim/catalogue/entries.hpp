@@ -111,13 +111,12 @@ struct StackEntry : Entry {
   Recomputation selective = Recomputation::selective;  ///< what it calls so
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< which counter its peaks are of
-  /// Of training in half precision: "mixed" 16 bytes with Adam, "autocast" 16 of single precision, "single-gradients" 18,
-  /// "fsdp", "deepspeed", "internevo" (sim/split/split_memory.hpp).
-  std::string parameter_bytes = "mixed";
+  StateKeeping keeping = StateKeeping::mixed;  ///< key "parameter_bytes"
 
   /// What it exchanges or keeps was looked up in its code.
   bool is_followed() const {
-    return (parameter_bytes != "mixed" && parameter_bytes != "autocast") || tensor_overlap != TensorOverlap::none;
+    return (keeping != StateKeeping::mixed && keeping != StateKeeping::autocast) ||
+           tensor_overlap != TensorOverlap::none;
   }
 };
 

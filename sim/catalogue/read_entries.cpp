@@ -190,8 +190,7 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
   if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
-  if (const auto bytes = node.find("parameter_bytes"))
-    entry.parameter_bytes = bytes->choice({"mixed", "autocast", "single-gradients", "fsdp", "deepspeed", "internevo"});
+  if (const auto keeping = node.find("parameter_bytes")) entry.keeping = read_choice<StateKeeping>(*keeping);
   return entry;
 }
 

@@ -33,6 +33,9 @@ const std::vector<OtherNames>& other_names() {
       {"global_batch", "", "", ""},  // a fact of all jobs
       {"micro_batches", "", "", ""},
       {"micro_batch", "microbatch", "--micro-batch", "Sequences that a replica computes at once (default: 1)"},
+      {"recompute_modules", "recompute_modules", "--recompute-modules",
+       "With --recompute selective, the parts of a layer that are computed again (default: core_attn)"},
+      {"keeping", "", "", ""},  // a fact of the software
       {"tensor_overlap", "tensor_overlap", "--tensor-overlap",
        "The part of the tensor ranks' exchange that overlaps with matrix multiplications (default: by software)"}};
   return all;

@@ -1,5 +1,7 @@
 #include "sim/program/split_job.hpp"
 
+#include "sim/split/software_memory.hpp"
+
 namespace lockstep::sim::program {
 namespace {
 
@@ -18,16 +20,15 @@ TrafficOptions traffic_of(const Scenario& scenario) {
   return options;
 }
 
-SplitMemoryOptions memory_of(const Scenario& scenario) {
-  SplitMemoryOptions options;
-  const bool keeps_single_gradients = bytes_of(scenario.communication.wire) == 4;
-  const Optimizer optimizer = scenario.compute.optimizer;
-  options.parameters = scenario.compute.half_parameters
-                           ? half_parameter_bytes(optimizer)
-                           : parameter_bytes(scenario.compute.precision, optimizer, keeps_single_gradients);
-  options.element_bytes = activation_bytes(scenario.compute.precision);
-  options.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
-  return options;
+SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec) {
+  SoftwareMemory software;
+  software.precision = scenario.compute.precision;
+  software.optimizer = scenario.compute.optimizer;
+  software.sent_gradient_bytes = bytes_of(scenario.communication.wire);
+  software.has_half_state = scenario.compute.half_parameters;
+  software.has_loss_in_single = scenario.compute.loss_bytes_per_logit > 0;
+  software.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
+  return memory_options(spec, software);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   job.micro_batches = micro_batches(job.spec, static_cast<int>(global_batch_of(job.spec, job.spec.data)));
   job.parts = parts_of(job.shape, job.spec);
   job.traffic = traffic_of(scenario);
-  job.memory = memory_of(scenario);
+  job.memory = memory_of(scenario, job.spec);
   return job;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/cost/token_cost.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replica/adapters.hpp"
+#include "sim/replica/recomputation.hpp"
 
 namespace lockstep::sim::replica {
 namespace {
@@ -142,34 +143,29 @@ void add_up_gradients(const SplitJob& job, const model::Graph& graph, const Devi
   }
 }
 
-bool has_matrix(const Layer& layer) {
-  return layer.kind == LayerKind::linear || layer.kind == LayerKind::experts || layer.kind == LayerKind::router;
-}
-
-// Of a layer's forward pass, what the backward pass repeats.
-double repeated(const Layer& layer, Recomputation recompute) {
-  const bool is_attention = layer.kind == LayerKind::attention;
-  switch (recompute) {
-    case Recomputation::none:
-      return 0;
-    case Recomputation::selective:
-      return is_attention ? 1 : 0;
-    case Recomputation::alternate_matrices:
-      return is_attention ? 0 : has_matrix(layer) ? 0.5 : 1;
-    case Recomputation::full:
-      return 1;
+// Where experts' non-linearity alone is computed again: gate and other half are read, their product is written.
+void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
+                               std::vector<LayerCost>& costs) {
+  if (!job.spec.recomputes(RecomputeModule::activation) || job.spec.recomputes(RecomputeModule::moe)) return;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    if (layer.kind != LayerKind::experts) continue;
+    const model::ExpertsShape& e = layer.experts;
+    const double rows = double(job.spec.micro_batch) * layer.in.height * job.shape.mixture.active * job.spec.expert_load();
+    costs[i].backward_s += rows * e.inner * (e.gated ? 3 : 2) * device.activation_bytes /
+                           (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   }
-  return 0;
 }
 
-// `is_trained`: gradients of weights are needed, not of adapters alone.
+// `repeated`: of each layer's forward pass, the share that the backward pass repeats; `is_trained`: gradients of weights are
+// needed, not of adapters alone.
 BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const Block& block,
-                    Recomputation recompute, bool is_trained) {
+                    const std::vector<double>& repeated, bool is_trained) {
   BlockSeconds sum;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
     const Layer& layer = graph.layers[to_index(i)];
     const LayerCost& cost = costs[to_index(i)];
-    const double again = repeated(layer, recompute);
+    const double again = repeated[to_index(i - block.first_layer)];
     const double of_weights = has_matrix(layer) ? cost.backward_s / 2 : 0;
     const bool is_frozen = !is_trained && !is_of_adapter(layer);
     const double backward_s = cost.backward_s - (is_frozen ? of_weights : 0);
@@ -245,27 +241,34 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
   if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
+  repeat_expert_activations(job, graph, device, cost.layers);
   cost.scale(factor_of_rates(scenario, batch));
   const ModelBlocks blocks = blocks_of(graph);
   RankSeconds seconds;
   const bool is_trained = job.spec.lora_rank == 0;
-  seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, Recomputation::none, is_trained);
+  const auto nothing_repeated = [](const Block& block) {
+    return std::vector<double>(to_index(block.last_layer - block.first_layer + 1), 0.0);
+  };
+  seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
-  seconds.loss = sum_of(graph, cost.layers, blocks.loss, Recomputation::none, is_trained);
+  seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
   for (const Block& block : blocks.blocks)
-    seconds.blocks.push_back(sum_of(graph, cost.layers, block, job.spec.recompute, is_trained));
+    seconds.blocks.push_back(
+        sum_of(graph, cost.layers, block, repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
   return seconds;
 }
 
 double recomputed_share(const Scenario& scenario) {
   if (!scenario.parallel || scenario.parallel->recompute == Recomputation::none) return 0;
+  const model::Graph& graph = scenario.model;
   double macs = 0;
-  for (const Block& block : blocks_of(scenario.model).blocks)
-    for (int i = block.first_layer; i <= block.last_layer; ++i) {
-      const Layer& layer = scenario.model.layers[to_index(i)];
-      macs += repeated(layer, scenario.parallel->recompute) * static_cast<double>(layer.macs);
-    }
-  return macs / (3 * static_cast<double>(scenario.model.macs()));
+  for (const Block& block : blocks_of(graph).blocks) {
+    const std::vector<double> shares =
+        repeated_shares(graph, block, *scenario.parallel, graph.transformer->spec.hidden);
+    for (int i = block.first_layer; i <= block.last_layer; ++i)
+      macs += shares[to_index(i - block.first_layer)] * static_cast<double>(graph.layers[to_index(i)].macs);
+  }
+  return macs / (3 * static_cast<double>(graph.macs()));
 }
 
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage) {

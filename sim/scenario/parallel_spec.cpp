@@ -60,6 +60,12 @@ Problem find_expert_problem(const ParallelSpec& spec) {
   return {};
 }
 
+Problem find_recompute_problem(const ParallelSpec& spec) {
+  if (spec.recompute_modules.empty() || spec.recompute == Recomputation::selective) return {};
+  return {{"/parallel/recompute_modules", "recompute " + name_of(spec.recompute) + " is not by parts of a layer",
+           "allowed: with \"recompute\": \"selective\""}};
+}
+
 Problem find_order_problem(const ParallelSpec& spec) {
   for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
     if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
@@ -102,6 +108,18 @@ std::vector<ParallelDimension> read_order(const JsonNode& node) {
   return order;
 }
 
+std::set<RecomputeModule> read_modules(const JsonNode& node) {
+  std::set<RecomputeModule> modules;
+  for (const JsonNode& item : node.items()) modules.insert(read_choice<RecomputeModule>(item));
+  return modules;
+}
+
+Json modules_json(const ParallelSpec& spec) {
+  Json json = Json::array();
+  for (RecomputeModule module : spec.recompute_modules) json.push_back(name_of(module));
+  return json;
+}
+
 Json order_json(const ParallelSpec& spec) {
   Json json = Json::array();
   for (ParallelDimension dimension : spec.order) json.push_back(name_of(dimension));
@@ -115,6 +133,7 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec) {
   if (const Problem problem = find_sharding_problem(spec)) return problem;
   if (const Problem problem = find_expert_problem(spec)) return problem;
   if (const Problem problem = find_order_problem(spec)) return problem;
+  if (const Problem problem = find_recompute_problem(spec)) return problem;
   return spec.data > 0 ? find_data_problem(spec) : Problem();
 }
 
@@ -242,6 +261,21 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "activations computed again in the backward pass: none; the attention's core; all but a layer's input, the "
             "attention's output and those of every other matrix; all but a layer's input");
+    auto modules = f.custom("recompute_modules", "array of text", format_text::names(choice_names<RecomputeModule>()),
+                            {{"type", "array"},
+                             {"items", {{"enum", choice_names<RecomputeModule>()}}},
+                             {"minItems", 1},
+                             {"uniqueItems", true}});
+    modules.optional("core_attn").means(
+        "with `recompute` of `selective`, the parts of a layer that are computed again, by Megatron-LM's names");
+    modules.reads([](const JsonNode& node, ParallelSpec& spec) { spec.recompute_modules = read_modules(node); });
+    modules.writes(modules_json);
+    f.choice("keeping", &ParallelSpec::keeping)
+        .otherwise("mixed")
+        .means(
+            "what software keeps of a parameter in half precision, in bytes with Adam: 16; 16, weights and gradients in "
+            "single precision; 18, gradients in single precision; 16, as PyTorch's FSDP; 20, as DeepSpeed; 28 or 30, as "
+            "InternEvo");
     f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")
         .means(

@@ -9,6 +9,7 @@
 // --expert-tensor-parallel-size 1): a group then reaches over expert / tensor replicas.
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "engine/base/object_format.hpp"
@@ -77,6 +78,49 @@ inline const Choices<Recomputation>& choices_of(Recomputation) {
   return all;
 }
 
+/// Parts of a layer whose activations are computed again on their own, under `selective` (Megatron-LM's
+/// --recompute-modules: megatron/core/transformer/transformer_config.py).
+enum class RecomputeModule {
+  core_attention,  ///< scores and their softmax
+  layer_norm,      ///< outputs of the norms before attention and MLP
+  activation,      ///< output of the non-linearity, of experts too (Megatron-LM's moe_act)
+  latent_up,       ///< queries, keys and values of latent attention, from their compressions (mla_up_proj)
+  mlp,             ///< all of a dense MLP
+  shared_experts,
+  moe,  ///< router, experts and both all-to-alls
+};
+
+inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
+  static const Choices<RecomputeModule> all{{RecomputeModule::core_attention, "core_attn"},
+                                            {RecomputeModule::layer_norm, "layernorm"},
+                                            {RecomputeModule::activation, "act", {"moe_act"}},
+                                            {RecomputeModule::latent_up, "mla_up_proj"},
+                                            {RecomputeModule::mlp, "mlp"},
+                                            {RecomputeModule::shared_experts, "shared_experts"},
+                                            {RecomputeModule::moe, "moe"}};
+  return all;
+}
+
+/// What software keeps of a parameter in half precision, with Adam (sim/split/software_memory.hpp).
+enum class StateKeeping {
+  mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
+  autocast,          ///< 16: weights and gradients in single precision
+  single_gradients,  ///< 18: as `mixed`, gradients added up in single precision
+  fsdp,              ///< 16: as `autocast`, gathered in half precision
+  deepspeed,         ///< 20: copies of gradients in single precision
+  internevo,         ///< 28 or 30
+};
+
+inline const Choices<StateKeeping>& choices_of(StateKeeping) {
+  static const Choices<StateKeeping> all{{StateKeeping::mixed, "mixed"},
+                                         {StateKeeping::autocast, "autocast"},
+                                         {StateKeeping::single_gradients, "single-gradients"},
+                                         {StateKeeping::fsdp, "fsdp"},
+                                         {StateKeeping::deepspeed, "deepspeed"},
+                                         {StateKeeping::internevo, "internevo"}};
+  return all;
+}
+
 /// What of the tensor ranks' exchange travels beside matrix products: nothing; in the backward pass what a matrix's input
 /// needs, beside the products of gradients (Megatron-LM since 2022: megatron/core/tensor_parallel/layers.py,
 /// LinearWithGradAccumulationAndAsyncCommunication); all, cut into as many pieces as ranks, each beside the product of
@@ -125,6 +169,8 @@ struct ParallelSpec {
   int micro_batch = 1;    ///< sequences of a data-parallel rank's micro-batch
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
+  std::set<RecomputeModule> recompute_modules;  ///< of `selective`; none: core_attention
+  StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
   int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
@@ -133,6 +179,12 @@ struct ParallelSpec {
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
+  /// Whether the activations of that part of a layer are computed again.
+  bool recomputes(RecomputeModule module) const {
+    if (recompute == Recomputation::full) return true;
+    if (recompute != Recomputation::selective) return false;
+    return recompute_modules.empty() ? module == RecomputeModule::core_attention : recompute_modules.count(module) > 0;
+  }
   /// Weights and gradients are exchanged while nothing is computed.
   bool waits_for_shards() const { return sharding_calls == ShardingCalls::tensors; }
   /// Replicas of one GPU that keep all they compute with: data parallelism alone.

@@ -1,5 +1,8 @@
 #include "sim/split/activations.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim::split {
@@ -8,15 +11,17 @@ namespace {
 constexpr double kMaskBytes = 1;
 constexpr double kIndexBytes = 8;
 
+using Modules = std::set<RecomputeModule>;
+
 class LayerActivations {
  public:
-  LayerActivations(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes)
+  LayerActivations(const TransformerShape& shape, const ParallelSpec& spec, const ActivationBytes& bytes)
       : shape_(shape),
         tokens_(static_cast<double>(spec.micro_batch) * shape.sequence / spec.context),
         tensor_(spec.tensor),
         whole_(spec.sequence ? spec.tensor : 1),
         kv_repeats_(kv_repeats(shape, spec)),
-        element_(element_bytes),
+        bytes_(bytes),
         expert_load_(spec.expert_load()) {}
 
   std::vector<Activation> of_layer(bool has_experts) {
@@ -28,7 +33,7 @@ class LayerActivations {
     if (has_experts)
       experts();
     else
-      mlp("MLP", shape_.inner, 1);
+      mlp();
     if (shape_.dropout) mask("dropout's mask");
     return std::move(list_);
   }
@@ -36,24 +41,29 @@ class LayerActivations {
  private:
   // On every tensor rank, or in parts of the sequence.
   void sequence_split(const std::string& what, double width) {
-    list_.push_back({what, tokens_ * width * element_ / whole_, false});
+    list_.push_back({what, tokens_ * width * bytes_.element / whole_});
   }
-  void tensor_split(const std::string& what, double width, double share = 1) {
-    list_.push_back({what, tokens_ * share * width * element_ / tensor_, false});
+  void tensor_split(const std::string& what, double width, Modules of = {}) {
+    list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
-  void mask(const std::string& what) { list_.push_back({what, tokens_ * shape_.hidden * kMaskBytes / whole_, false}); }
+  // What a product keeps of its input, `width` elements a token.
+  void product_input(const std::string& what, double width, double ranks, Modules of = {}) {
+    list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});
+  }
+  void mask(const std::string& what) { list_.push_back({what, tokens_ * shape_.hidden * kMaskBytes / whole_}); }
 
   void attention() {
     sequence_split("norm's input", shape_.hidden);
-    sequence_split("queries', keys' and values' input", shape_.hidden);
-    tensor_split("queries", static_cast<double>(shape_.query_width()));
-    tensor_split("keys", static_cast<double>(shape_.key_width()) * kv_repeats_);
-    tensor_split("values", static_cast<double>(shape_.value_width()) * kv_repeats_);
+    product_input("queries', keys' and values' input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    const Modules up = shape_.has_latent_attention() ? Modules{RecomputeModule::latent_up} : Modules{};
+    tensor_split("queries", static_cast<double>(shape_.query_width()), up);
+    tensor_split("keys", static_cast<double>(shape_.key_width()) * kv_repeats_, up);
+    tensor_split("values", static_cast<double>(shape_.value_width()) * kv_repeats_, up);
     if (shape_.qk_norm)
       tensor_split("heads' norms' inputs",
                    static_cast<double>(shape_.query_width()) + static_cast<double>(shape_.key_width()) * kv_repeats_);
     if (shape_.has_fused_attention)
-      list_.push_back({"logarithms of the softmax's sums", tokens_ * shape_.heads * kSingleBytes / tensor_, false});
+      list_.push_back({"logarithms of the softmax's sums", tokens_ * shape_.heads * kSingleBytes / tensor_});
     else
       scores();
     tensor_split("output matrix's input", static_cast<double>(shape_.output_width()));
@@ -62,10 +72,11 @@ class LayerActivations {
 
   void scores() {
     const double scores = tokens_ * shape_.sequence * shape_.heads / tensor_;
-    list_.push_back({"softmax's output", scores * element_, true});
+    const Modules of{RecomputeModule::core_attention};
+    list_.push_back({"softmax's output", scores * bytes_.element, of});
     if (!shape_.attention_dropout) return;
-    list_.push_back({"attention dropout's mask", scores * kMaskBytes, true});
-    list_.push_back({"attention dropout's output", scores * element_, true});
+    list_.push_back({"attention dropout's mask", scores * kMaskBytes, of});
+    list_.push_back({"attention dropout's output", scores * bytes_.element, of});
   }
 
   // Norms' inputs and outputs of the compressed queries, keys and values; on every tensor rank.
@@ -75,33 +86,54 @@ class LayerActivations {
     sequence_split("compressed keys and values", 2.0 * l.kv_rank + l.rope_dim);
   }
 
-  void mlp(const std::string& what, double inner, double share) {
-    const double hidden = tokens_ * share * shape_.hidden * element_;
-    list_.push_back({what + "'s input", hidden / whole_, false});
+  // Gate and other half, and what the second matrix takes; `rows` for each token.
+  void inner_activations(const std::string& what, double inner, double rows, const Modules& of) {
     tensor_split(shape_.gated ? what + "'s gate and its other half" : what + "'s non-linearity's input",
-                 (shape_.gated ? 2 : 1) * inner, share);
-    tensor_split(what + "'s second input", inner, share);
+                 rows * (shape_.gated ? 2 : 1) * inner, of);
+    Modules of_second = of;
+    of_second.insert(RecomputeModule::activation);
+    product_input(what + "'s second input", rows * inner, tensor_, of_second);
+  }
+
+  void mlp() {
+    product_input("MLP's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    inner_activations("MLP", shape_.inner, 1, {RecomputeModule::mlp});
   }
 
   void experts() {
     const model::MixtureSpec& m = shape_.mixture;
-    list_.push_back({"router's scores", tokens_ * m.count * kSingleBytes / whole_, false});
-    const double sent = m.active * expert_load_;
-    mlp("experts", m.inner, sent);
+    const Modules of{RecomputeModule::moe};
+    list_.push_back({"router's scores", tokens_ * m.count * kSingleBytes / whole_, of});
+    const double rows = m.active * expert_load_;
+    product_input("experts' input", rows * shape_.hidden, whole_, of);
+    inner_activations("experts", m.inner, rows, of);
     // Weighted and added up where the tokens came from.
-    list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * element_ / whole_, false});
-    if (m.shared_inner > 0) mlp("shared expert", m.shared_inner, 1);
+    list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.element / whole_, of});
+    if (m.shared_inner == 0) return;
+    const Modules of_shared{RecomputeModule::shared_experts};
+    product_input("shared expert's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    inner_activations("shared expert", m.shared_inner, 1, of_shared);
   }
 
   const TransformerShape& shape_;
-  double tokens_, tensor_, whole_, kv_repeats_, element_, expert_load_;
+  double tokens_, tensor_, whole_, kv_repeats_;
+  ActivationBytes bytes_;
+  double expert_load_;
   std::vector<Activation> list_;
 };
 
-double sum(const std::vector<Activation>& list, bool with_core) {
+// Without those that are computed again.
+double sum(const std::vector<Activation>& list, const ParallelSpec& spec) {
   double bytes = 0;
   for (const Activation& one : list)
-    if (with_core || !one.is_of_core) bytes += one.bytes;
+    if (std::none_of(one.of.begin(), one.of.end(), [&](RecomputeModule module) { return spec.recomputes(module); }))
+      bytes += one.bytes;
+  return bytes;
+}
+
+double sum(const std::vector<Activation>& list) {
+  double bytes = 0;
+  for (const Activation& one : list) bytes += one.bytes;
   return bytes;
 }
 
@@ -167,20 +199,20 @@ double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, 
 }  // namespace
 
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
-                                          double element_bytes) {
-  return LayerActivations(shape, spec, element_bytes).of_layer(shape.has_experts(layer));
+                                          const ActivationBytes& bytes) {
+  return LayerActivations(shape, spec, bytes).of_layer(shape.has_experts(layer));
 }
 
-double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
+double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes) {
   if (spec.recompute == Recomputation::full)
-    return tokens_of(shape, spec) * shape.hidden * element_bytes / whole_of(spec);
-  if (spec.recompute == Recomputation::alternate_matrices) return alternate_bytes(shape, spec, layer, element_bytes);
-  return sum(layer_activations(shape, spec, layer, element_bytes), spec.recompute != Recomputation::selective);
+    return tokens_of(shape, spec) * shape.hidden * bytes.element / whole_of(spec);
+  if (spec.recompute == Recomputation::alternate_matrices) return alternate_bytes(shape, spec, layer, bytes.element);
+  return sum(layer_activations(shape, spec, layer, bytes), spec);
 }
 
-double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
-  return sum(layer_activations(shape, spec, layer, element_bytes), true) -
-         kept_bytes(shape, spec, layer, element_bytes);
+double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                        const ActivationBytes& bytes) {
+  return sum(layer_activations(shape, spec, layer, bytes)) - kept_bytes(shape, spec, layer, bytes);
 }
 
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec) {

@@ -10,6 +10,7 @@
 //   2 s b h                           full recomputation: a layer's input
 // Other layers are counted by the same rules: what the backward pass of a matrix, a norm, a non-linearity needs of its
 // inputs. Context ranks have s / c tokens each; scores are of s / c queries with s keys.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,18 +21,29 @@ namespace lockstep::sim::split {
 struct Activation {
   std::string what;
   double bytes = 0;         ///< on a rank, of a micro-batch
-  bool is_of_core = false;  ///< of the attention's scores: gone with selective recomputation
+  std::set<RecomputeModule> of{};  ///< recomputation of any of these frees it
+};
+
+/// Bytes of an element: of activations, and of what products keep of their inputs for their weights' gradients (Transformer
+/// Engine keeps them in the format it multiplied: transformer_engine/pytorch/module/layernorm_linear.py, forward()).
+struct ActivationBytes {
+  double element, product_input;
+
+  ActivationBytes(double of_all = 2) : ActivationBytes(of_all, of_all) {}
+  ActivationBytes(double of_element, double of_product_input)
+      : element(of_element), product_input(of_product_input) {}
 };
 
 /// Without recomputation, a layer's tensors in the order of the forward pass; of experts those of the busiest rank.
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
-                                          double element_bytes);
+                                          const ActivationBytes& bytes);
 
 /// What is kept of a layer, by `spec.recompute`. Of alternate matrices, in layers with experts or latent attention, whose
 /// matrices have no one order, half of all matrices' outputs.
-double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);
+double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes);
 /// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
-double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);
+double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                        const ActivationBytes& bytes);
 
 /// Of the embedding: the dropout's mask. Its input are indices, 8 bytes a token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);

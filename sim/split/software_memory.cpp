@@ -1,10 +1,40 @@
 #include "sim/split/software_memory.hpp"
 
+#include <stdexcept>
+
 namespace lockstep::sim::split {
 namespace {
 
 double state_bytes(Optimizer optimizer) {
   return kSingleBytes * model::update_arrays(optimizer).state;
+}
+
+ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software) {
+  const Optimizer optimizer = software.optimizer;
+  if (software.has_half_state) return half_parameter_bytes(optimizer);
+  const bool adds_up_in_single = software.sent_gradient_bytes == kSingleBytes;
+  if (activation_bytes(software.precision) == kSingleBytes)
+    return parameter_bytes(software.precision, optimizer, adds_up_in_single);
+  switch (spec.keeping) {
+    case StateKeeping::mixed:
+      return parameter_bytes(software.precision, optimizer, adds_up_in_single);
+    case StateKeeping::single_gradients:
+      return parameter_bytes(software.precision, optimizer, true);
+    case StateKeeping::autocast:
+    case StateKeeping::fsdp:
+      return fsdp_parameter_bytes(optimizer);
+    case StateKeeping::deepspeed:
+      return adds_up_in_single ? deepspeed_bf16_parameter_bytes(optimizer) : deepspeed_parameter_bytes(optimizer);
+    case StateKeeping::internevo:
+      return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
+  }
+  throw std::logic_error("a keeping without bytes");
+}
+
+double product_input_bytes(const ParallelSpec& spec, Precision precision) {
+  if (spec.keeping == StateKeeping::single_gradients && precision == Precision::fp8) return 1;
+  if (spec.keeping == StateKeeping::single_gradients && precision == Precision::fp4) return 0.5 + 1.0 / 16;
+  return activation_bytes(precision);
 }
 
 }  // namespace
@@ -16,6 +46,19 @@ ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer) {
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp) {
   const double copies = 2 * kSingleBytes, of_update = 2 * kSingleBytes + (is_fsdp ? 0 : kHalfBytes);
   return {kHalfBytes, kHalfBytes, copies + of_update, state_bytes(optimizer), kHalfBytes};
+}
+
+SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software) {
+  SplitMemoryOptions options;
+  options.parameters = bytes_of(spec, software);
+  options.activations.element = activation_bytes(software.precision);
+  options.activations.product_input = product_input_bytes(spec, software.precision);
+  options.keeps_empty_gradients = spec.keeping == StateKeeping::single_gradients;
+  const bool is_torch = spec.keeping == StateKeeping::fsdp ||
+                        (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);
+  if (is_torch && options.activations.element == kHalfBytes) options.loss = kTorchLoss;
+  options.reserved_bytes = software.reserved_bytes;
+  return options;
 }
 
 double communicators_bytes(const ParallelSpec& spec) {

@@ -16,6 +16,21 @@ ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
 /// _single_tensor_adamw(), and 2.0, _multi_tensor_adamw().)
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
 
+/// What is not of the split but decides what software keeps.
+struct SoftwareMemory {
+  Precision precision = Precision::mixed;
+  Optimizer optimizer = Optimizer::adam;
+  double sent_gradient_bytes = 2;  ///< of a gradient, as it travels and is added up
+  bool has_half_state = false;     ///< nothing is kept in single precision
+  bool has_loss_in_single = false;  ///< the loss reads and writes scores in single precision
+  double reserved_bytes = kReservedBytes;
+};
+
+/// What a rank keeps of a parameter, an activation and a logit, by `spec.keeping`. Under `single_gradients`, the keeping of
+/// Megatron-LM with Transformer Engine, products in eight bits keep a byte of an input, those in four a half and 1/16 for the
+/// scale of every 16 (NVFP4).
+SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software);
+
 /// What a communicator of NCCL takes: 544 MB of two, 688 MB of more ranks, on four A100 (NVIDIA/nccl issue 964).
 constexpr double kCommunicatorBytes = 0.62e9;
 

@@ -8,7 +8,7 @@ namespace lockstep::sim::split {
 namespace {
 
 double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options) {
-  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden * options.element_bytes;
+  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden * options.activations.element;
 }
 
 // Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.
@@ -18,10 +18,10 @@ double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec
   const double hidden = hidden_bytes_of(shape, spec, options);
   const double inner =
       !shape.has_experts(layer) ? shape.inner : spec.expert_load() * shape.mixture.active * shape.mixture.inner;
-  const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.element_bytes / spec.tensor;
+  const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.activations.element / spec.tensor;
   const auto width = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   const double scores = shape.has_fused_attention ? 0 : 2 * tokens * shape.sequence * shape.heads;
-  const double attention = (tokens * width + scores) * options.element_bytes / spec.tensor;
+  const double attention = (tokens * width + scores) * options.activations.element / spec.tensor;
   const double gathered = spec.sequence && spec.tensor > 1 ? 2 * hidden : 0;
   return std::max(mlp, attention) + 2 * hidden / (spec.sequence ? spec.tensor : 1) + gathered;
 }
@@ -35,16 +35,16 @@ struct ChunkMemory {
 
 ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
                          const SplitMemoryOptions& options) {
-  const double e = options.element_bytes;
+  const ActivationBytes& bytes = options.activations;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
-    chunk.kept += kept_bytes(shape, spec, layer, e);
+    chunk.kept += kept_bytes(shape, spec, layer, bytes);
     chunk.layer_work = std::max(
-        chunk.layer_work, recomputed_bytes(shape, spec, layer, e) + gradients_in_work(shape, spec, layer, options));
+        chunk.layer_work, recomputed_bytes(shape, spec, layer, bytes) + gradients_in_work(shape, spec, layer, options));
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;
-  chunk.kept_by_loss = loss_kept_bytes(shape, spec, e, options.loss);
+  chunk.kept_by_loss = loss_kept_bytes(shape, spec, bytes.element, options.loss);
   chunk.kept += chunk.kept_by_loss;
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   chunk.loss_work = tokens * shape.vocabulary * options.loss.working / spec.tensor;

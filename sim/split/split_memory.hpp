@@ -43,7 +43,7 @@ constexpr double kAllocatorMargin = 0.04;
 
 struct SplitMemoryOptions {
   ParameterBytes parameters;
-  double element_bytes = 2;  ///< of an activation
+  ActivationBytes activations;
   LossBytes loss = kMegatronLoss;
   /// Transformer Engine with fused accumulation of the weights' gradients gives autograd an empty tensor in their place, one
   /// for every shape of a matrix, which it keeps (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).

@@ -1,5 +1,5 @@
-// Peak memory of a GPU, by the formulas of jobs (sim/program/gpu_memory.hpp, sim/split/split_memory.hpp), with what the
-// record's software keeps of a parameter.
+// Peak memory of a GPU, by the formulas of jobs (sim/program/gpu_memory.hpp, sim/split/split_memory.hpp), as a counter
+// reports it.
 #include "engine/base/units.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_job.hpp"
@@ -9,30 +9,9 @@
 namespace lockstep::sim::stack {
 namespace {
 
-ParameterBytes bytes_of_software(const StackModel& m, const ParallelSpec& spec, Optimizer optimizer) {
-  if (m.job.has_half_parameters()) return half_parameter_bytes(optimizer);
-  const std::string& kept = m.stack->parameter_bytes;
-  if (kept == "fsdp" || kept == "autocast") return fsdp_parameter_bytes(optimizer);
-  if (kept == "internevo") return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
-  // Gradients travel as they are added up.
-  if (kept == "deepspeed")
-    return m.wire == Wire::fp32 ? deepspeed_bf16_parameter_bytes(optimizer) : deepspeed_parameter_bytes(optimizer);
-  return parameter_bytes(m.precision, optimizer, kept == "single-gradients");
-}
-
-void set_software(const StackModel& m, const Scenario& scenario, const ParallelSpec& spec, MemoryCounter counter,
-                  SplitMemoryOptions& options) {
-  const std::string& kept = m.stack->parameter_bytes;
-  if (counter == MemoryCounter::device) options.reserved_bytes += communicators_bytes(spec);
-  if (activation_bytes(m.precision) == 4) return;
-  options.parameters = bytes_of_software(m, spec, scenario.compute.optimizer);
-  options.keeps_empty_gradients = kept == "single-gradients";
-  if (kept == "fsdp" || (kept == "autocast" && !m.stack->fused_loss)) options.loss = kTorchLoss;
-}
-
-double peak_of_split(const StackModel& m, const Workload& workload, MemoryCounter counter) {
+double peak_of_split(const Workload& workload, MemoryCounter counter) {
   SplitJob job = split_job(workload.scenario, workload.gpus);
-  set_software(m, workload.scenario, job.spec, counter, job.memory);
+  if (counter == MemoryCounter::device) job.memory.reserved_bytes += communicators_bytes(job.spec);
   const SplitMemory memory = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
   switch (counter) {
     case MemoryCounter::allocated:
@@ -70,8 +49,8 @@ void check_whole_replica(StackModel& m, const Scenario& scenario) {
                      "whole, with weights and gradients, " + format_bytes(bytes.total() * parameters) + " on a " + gpu);
 }
 
-double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCounter counter) {
-  return workload.scenario.parallel ? peak_of_split(m, workload, counter) : peak_of_replicas(workload, counter);
+double peak_memory_bytes(const Workload& workload, MemoryCounter counter) {
+  return workload.scenario.parallel ? peak_of_split(workload, counter) : peak_of_replicas(workload, counter);
 }
 
 }  // namespace lockstep::sim::stack

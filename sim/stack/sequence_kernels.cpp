@@ -125,7 +125,7 @@ void take_vocabulary(StackModel& m, ComputeSpec& compute) {
 // Autocast has products in half precision and adds them to what it found in single: blocks' sums and norms stay in it. A
 // compiler casts on the way.
 void take_autocast(StackModel& m, ComputeSpec& compute) {
-  const bool is_autocast = m.stack->parameter_bytes == "autocast" && !m.stack->fused_loss;
+  const bool is_autocast = m.stack->keeping == StateKeeping::autocast && !m.stack->fused_loss;
   if (!is_autocast || compute.half_parameters || activation_bytes(m.precision) != 2) return;
   compute.sum_bytes = 4;
   m.assume(kSumBytes, compute.sum_bytes, "sums and norms in single precision, by autocast of " + m.stack->name);

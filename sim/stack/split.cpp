@@ -50,6 +50,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   apply_given_split(split, spec);
   spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.values.data;
+  spec.keeping = m.stack->keeping;
   if (!split.is_searched) spec.recompute = recomputation_of(m);
   // Tensor ranks with the same tokens would send each to the experts.
   if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;

@@ -184,7 +184,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch);
 Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int64_t>& bytes);
 
 /// Peak memory of the GPU that needs most, as that counter reports it.
-double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCounter counter);
+double peak_memory_bytes(const Workload& workload, MemoryCounter counter);
 /// For a transformer without a split: if the optimizer's state does not fit on a GPU, lists that it is assumed to be sharded
 /// (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients alone do not fit.
 void check_whole_replica(StackModel& m, const Scenario& scenario);

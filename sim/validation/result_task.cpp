@@ -117,7 +117,7 @@ void set_versus_nccl_task(ResultModel& m) {
 void set_memory_task(ResultModel& m) {
   const Workload workload = iteration_workload(m, gpus_of(m), batch_of(m));
   const MemoryCounter counter = m.record.memory_counter.value_or(m.stack->peak_memory);
-  const double bytes = peak_memory_bytes(m, workload, counter);
+  const double bytes = peak_memory_bytes(workload, counter);
   if (!m.record.memory_counter) m.assume("memory_counter", name_of(counter), "not stated; by software");
   m.task.quantity = Quantity::memory;
   m.task.estimate = {bytes, bytes, bytes};
