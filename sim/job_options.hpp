@@ -106,7 +106,9 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
     app.add_option_function<std::vector<std::string>>(
            name.option, [give](const std::vector<std::string>& values) { give(values); }, name.help)
         ->delimiter(',')
-        ->expected(schema.at("minItems").get<int>())
+        ->expected(schema.at("minItems").get<int>(),
+                   schema.value("maxItems", static_cast<int>(schema.at("items").at("enum").size())))
+        ->allow_extra_args(false)
         ->check(CLI::IsMember(schema.at("items").at("enum").get<std::vector<std::string>>()));
   } else {
     app.add_option_function<std::string>(

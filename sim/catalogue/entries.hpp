@@ -6,7 +6,7 @@
 #include "sim/catalogue/name_index.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
-#include "sim/scenario/parallel_spec.hpp"
+#include "sim/scenario/split_abilities.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -98,6 +98,7 @@ struct StackEntry : Entry {
   double fused_attention_capability = kAnyFusedAttention;  ///< least compute capability that its kernels need
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
+  bool expert_overlap = false;     ///< with expert ranks, the same: their all-to-alls travel beside passes
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
   bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
   bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like
@@ -112,6 +113,7 @@ struct StackEntry : Entry {
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< which counter its peaks are of
   StateKeeping keeping = StateKeeping::mixed;  ///< key "parameter_bytes"
+  SplitAbilities splits;                       ///< without the key, data parallelism alone
 
   /// What it exchanges or keeps was looked up in its code.
   bool is_followed() const {

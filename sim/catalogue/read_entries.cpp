@@ -152,6 +152,43 @@ NetworkEntry read_network(const JsonNode& node) {
   return entry;
 }
 
+template <class E>
+std::set<E> choices_in(const JsonNode& array) {
+  std::set<E> choices;
+  for (const JsonNode& node : array.items()) choices.insert(read_choice<E>(node));
+  return choices;
+}
+
+RecomputeChoice read_recompute_choice(const JsonNode& node) {
+  if (node.is_string()) return {read_choice<Recomputation>(node)};
+  return {Recomputation::selective, choices_in<RecomputeModule>(node)};
+}
+
+SplitAbilities read_splits(const JsonNode& node) {
+  node.keys({"dimensions", "schedules", "sharding", "sharding_groups", "expert_overlap", "recompute", "source"});
+  SplitAbilities splits;
+  splits.dimensions = choices_in<ParallelDimension>(node.at("dimensions"));
+  splits.schedules = choices_in<PipelineSchedule>(node.at("schedules"));
+  splits.sharding = choices_in<ShardingStage>(node.at("sharding"));
+  splits.has_sharding_groups = flag(node, "sharding_groups");
+  splits.overlaps_experts = flag(node, "expert_overlap");
+  splits.recomputations.clear();
+  for (const JsonNode& one : node.at("recompute").items())
+    splits.recomputations.push_back(read_recompute_choice(one));
+  splits.source = node.at("source").text();
+  return splits;
+}
+
+SplitAbilities replicas_alone() {
+  SplitAbilities splits;
+  splits.dimensions = {};
+  splits.sharding = {ShardingStage::none};
+  splits.has_sharding_groups = false;
+  splits.recomputations = {{}};
+  splits.source = "no splits of it are known";
+  return splits;
+}
+
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
   read_names(node, entry, {"fusion_threshold", "all_reduce",       "wire_mixed",
@@ -162,7 +199,8 @@ StackEntry read_stack(const JsonNode& node) {
                            "fused_loss",       "gelu_in_steps",    "norms_in_steps",
                            "eight_bits",       "unpadded",         "trains_as_measured",
                            "recompute",        "selective",        "causal_flops_of",
-                           "peak_memory",      "parameter_bytes",  "fused_attention_capability"});
+                           "peak_memory",      "parameter_bytes",  "fused_attention_capability",
+                           "splits",           "expert_overlap"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -178,6 +216,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");
+  entry.expert_overlap = flag(node, "expert_overlap");
   entry.pads_vocabulary = flag(node, "pads_vocabulary");
   entry.fused_loss = flag(node, "fused_loss");
   entry.gelu_in_steps = flag(node, "gelu_in_steps");
@@ -190,6 +229,8 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
   if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
+  const auto splits = node.find("splits");
+  entry.splits = splits ? read_splits(*splits) : replicas_alone();
   if (const auto keeping = node.find("parameter_bytes")) entry.keeping = read_choice<StateKeeping>(*keeping);
   return entry;
 }

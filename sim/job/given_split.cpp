@@ -59,8 +59,15 @@ std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& s
   return set;
 }
 
+std::set<std::string> fixed_keys(const GivenSplit& split) {
+  std::set<std::string> fixed;
+  for (const std::string& key : split.keys)
+    if (!is_decided_elsewhere(key)) fixed.insert(key);
+  return fixed;
+}
+
 std::string usual_software(const GivenSplit& split) {
-  if (split.is_searched || split.divides_replicas() || split.values.sharding == ShardingStage::zero1)
+  if ((split.is_searched && !split.fits_one_gpu) || split.divides_replicas() || split.values.sharding == ShardingStage::zero1)
     return "Megatron-LM";
   if (split.values.sharding == ShardingStage::zero2) return "DeepSpeed";
   return split.values.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";

@@ -19,6 +19,7 @@ struct GivenSplit {
   std::string unsupported_offload;  ///< an offload that is not simulated, as a record names it
   bool is_requested = false;        ///< the user asked for a split, even if each replica is one GPU
   bool is_searched = false;         ///< keys that are not given are chosen: the fastest split that fits
+  bool fits_one_gpu = false;        ///< a GPU holds a replica
 
   /// Throws std::logic_error for a key that "parallel" does not have.
   bool has(const std::string& key) const;
@@ -30,6 +31,8 @@ struct GivenSplit {
   bool divides_replicas() const;
 };
 
+/// The given keys that a search keeps.
+std::set<std::string> fixed_keys(const GivenSplit& split);
 /// Copies the given keys into `spec` and returns them. Skips batches, the number of replicas and adapters, which the stack
 /// model sets.
 std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& spec);

@@ -354,6 +354,12 @@ void resolve_software(Job& job, const Catalogue& catalogue) {
     job.assumed["software"] = in_quotes(stated) + " is taken for " + named.entry->name + ", whatever its version";
 }
 
+void set_software(Job& job, const std::string& name, const Catalogue& catalogue) {
+  job.software = {};
+  job.software.stated = name;
+  resolve_software(job, catalogue);
+}
+
 void resolve_names(Job& job, const Catalogue& catalogue) {
   resolve_software(job, catalogue);
   resolve_model(job, catalogue);

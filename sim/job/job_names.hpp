@@ -36,6 +36,8 @@ std::vector<std::string> nearest_algorithms(const std::string& name);
 /// Looks up software, model (with the tokens of its sequences), GPU, link and network, and sets the facts that the
 /// exchange's name implies, where they are not among the job's `given` keys.
 void resolve_names(Job& job, const Catalogue& catalogue);
+/// Gives the job software of that name, and looks it up.
+void set_software(Job& job, const std::string& name, const Catalogue& catalogue);
 /// Nodes of a rack become one where NVLink joins them: where GPU or network are said to ("NVL72"), or the GPU's usually are
 /// and no link is stated. `gpus_per_node`, `trays` and the network's ports are those of the larger node then.
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);

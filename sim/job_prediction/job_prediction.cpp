@@ -16,6 +16,7 @@ namespace {
 struct Tasks {
   QuantityTask samples_per_s, efficiency;
   std::optional<QuantityTask> training;
+  SplitQuestion split;  // where it is searched
 };
 
 // The model goes on with another task: a copy of the one so far.
@@ -39,6 +40,7 @@ Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& c
   find_formats(m);
   const int gpus = gpus_of(m), batch = batch_of(m);
   tasks.samples_per_s.target = {iteration_workload(m, gpus, batch)};
+  if (job.split.is_searched) tasks.split = split_question(m, tasks.samples_per_s.target.front().scenario);
   tasks.efficiency = tasks.samples_per_s;
   StackModel of_efficiency = continue_with(m, tasks.efficiency);
   set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
@@ -99,13 +101,29 @@ QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predict
   return prediction;
 }
 
-bool leaves_split_open(const JobQuestion& q) {
-  return !q.is_split() && q.job.batch_per_gpu == 0 && q.job.exchange.empty() && q.rate_samples_per_s == 0 &&
-         !q.ignores_memory;
+bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
+  scenario.parallel.reset();
+  return gpu_memory(scenario, gpus, batch).fits();
 }
 
-bool fits_whole(const Scenario& scenario, int gpus) {
-  return !scenario.model.transformer || gpu_memory(scenario, gpus, 1).fits();
+// Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
+// where the batch of a GPU is open or does not fit.
+bool opens_split(const JobQuestion& q, const Scenario& scenario) {
+  if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.ignores_memory) return false;
+  if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
+  return q.job.batch_per_gpu == 0 || !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
+}
+
+// The question with a searched split, and with what a GPU holds taken into account; none where nothing changes.
+std::optional<JobQuestion> opened_question(const JobQuestion& question, const Scenario& scenario) {
+  JobQuestion opened = question;
+  GivenSplit& split = opened.job.split;
+  if (opens_split(question, scenario)) split.is_searched = true;
+  if (split.is_searched && split.keys.empty() && question.job.software.stated.empty())
+    split.fits_one_gpu = fits_one_gpu(scenario, question.largest(), 1);
+  const GivenSplit& before = question.job.split;
+  if (split.is_searched == before.is_searched && split.fits_one_gpu == before.fits_one_gpu) return std::nullopt;
+  return opened;
 }
 
 void check_precision(const Job& job, const Scenario& scenario) {
@@ -150,6 +168,11 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
 
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
+  if (question.is_split() && !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
+    JobQuestion searched = question;
+    searched.job.split.is_searched = true;
+    return prepare_job(searched, catalogue);
+  }
   JobPrediction predicted;
   predicted.question = question;
   predicted.job = resolve_job(question, catalogue);
@@ -166,11 +189,9 @@ JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogu
   const Workload& workload = tasks.samples_per_s.target.front();
   check_precision(predicted.job, workload.scenario);
   predicted.scenario = scenario_of(question, predicted.job, tasks);
-  if (leaves_split_open(question) && !fits_whole(predicted.scenario, question.largest())) {
-    JobQuestion searched = question;
-    searched.job.split.is_searched = true;
-    return prepare_job(searched, catalogue);
-  }
+  if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
+    return prepare_job(*opened, catalogue);
+  predicted.split = tasks.split;
   if (predicted.job.split.is_searched) search_splits(predicted);
   if (!workload.is_one_gpu())
     for (int gpus : question.gpus) check(scenario_at(predicted, gpus));

@@ -27,6 +27,7 @@ struct [[nodiscard]] JobPrediction {
   Job job;                   ///< resolve_job()
   Scenario scenario;         ///< of all numbers of GPUs
   std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
+  SplitQuestion split;       ///< what of it is searched, where it is
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 

@@ -11,10 +11,8 @@ namespace lockstep::sim::job_prediction {
 namespace {
 
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
-  if (q.is_split() && q.job.batch_per_gpu > 0)
-    throw InputError("--batch: a split has batches of its own; allowed: --global-batch, --micro-batch");
-  if (q.is_split() && q.job.global_batch == 0 && !q.job.split.is_searched)
-    throw InputError("--global-batch is missing: sequences of an iteration over all GPUs; allowed: 1 to 268435456");
+  if (q.is_split() && q.job.batch_per_gpu > 0 && q.job.global_batch > 0)
+    throw InputError("--batch: --global-batch says it too; allowed: one of them, and --micro-batch");
   if (q.usd_per_gpu_hour > 0 && q.tokens == 0)
     throw InputError("--price: of what work is not said; allowed: with --tokens");
   if (q.rate_samples_per_s > 0 && q.job.batch_per_gpu == 0)

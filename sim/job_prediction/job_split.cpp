@@ -10,21 +10,20 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// The given keys of a split stay as they are.
-SplitQuestion question_of(const GivenSplit& split, const ParallelSpec& batch) {
-  SplitQuestion question;
-  question.stated = batch;
-  question.fixed = apply_given_split(split, question.stated);
+// At a number of GPUs; a batch per GPU grows with it.
+SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
+  SplitQuestion question = predicted.split;
+  const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
+  if (batch_per_gpu > 0) question.stated.global_batch = static_cast<int>(batch_per_gpu * gpus);
   return question;
 }
 
 }  // namespace
 
 void search_splits(JobPrediction& predicted) {
-  const SplitQuestion split = question_of(predicted.question.job.split, *predicted.scenario.parallel);
   for (int gpus : predicted.question.gpus) {
     try {
-      predicted.rankings.push_back(best_splits(predicted.scenario, gpus, split));
+      predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }

@@ -26,7 +26,7 @@ struct Candidate {
 
 // Splits with the same ranks have the same links; with the same micro-batch and recomputation the same passes.
 using Ranks = std::tuple<int, int, int, int, int>;
-using Passed = std::tuple<int, int, int, int, int, Recomputation>;
+using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>>;
 
 class Search {
  public:
@@ -72,8 +72,9 @@ class Search {
 
   // The least recomputation of those that fit; none where none does.
   std::optional<Candidate> in_memory(ParallelSpec spec) {
-    for (const Recomputation recompute : recomputations_of(question_)) {
-      spec.recompute = recompute;
+    for (const RecomputeChoice& choice : recomputations_of(question_)) {
+      spec.recompute = choice.recompute;
+      spec.recompute_modules = choice.modules;
       set_split(spec);
       const GpuMemory memory = gpu_memory(scenario_, gpus_, spec.micro_batch);
       if (memory.fits() || scenario_.ignores_memory) return Candidate{spec, memory, nullptr, 0};
@@ -101,7 +102,8 @@ class Search {
       if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
       candidate.links = shared;
       const SplitJob job = split_job(scenario_, gpus_);
-      const Passed key{spec.tensor, spec.context, spec.expert, spec.pipeline, spec.micro_batch, spec.recompute};
+      const Passed key{spec.tensor,      spec.context,   spec.expert,           spec.pipeline,
+                       spec.micro_batch, spec.recompute, spec.recompute_modules};
       const auto known = least.try_emplace(key, scenario_, job, *shared, slowest_).first;
       candidate.least_s = known->second.seconds(job);
     }

@@ -40,16 +40,21 @@ class Space {
 
   std::vector<ParallelSpec> all() {
     const ParallelSpec& stated = question_.stated;
-    for (int tensor : of("tensor", stated.tensor, divisors_of(gpus_per_node_, gpus_)))
-      for (int context :
-           of("context", stated.context, powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank))))
-        for (int expert : of("expert", stated.expert, divisors_of(std::max(1, shape_.mixture.count), gpus_))) {
+    const std::vector<int> tensors = divisors_of(gpus_per_node_, std::min(gpus_, kMostTensorRanks));
+    const std::vector<int> contexts = powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank));
+    const std::vector<int> experts =
+        divisors_of(std::max(1, shape_.mixture.count), std::min(gpus_, kMostExpertRanks));
+    for (int tensor : of("tensor", stated.tensor, ParallelDimension::tensor, tensors))
+      for (int context : of("context", stated.context, ParallelDimension::context, contexts))
+        for (int expert : of("expert", stated.expert, ParallelDimension::expert, experts)) {
           ParallelSpec spec = stated;
           spec.tensor = tensor;
           spec.context = context;
           spec.expert = expert;
           if (!has_place(spec)) continue;
           if (!question_.is_fixed("sequence")) spec.sequence = tensor > 1;
+          if (!question_.is_fixed("expert_overlap"))
+            spec.expert_overlap = expert > 1 && question_.abilities.overlaps_experts;
           if (tensor == 1) spec.tensor_overlap = TensorOverlap::none;
           if (gpus_ % (tensor * context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
         }
@@ -60,6 +65,10 @@ class Space {
   std::vector<int> of(const std::string& key, int stated, const std::vector<int>& otherwise) const {
     return question_.is_fixed(key) ? std::vector<int>{stated} : otherwise;
   }
+  std::vector<int> of(const std::string& key, int stated, ParallelDimension dimension,
+                      const std::vector<int>& otherwise) const {
+    return of(key, stated, question_.abilities.has(dimension) ? otherwise : std::vector<int>{1});
+  }
 
   // Of experts on tensor ranks, as stated.
   static bool has_place(const ParallelSpec& spec) {
@@ -69,7 +78,7 @@ class Space {
 
   void add_pipelines(ParallelSpec spec) {
     const int left = gpus_ / (spec.tensor * spec.context);
-    for (int pipeline : of("pipeline", spec.pipeline, divisors_of(left, shape_.layers))) {
+    for (int pipeline : of("pipeline", spec.pipeline, ParallelDimension::pipeline, divisors_of(left, shape_.layers))) {
       spec.pipeline = pipeline;
       if (left % pipeline != 0 || pipeline > shape_.layers) continue;
       spec.data = left / pipeline;
@@ -86,15 +95,25 @@ class Space {
     }
   }
 
+  // Layers of a stage: of all, or with embedding and output as a layer each. 0: neither divides.
+  int units_of_stage(int pipeline) const {
+    for (const int beside : {0, 1, 2})
+      if ((shape_.layers + beside) % pipeline == 0) return (shape_.layers + beside) / pipeline;
+    return 0;
+  }
+
   void add_chunks(const ParallelSpec& spec) {
-    const bool divides = shape_.layers % spec.pipeline == 0;
+    const int units = units_of_stage(spec.pipeline);
     std::vector<int> chunks{1};
-    if (spec.pipeline > 1 && divides) chunks = divisors_of(shape_.layers / spec.pipeline, shape_.layers);
+    if (spec.pipeline > 1 && units > 0) chunks = divisors_of(units, shape_.layers / spec.pipeline);
     for (int count : of("virtual_stages", spec.virtual_stages, chunks)) {
       ParallelSpec with_chunks = spec;
       with_chunks.virtual_stages = count;
-      if (!question_.is_fixed("schedule"))
+      if (!question_.is_fixed("schedule")) {
         with_chunks.schedule = count > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+        const bool can = question_.abilities.schedules.count(with_chunks.schedule) > 0;
+        if (!can && !question_.is_fixed("virtual_stages")) continue;
+      }
       add_sharding(with_chunks);
     }
   }
@@ -102,10 +121,12 @@ class Space {
   void add_sharding(const ParallelSpec& spec) {
     for (const Choice<ShardingStage>& stage : choices_of(ShardingStage())) {
       if (question_.is_fixed("sharding") && stage.value != spec.sharding) continue;
-      for (int group : of("sharding_group", spec.sharding_group, {0, ranks_of_node(spec)})) {
+      if (!question_.is_fixed("sharding") && !may_shard(stage.value, spec)) continue;
+      std::vector<int> groups{0};
+      if (question_.abilities.has_sharding_groups) groups.push_back(ranks_of_node(spec));
+      for (int group : of("sharding_group", spec.sharding_group, groups)) {
         const bool is_none = stage.value == ShardingStage::none;
-        // One rank has nothing to share; a group of all is what none stated means.
-        if (!question_.is_fixed("sharding") && !is_none && spec.gradient_ranks() == 1) continue;
+        // A group of all is what none stated means.
         if (!question_.is_fixed("sharding_group") && group > 0 &&
             (is_none || group == 1 || group >= spec.gradient_ranks()))
           continue;
@@ -115,6 +136,14 @@ class Space {
         add(sharded);
       }
     }
+  }
+
+  // One rank has nothing to share. ZeRO of stage 2 or 3 gathers and scatters for every micro-batch of a stage, which no
+  // software does beside stages that are chosen freely.
+  bool may_shard(ShardingStage stage, const ParallelSpec& spec) const {
+    const std::set<ShardingStage>& can = question_.abilities.sharding;
+    if (spec.gradient_ranks() == 1) return stage == ShardingStage::none || can.count(ShardingStage::none) == 0;
+    return can.count(stage) > 0;
   }
 
   // Of one replica's place in the pipeline, on a node.
@@ -151,9 +180,15 @@ std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const Sp
   return Space(scenario, gpus, question).all();
 }
 
-std::vector<Recomputation> recomputations_of(const SplitQuestion& question) {
-  if (question.is_fixed("recompute")) return {question.stated.recompute};
-  return {Recomputation::none, Recomputation::selective, Recomputation::full};
+std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question) {
+  if (question.is_fixed("recompute")) return {{question.stated.recompute, question.stated.recompute_modules}};
+  return question.abilities.recomputations;
+}
+
+std::string recompute_text(const ParallelSpec& spec) {
+  std::string text = name_of(spec.recompute), parts;
+  for (RecomputeModule module : spec.recompute_modules) parts += (parts.empty() ? "" : ", ") + name_of(module);
+  return parts.empty() ? text : text + " (" + parts + ")";
 }
 
 std::string split_text(const ParallelSpec& spec) {
@@ -165,13 +200,14 @@ std::string split_text(const ParallelSpec& spec) {
   add_size("tensor", spec.tensor);
   add_size("context", spec.context);
   add_size("expert", spec.expert);
+  if (spec.expert_overlap) add("their all-to-alls beside passes");
   add_size("pipeline", spec.pipeline);
   if (spec.virtual_stages > 1) add(std::to_string(spec.virtual_stages) + " virtual stages");
   if (spec.schedule == PipelineSchedule::gpipe || spec.schedule == PipelineSchedule::zb_h1) add(name_of(spec.schedule));
   add_size("data", spec.data);
   if (spec.sharding != ShardingStage::none) add(name_of(spec.sharding));
   if (spec.sharding_group > 0) add("in groups of " + std::to_string(spec.sharding_group));
-  if (spec.recompute != Recomputation::none) add(name_of(spec.recompute) + " recomputation");
+  if (spec.recompute != Recomputation::none) add(recompute_text(spec) + " recomputation");
   add("micro-batch " + std::to_string(spec.micro_batch));
   return text;
 }

@@ -275,7 +275,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "what software keeps of a parameter in half precision, in bytes with Adam: 16; 16, weights and gradients in "
             "single precision; 18, gradients in single precision; 16, as PyTorch's FSDP; 20, as DeepSpeed; 28 or 30, as "
-            "InternEvo");
+            "InternEvo; 14, as HAI-LLM");
     f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")
         .means(

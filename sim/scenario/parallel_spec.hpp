@@ -109,6 +109,7 @@ enum class StateKeeping {
   fsdp,              ///< 16: as `autocast`, gathered in half precision
   deepspeed,         ///< 20: copies of gradients in single precision
   internevo,         ///< 28 or 30
+  hai_llm,           ///< 14: gradients in single precision, moments in half
 };
 
 inline const Choices<StateKeeping>& choices_of(StateKeeping) {
@@ -117,7 +118,8 @@ inline const Choices<StateKeeping>& choices_of(StateKeeping) {
                                          {StateKeeping::single_gradients, "single-gradients"},
                                          {StateKeeping::fsdp, "fsdp"},
                                          {StateKeeping::deepspeed, "deepspeed"},
-                                         {StateKeeping::internevo, "internevo"}};
+                                         {StateKeeping::internevo, "internevo"},
+                                         {StateKeeping::hai_llm, "hai-llm"}};
   return all;
 }
 

@@ -88,8 +88,8 @@ class LayerActivations {
 
   // Gate and other half, and what the second matrix takes; `rows` for each token.
   void inner_activations(const std::string& what, double inner, double rows, const Modules& of) {
-    tensor_split(shape_.gated ? what + "'s gate and its other half" : what + "'s non-linearity's input",
-                 rows * (shape_.gated ? 2 : 1) * inner, of);
+    const std::string inputs = shape_.gated ? "'s gate and its other half" : "'s non-linearity's input";
+    list_.push_back({what + inputs, tokens_ * rows * (shape_.gated ? 2 : 1) * inner * bytes_.gate / tensor_, of});
     Modules of_second = of;
     of_second.insert(RecomputeModule::activation);
     product_input(what + "'s second input", rows * inner, tensor_, of_second);
@@ -108,7 +108,7 @@ class LayerActivations {
     product_input("experts' input", rows * shape_.hidden, whole_, of);
     inner_activations("experts", m.inner, rows, of);
     // Weighted and added up where the tokens came from.
-    list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.element / whole_, of});
+    list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.experts_output / whole_, of});
     if (m.shared_inner == 0) return;
     const Modules of_shared{RecomputeModule::shared_experts};
     product_input("shared expert's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});

@@ -28,10 +28,10 @@ struct Activation {
 /// Engine keeps them in the format it multiplied: transformer_engine/pytorch/module/layernorm_linear.py, forward()).
 struct ActivationBytes {
   double element, product_input;
+  double gate;            ///< of what the MLP's non-linearity takes
+  double experts_output;  ///< of the experts' outputs, until they are weighted
 
-  ActivationBytes(double of_all = 2) : ActivationBytes(of_all, of_all) {}
-  ActivationBytes(double of_element, double of_product_input)
-      : element(of_element), product_input(of_product_input) {}
+  ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
 
 /// Without recomputation, a layer's tensors in the order of the forward pass; of experts those of the busiest rank.

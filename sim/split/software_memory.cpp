@@ -25,22 +25,34 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
       return fsdp_parameter_bytes(optimizer);
     case StateKeeping::deepspeed:
       return adds_up_in_single ? deepspeed_bf16_parameter_bytes(optimizer) : deepspeed_parameter_bytes(optimizer);
+    case StateKeeping::hai_llm:
+      return hai_llm_parameter_bytes(optimizer);
     case StateKeeping::internevo:
       return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
   }
   throw std::logic_error("a keeping without bytes");
 }
 
-double product_input_bytes(const ParallelSpec& spec, Precision precision) {
-  if (spec.keeping == StateKeeping::single_gradients && precision == Precision::fp8) return 1;
-  if (spec.keeping == StateKeeping::single_gradients && precision == Precision::fp4) return 0.5 + 1.0 / 16;
-  return activation_bytes(precision);
+ActivationBytes activations_of(const ParallelSpec& spec, Precision precision) {
+  constexpr double kOfEight = 1, kOfFour = 0.5 + 1.0 / 16;
+  ActivationBytes bytes(activation_bytes(precision));
+  const bool keeps_eight = spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::hai_llm;
+  if (keeps_eight && precision == Precision::fp8) bytes.product_input = kOfEight;
+  if (keeps_eight && precision == Precision::fp4) bytes.product_input = kOfFour;
+  if (spec.keeping != StateKeeping::hai_llm) return bytes;
+  if (precision == Precision::fp8) bytes.gate = kOfEight;
+  bytes.experts_output = 0;
+  return bytes;
 }
 
 }  // namespace
 
 ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer) {
   return {kHalfBytes, kHalfBytes, 2 * kSingleBytes, state_bytes(optimizer), kHalfBytes};
+}
+
+ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer) {
+  return {kHalfBytes, kSingleBytes, kSingleBytes, state_bytes(optimizer) / 2, kHalfBytes};
 }
 
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp) {
@@ -51,8 +63,7 @@ ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp) {
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software) {
   SplitMemoryOptions options;
   options.parameters = bytes_of(spec, software);
-  options.activations.element = activation_bytes(software.precision);
-  options.activations.product_input = product_input_bytes(spec, software.precision);
+  options.activations = activations_of(spec, software.precision);
   options.keeps_empty_gradients = spec.keeping == StateKeeping::single_gradients;
   const bool is_torch = spec.keeping == StateKeeping::fsdp ||
                         (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);

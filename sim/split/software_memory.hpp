@@ -16,6 +16,11 @@ ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
 /// _single_tensor_adamw(), and 2.0, _multi_tensor_adamw().)
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
 
+/// HAI-LLM (DeepSeek-AI 2024, "DeepSeek-V3 technical report", sections 3.2.3 and 3.3.3): weights in half precision, master
+/// weights and gradients in single, moments in half: 14 with Adam. Of activations it keeps inputs of products and of SwiGLU in
+/// eight bits, and no outputs of experts.
+ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
+
 /// What is not of the split but decides what software keeps.
 struct SoftwareMemory {
   Precision precision = Precision::mixed;

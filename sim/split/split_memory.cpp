@@ -1,6 +1,8 @@
 #include "sim/split/split_memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "engine/base/index.hpp"
 
@@ -33,14 +35,40 @@ struct ChunkMemory {
   double loss_work = 0;     // of the loss
 };
 
+struct LayerMemory {
+  double kept = 0;  // from forward to backward
+  double work = 0;  // of the backward pass
+};
+
+// Layers with experts have one amount, those without another.
+class LayerMemories {
+ public:
+  LayerMemories(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options)
+      : shape_(shape), spec_(spec), options_(options) {}
+
+  const LayerMemory& of(int layer) {
+    std::optional<LayerMemory>& known = known_[shape_.has_experts(layer) ? 1 : 0];
+    if (!known)
+      known = LayerMemory{kept_bytes(shape_, spec_, layer, options_.activations),
+                          recomputed_bytes(shape_, spec_, layer, options_.activations) +
+                              gradients_in_work(shape_, spec_, layer, options_)};
+    return *known;
+  }
+
+ private:
+  const TransformerShape& shape_;
+  const ParallelSpec& spec_;
+  const SplitMemoryOptions& options_;
+  std::array<std::optional<LayerMemory>, 2> known_;
+};
+
 ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
-                         const SplitMemoryOptions& options) {
+                         const SplitMemoryOptions& options, LayerMemories& layers) {
   const ActivationBytes& bytes = options.activations;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
-    chunk.kept += kept_bytes(shape, spec, layer, bytes);
-    chunk.layer_work = std::max(
-        chunk.layer_work, recomputed_bytes(shape, spec, layer, bytes) + gradients_in_work(shape, spec, layer, options));
+    chunk.kept += layers.of(layer).kept;
+    chunk.layer_work = std::max(chunk.layer_work, layers.of(layer).work);
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;
@@ -177,15 +205,18 @@ double SplitMemory::total_bytes() const {
   return allocated_bytes() + margin_bytes + reserved_bytes;
 }
 
-SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
-                         int stage, int micro_batches, const SplitMemoryOptions& options) {
+namespace {
+
+SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& spec,
+                            const std::vector<ModelPart>& parts, int stage, int micro_batches,
+                            const SplitMemoryOptions& options, LayerMemories& layers) {
   SplitMemory memory;
   RankParameters all, trained;
   std::vector<ChunkMemory> chunks;
   for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     all += rank_parameters(shape, spec, parts[i]);
     trained += trained_parameters(shape, spec, parts[i]);
-    chunks.push_back(chunk_memory(shape, spec, parts[i], options));
+    chunks.push_back(chunk_memory(shape, spec, parts[i], options, layers));
   }
   add_parameters(memory, all, trained, spec, options);
   const PipelineShape pipeline{spec.pipeline, micro_batches, spec.virtual_stages};
@@ -201,12 +232,21 @@ SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec
   return memory;
 }
 
+}  // namespace
+
+SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
+                         int stage, int micro_batches, const SplitMemoryOptions& options) {
+  LayerMemories layers(shape, spec, options);
+  return memory_of_stage(shape, spec, parts, stage, micro_batches, options, layers);
+}
+
 SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
                                  const std::vector<ModelPart>& parts, int micro_batches,
                                  const SplitMemoryOptions& options) {
   SplitMemory largest;
+  LayerMemories layers(shape, spec, options);
   for (int stage = 0; stage < spec.pipeline; ++stage) {
-    const SplitMemory memory = split_memory(shape, spec, parts, stage, micro_batches, options);
+    const SplitMemory memory = memory_of_stage(shape, spec, parts, stage, micro_batches, options, layers);
     if (memory.total_bytes() > largest.total_bytes()) largest = memory;
   }
   return largest;

@@ -33,7 +33,9 @@ bool divides_into_groups(const ParallelSpec& spec, int gpus) {
 // Where it is not stated, by software, or because groups of replicas alone would not come out even.
 void place_experts(StackModel& m, ParallelSpec& spec, int gpus) {
   const GivenSplit& split = m.job.split;
-  if (split.has("expert_tensor") || split.is_searched || spec.tensor == 1 || spec.expert == 1) return;
+  if (split.has("expert_tensor")) return;
+  if (split.is_searched && m.stack->whole_experts) spec.expert_tensor = 1;
+  if (split.is_searched || spec.tensor == 1 || spec.expert == 1) return;
   ParallelSpec folded = spec;
   folded.expert_tensor = 1;
   const bool is_possible = spec.expert % spec.tensor == 0 && divides_into_groups(folded, gpus);
@@ -51,10 +53,11 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.values.data;
   spec.keeping = m.stack->keeping;
-  if (!split.is_searched) spec.recompute = recomputation_of(m);
+  if (!split.is_searched || split.has("recompute")) spec.recompute = recomputation_of(m);
   // Tensor ranks with the same tokens would send each to the experts.
   if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
   if (has_experts) place_experts(m, spec, gpus);
+  if (!split.has("expert_overlap")) spec.expert_overlap = m.stack->expert_overlap && spec.expert > 1;
   if (!split.has("tensor_overlap")) spec.tensor_overlap = m.stack->tensor_overlap;
   if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.has("lora_rank") ? split.values.lora_rank : kUsualLoraRank;
@@ -69,6 +72,8 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     return m.assume_default("split", "the fastest that fits", "what is left open of it is searched");
   if (spec.tensor > 1 && !split.has("sequence"))
     m.assume_default("sequence_parallel", spec.sequence, has_experts ? "needed with experts" : "by software");
+  if (spec.expert > 1 && !split.has("expert_overlap"))
+    m.assume_default("expert_overlap", spec.expert_overlap, "by software");
   if (spec.tensor > 1 && !split.has("tensor_overlap"))
     m.assume_default("tensor_overlap", name_of(spec.tensor_overlap), "by software");
   if (spec.lora_rank > 0 && !split.has("lora_rank")) m.assume_default("lora_rank", spec.lora_rank, "MLPerf's");
@@ -85,13 +90,28 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
-// As Llama 2 was trained (Touvron et al. 2023, table 1).
-constexpr int kUsualTokensOfBatch = 4 << 20;
+// As Llama 2 was trained (Touvron et al. 2023, table 1), and Llama 3.1 405B on 16,384 GPUs (Llama team 2024, table 4).
+constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
 
-int usual_global_batch(StackModel& m) {
-  const int sequences = std::max(1, kUsualTokensOfBatch / std::max(1, m.model->tokens));
-  m.assume_default("global_batch", sequences, "4,194,304 tokens, as Llama 2 was trained");
+// A power of two times what of the number of GPUs is odd, so that replicas divide it.
+std::int64_t usual_global_batch(StackModel& m) {
+  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * m.job.gpus);
+  std::int64_t sequences = 1;
+  for (int odd = m.job.gpus; odd > 0; odd /= 2)
+    if (odd % 2 == 1) {
+      sequences = odd;
+      break;
+    }
+  while (sequences * m.model->tokens < tokens) sequences *= 2;
+  m.assume_default("global_batch", sequences,
+                   "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B");
   return sequences;
+}
+
+std::int64_t searched_global_batch(StackModel& m) {
+  if (m.job.batch_per_gpu == 0) return usual_global_batch(m);
+  m.assume_default("global_batch", std::int64_t{m.job.gpus} * m.job.batch_per_gpu, "the batch per GPU on every GPU");
+  return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
 }
 
 void set_batch(StackModel& m, ParallelSpec& spec) {
@@ -100,7 +120,7 @@ void set_batch(StackModel& m, ParallelSpec& spec) {
   else if (m.job.accumulation > 0)
     spec.micro_batches = m.job.accumulation;
   else if (m.job.split.is_searched)
-    spec.global_batch = usual_global_batch(m);
+    spec.global_batch = static_cast<int>(searched_global_batch(m));
   else
     throw Unmapped{"global_batch is not stated, which a split's micro-batches come from"};
 }
@@ -109,7 +129,7 @@ void set_batch(StackModel& m, ParallelSpec& spec) {
 
 bool is_split(const Job& job) {
   const GivenSplit& split = job.split;
-  if (split.is_requested || split.divides_replicas()) return true;
+  if (split.is_searched || split.is_requested || split.divides_replicas()) return true;
   if (split.has("data") && job.gpus > 0 && split.values.data != job.gpus) return true;
   const ShardingStage sharding = split.values.sharding;
   if (sharding == ShardingStage::zero1 || sharding == ShardingStage::zero2) return true;
@@ -127,6 +147,17 @@ int micro_batch_of(StackModel& m) {
   if (m.job.split.has("micro_batch")) return m.job.split.values.micro_batch;
   if (!m.job.split.is_searched) m.assume_default("microbatch", 1, "");
   return 1;
+}
+
+SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
+  SplitQuestion question;
+  question.stated = *scenario.parallel;
+  question.fixed = fixed_keys(m.job.split);
+  question.abilities = m.stack->splits;
+  // What software does without being told to is no choice.
+  if (m.stack->recompute != Recomputation::none && question.fixed.insert("recompute").second)
+    question.stated.recompute = m.stack->recompute;
+  return question;
 }
 
 Workload with_split(StackModel& m, Workload workload) {
@@ -147,6 +178,7 @@ Workload with_split(StackModel& m, Workload workload) {
   scenario.fidelity = Fidelity::analytic;
   workload.batch_per_gpu = spec.micro_batch;
   if (m.job.split.is_searched) return workload;
+  m.list_assumed("split", split_text(spec), "split");
   if (const auto problem = find_problem(scenario))
     throw InputError(problem->pointer + ": " + problem->wrong +
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));

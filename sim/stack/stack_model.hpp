@@ -20,6 +20,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/job/job.hpp"
+#include "sim/program/split_space.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::stack {
@@ -148,6 +149,9 @@ bool is_split(const Job& job);
 int micro_batch_of(StackModel& m);
 /// Which activations are recomputed: as given, in the words of its software, or as that software does it.
 Recomputation recomputation_of(const StackModel& m);
+/// What is to be searched of a job's split: in the scenario of a searched one, all that the job does not give and its
+/// software can do.
+SplitQuestion split_question(const StackModel& m, const Scenario& scenario);
 /// Adds the job's split to an iteration.
 Workload with_split(StackModel& m, Workload workload);
 

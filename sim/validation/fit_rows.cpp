@@ -117,7 +117,7 @@ double effect_of(const Catalogue& catalogue, const std::string& constant) {
 FitRows::FitRows(const Catalogue& catalogue, const std::vector<Record>& records, int jobs)
     : records_(fit_input(records)), jobs_at_a_time_(jobs) {
   for (const Record& record : records_)
-    jobs_.push_back(std::make_shared<const Record>(resolve_record(record, catalogue)));
+    jobs_.push_back(std::make_shared<const Record>(resolve_target(record, catalogue)));
   given_ = given_results(records_, catalogue);
   for (const std::shared_ptr<const Record>& job : jobs_)
     if (const FitKind* kind = kind_of(*job)) rows_.push_back({job, kind, whole_source(job->source)});

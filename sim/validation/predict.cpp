@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/quantity/closed_split.hpp"
+
 namespace lockstep::sim::validation {
 
 double published_at(const Prediction& p) {
@@ -17,6 +19,12 @@ double Prediction::error() const {
   const bool is_share =
       q == Quantity::efficiency || q == Quantity::iteration_increase || q == Quantity::throughput_gain || task.is_share;
   return is_share ? predicted - *record->value : predicted / *record->value - 1;
+}
+
+Record resolve_target(const Record& record, const Catalogue& catalogue) {
+  Record resolved = resolve_record(record, catalogue);
+  if (resolved.refused.empty() && resolved.not_predicted.empty()) close_split(resolved, catalogue);
+  return resolved;
 }
 
 std::vector<Prediction> predict_resolved(const std::vector<std::shared_ptr<const Record>>& targets,
@@ -38,7 +46,7 @@ std::vector<Prediction> predict_records(const std::vector<const Record*>& target
                                         const Catalogue& catalogue, int jobs, const MapOptions& options) {
   std::vector<std::shared_ptr<const Record>> resolved;
   for (const Record* record : targets)
-    resolved.push_back(std::make_shared<const Record>(resolve_record(*record, catalogue)));
+    resolved.push_back(std::make_shared<const Record>(resolve_target(*record, catalogue)));
   return predict_resolved(resolved, given_results(all, catalogue), catalogue, {jobs, true}, options);
 }
 

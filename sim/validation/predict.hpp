@@ -26,7 +26,10 @@ double published_at(const Prediction& prediction);
 std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
                                         const Catalogue& catalogue, int jobs, const MapOptions& options = {});
 
-/// The same of resolved records, with given ones as given_results() has them.
+/// resolve_record(), with what the record leaves open of its split chosen (sim/quantity/closed_split.hpp).
+Record resolve_target(const Record& record, const Catalogue& catalogue);
+
+/// predict_records() of resolved targets, with given results as given_results() has them.
 std::vector<Prediction> predict_resolved(const std::vector<std::shared_ptr<const Record>>& targets,
                                          const std::vector<Record>& given, const Catalogue& catalogue,
                                          const TimingOptions& timing, const MapOptions& options = {});

@@ -92,7 +92,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
     const Catalogue& without = found == fitted.without.end() ? fitted.all : found->second;
     std::vector<std::shared_ptr<const Record>> asked;
     for (std::size_t place : places)
-      asked.push_back(std::make_shared<const Record>(resolve_record(*targets[place], without)));
+      asked.push_back(std::make_shared<const Record>(resolve_target(*targets[place], without)));
     MapOptions facts_alone;
     facts_alone.use_rates = facts_alone.use_anchors = false;
     const std::vector<Record> of_others = without_source(given, source);

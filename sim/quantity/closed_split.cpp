@@ -1,0 +1,113 @@
+#include "sim/quantity/closed_split.hpp"
+
+#include <algorithm>
+
+#include "sim/job/job_names.hpp"
+#include "sim/point/best_splits.hpp"
+
+namespace lockstep::sim::quantity {
+namespace {
+
+const std::vector<const char*> kRanks{"tensor", "context", "expert", "pipeline"};
+
+bool gives_ranks(const GivenSplit& split) {
+  return split.has("data") || split.has("sharding") ||
+         std::any_of(kRanks.begin(), kRanks.end(), [&](const char* key) { return split.has(key); });
+}
+
+bool is_complete(const GivenSplit& split) {
+  const bool has_stages = !split.has("pipeline") || split.values.pipeline == 1 || split.has("virtual_stages");
+  return split.has("micro_batch") && has_stages && split.has("recompute") && split.has("sharding");
+}
+
+// The scenario of the job with a searched split, and what its software leaves to be searched.
+struct OpenSplit {
+  Scenario scenario;
+  SplitQuestion question;
+  int gpus = 1;
+};
+
+OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
+  Job job = given;
+  job.split.is_searched = true;
+  if (job.defaulted.count("software") > 0 && !gives_ranks(job.split)) set_software(job, usual_software(job.split), catalogue);
+  StackOptions options;
+  options.needs_room = false;
+  Inputs inputs;
+  StackModel m{job, catalogue, options, inputs};
+  find_software(m);
+  find_gpu(m, true);
+  find_model(m);
+  find_formats(m);
+  OpenSplit open;
+  open.gpus = gpus_of(m);
+  if (m.model->tokens == 0) throw Unmapped{"no sequences"};
+  open.scenario = iteration_workload(m, open.gpus, batch_of(m)).scenario;
+  open.scenario.ignores_memory = false;
+  open.question = split_question(m, open.scenario);
+  if (gives_ranks(given.split)) {
+    for (const char* key : kRanks) open.question.fixed.insert(key);
+    open.question.fixed.insert("expert_overlap");
+    // As the software has it; where experts go follows from it.
+    open.question.stated.sequence = (m.stack->sequence_parallel || m.job.split.values.expert > 1) &&
+                                    open.question.stated.tensor > 1;
+    if (given.split.has("sequence")) open.question.stated.sequence = given.split.values.sequence;
+  }
+  return open;
+}
+
+// The steps above, from the one that leaves least open.
+std::vector<SplitQuestion> steps_of(const OpenSplit& open, const GivenSplit& given) {
+  if (!gives_ranks(given)) return {open.question};
+  SplitQuestion usual = open.question;
+  usual.fixed.insert({"sequence", "sharding", "recompute"});
+  return {usual, open.question};
+}
+
+std::optional<ParallelSpec> chosen(const OpenSplit& open, const GivenSplit& given) {
+  for (const SplitQuestion& step : steps_of(open, given)) {
+    try {
+      return best_splits(open.scenario, open.gpus, step, 1).best.front().spec;
+    } catch (const InputError&) {
+      continue;  // none divides the batch, or fits
+    }
+  }
+  return std::nullopt;
+}
+
+void give_split(const ParallelSpec& spec, GivenSplit& split) {
+  const ParallelSpec before = split.values;
+  split.values = spec;
+  split.values.data = before.data;
+  split.values.lora_rank = before.lora_rank;
+  split.values.global_batch = before.global_batch;
+  split.keys.insert({"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"});
+  for (const char* key : {"tensor", "context", "expert", "pipeline", "sharding_group", "recompute_modules"})
+    if (parallel_format().write_value(key, spec) != parallel_format().write_value(key, ParallelSpec()))
+      split.keys.insert(key);
+}
+
+}  // namespace
+
+void close_split(Job& job, const Catalogue& catalogue) {
+  if (job.global_batch == 0 || !job.exchange.empty()) return;
+  const bool is_given = is_split(job);
+  if (is_given ? is_complete(job.split) : job.batch_per_gpu > 0) return;
+  try {
+    const OpenSplit open = open_split(job, catalogue);
+    if (!is_given) {
+      Scenario whole = open.scenario;
+      whole.parallel.reset();
+      if (open.gpus == 1 || gpu_memory(whole, open.gpus, job.batch()).fits()) return;
+    }
+    if (const std::optional<ParallelSpec> spec = chosen(open, job.split)) {
+      give_split(*spec, job.split);
+      if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
+      job.record_default("split", "what it leaves open is the fastest that fits");
+    }
+  } catch (const Unmapped&) {    // said when it is predicted
+  } catch (const InputError&) {  // the same
+  }
+}
+
+}  // namespace lockstep::sim::quantity

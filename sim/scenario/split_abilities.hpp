@@ -1,0 +1,33 @@
+#pragma once
+// Which splits a piece of software can train: what a search may choose (sim/program/split_space.hpp).
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/parallel_spec.hpp"
+
+namespace lockstep::sim::scenario {
+
+/// One way to compute activations again.
+struct RecomputeChoice {
+  Recomputation recompute = Recomputation::none;
+  std::set<RecomputeModule> modules{};  ///< of `selective`; none: core_attention
+};
+
+/// All that Lockstep simulates, unless a catalogue's entry of software says less.
+struct SplitAbilities {
+  std::set<ParallelDimension> dimensions{ParallelDimension::tensor, ParallelDimension::context,
+                                         ParallelDimension::expert, ParallelDimension::pipeline};
+  std::set<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};
+  std::set<ShardingStage> sharding{ShardingStage::none, ShardingStage::zero1, ShardingStage::zero2,
+                                   ShardingStage::zero3};
+  bool has_sharding_groups = true;
+  bool overlaps_experts = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
+  /// From the one that takes least time to the one that takes least memory.
+  std::vector<RecomputeChoice> recomputations{{}, {Recomputation::selective}, {Recomputation::full}};
+  std::string source;  ///< where this is to be read
+
+  bool has(ParallelDimension dimension) const { return dimensions.count(dimension) > 0; }
+};
+
+}  // namespace lockstep::sim::scenario
