@@ -274,7 +274,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .otherwise("mixed")
         .means(
             "what software keeps of a parameter in half precision, in bytes with Adam: 16; 16, weights and gradients in "
-            "single precision; 18, gradients in single precision; 16, as PyTorch's FSDP; 20, as DeepSpeed; 28 or 30, as "
+            "single precision; 18, gradients in single precision; 18, as Megatron-Core; 16, as PyTorch's FSDP; 20, as DeepSpeed; 28 or 30, as "
             "InternEvo; 14, as HAI-LLM");
     f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")

@@ -106,6 +106,7 @@ enum class StateKeeping {
   mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
   autocast,          ///< 16: weights and gradients in single precision
   single_gradients,  ///< 18: as `mixed`, gradients added up in single precision
+  megatron_core,     ///< 18: as `single_gradients`, without outputs of experts
   fsdp,              ///< 16: as `autocast`, gathered in half precision
   deepspeed,         ///< 20: copies of gradients in single precision
   internevo,         ///< 28 or 30
@@ -116,6 +117,7 @@ inline const Choices<StateKeeping>& choices_of(StateKeeping) {
   static const Choices<StateKeeping> all{{StateKeeping::mixed, "mixed"},
                                          {StateKeeping::autocast, "autocast"},
                                          {StateKeeping::single_gradients, "single-gradients"},
+                                         {StateKeeping::megatron_core, "megatron-core"},
                                          {StateKeeping::fsdp, "fsdp"},
                                          {StateKeeping::deepspeed, "deepspeed"},
                                          {StateKeeping::internevo, "internevo"},

@@ -19,6 +19,7 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
     case StateKeeping::mixed:
       return parameter_bytes(software.precision, optimizer, adds_up_in_single);
     case StateKeeping::single_gradients:
+    case StateKeeping::megatron_core:
       return parameter_bytes(software.precision, optimizer, true);
     case StateKeeping::autocast:
     case StateKeeping::fsdp:
@@ -33,15 +34,19 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
   throw std::logic_error("a keeping without bytes");
 }
 
-ActivationBytes activations_of(const ParallelSpec& spec, Precision precision) {
+// Transformer Engine's layers and what is like them: products keep their inputs in the format that they multiplied.
+bool keeps_inputs_as_multiplied(StateKeeping keeping) {
+  return keeping == StateKeeping::single_gradients || keeping == StateKeeping::megatron_core ||
+         keeping == StateKeeping::hai_llm;
+}
+
+ActivationBytes activations_of(StateKeeping keeping, Precision precision) {
   constexpr double kOfEight = 1, kOfFour = 0.5 + 1.0 / 16;
   ActivationBytes bytes(activation_bytes(precision));
-  const bool keeps_eight = spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::hai_llm;
-  if (keeps_eight && precision == Precision::fp8) bytes.product_input = kOfEight;
-  if (keeps_eight && precision == Precision::fp4) bytes.product_input = kOfFour;
-  if (spec.keeping != StateKeeping::hai_llm) return bytes;
-  if (precision == Precision::fp8) bytes.gate = kOfEight;
-  bytes.experts_output = 0;
+  if (keeps_inputs_as_multiplied(keeping) && precision == Precision::fp8) bytes.product_input = kOfEight;
+  if (keeps_inputs_as_multiplied(keeping) && precision == Precision::fp4) bytes.product_input = kOfFour;
+  if (keeping == StateKeeping::hai_llm && precision == Precision::fp8) bytes.gate = kOfEight;
+  if (keeping == StateKeeping::hai_llm || keeping == StateKeeping::megatron_core) bytes.experts_output = 0;
   return bytes;
 }
 
@@ -63,8 +68,9 @@ ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp) {
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software) {
   SplitMemoryOptions options;
   options.parameters = bytes_of(spec, software);
-  options.activations = activations_of(spec, software.precision);
-  options.keeps_empty_gradients = spec.keeping == StateKeeping::single_gradients;
+  options.activations = activations_of(spec.keeping, software.precision);
+  options.keeps_empty_gradients =
+      spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::megatron_core;
   const bool is_torch = spec.keeping == StateKeeping::fsdp ||
                         (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);
   if (is_torch && options.activations.element == kHalfBytes) options.loss = kTorchLoss;

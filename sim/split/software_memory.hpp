@@ -31,9 +31,11 @@ struct SoftwareMemory {
   double reserved_bytes = kReservedBytes;
 };
 
-/// What a rank keeps of a parameter, an activation and a logit, by `spec.keeping`. Under `single_gradients`, the keeping of
-/// Megatron-LM with Transformer Engine, products in eight bits keep a byte of an input, those in four a half and 1/16 for the
-/// scale of every 16 (NVFP4).
+/// What a rank keeps of a parameter, an activation and a logit, by `spec.keeping`. With Transformer Engine
+/// (`single_gradients`, `megatron_core`) products in eight bits keep a byte of an input, those in four a half and 1/16 for the
+/// scale of every 16 (NVFP4). Megatron-Core since 0.12 weights what experts' second matrix takes by the router's
+/// probabilities, and so keeps none of its outputs (megatron/core/transformer/moe/experts.py, TEGroupedMLP.forward(),
+/// permuted_probs).
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software);
 
 /// What a communicator of NCCL takes: 544 MB of two, 688 MB of more ranks, on four A100 (NVIDIA/nccl issue 964).
