@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/text.hpp"
 #include "sim/catalogue/name_index.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
@@ -149,11 +150,16 @@ class Entries {
     const Of* found = named(id);
     return found != nullptr && found->id == id ? found : nullptr;
   }
-  /// Ids of the entries with the nearest names, nearest first.
+  /// Ids of the entries that a user may have meant, nearest first; none where no name is like it (NameIndex::nearest).
   std::vector<std::string> nearest_ids(const std::string& name, std::size_t count = 3) const {
     std::vector<std::string> ids;
     for (std::size_t place : names_.nearest(name, count)) ids.push_back(entries_[place].id);
     return ids;
+  }
+  /// The same behind a message that an entry is missing: "nearest: h100-sxm, h200".
+  std::string nearest_text(const std::string& name) const {
+    const std::vector<std::string> ids = nearest_ids(name);
+    return ids.empty() ? "no name is near it" : "nearest: " + joined(ids);
   }
 
   auto begin() const { return entries_.begin(); }

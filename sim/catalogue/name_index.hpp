@@ -17,6 +17,10 @@ inline namespace catalogue {
 /// digits, so that "GPT-3 1.3B" is not "GPT-3 13B". Other characters count: "H100,A100" is no "H100 A100".
 std::string plain_name(const std::string& name);
 
+/// The letters that a name begins with, in lower case, before a digit or a separator: "phi" of "Phi-3", "mi" of "MI300X".
+/// NVIDIA's names before a GPU's ("NVIDIA GeForce RTX 5090") are left aside, unless nothing else is there.
+std::string name_family(const std::string& name);
+
 /// The value of a choice's name or alias in one spelling: "BF16", "fp8 (MX)"; nothing for another text.
 template <class E>
 std::optional<E> find_choice_in_words(const std::string& words) {
@@ -33,12 +37,17 @@ class NameIndex {
   /// Adds a name of `entry`. Returns the entry that has it already, where that is another: the name is then not added.
   std::optional<std::size_t> add(const std::string& name, std::size_t entry);
   std::optional<std::size_t> find(const std::string& name) const;
-  /// The entries with the names that differ least, each once, the nearest first; those added first of equals.
+  /// The entries that a user may have meant, each once, at most `count`: those of the name's family (name_family()) by the
+  /// fewest characters that differ, then others with a slip of the pen at most. Empty: none is like it.
   std::vector<std::size_t> nearest(const std::string& name, std::size_t count) const;
 
  private:
-  std::vector<std::pair<std::string, std::size_t>> names_;  ///< plain, in the order added
-  std::unordered_map<std::string, std::size_t> entries_;    ///< by plain name
+  struct Name {
+    std::string plain, family;
+    std::size_t entry;
+  };
+  std::vector<Name> names_;                               ///< in the order added
+  std::unordered_map<std::string, std::size_t> entries_;  ///< by plain name
 };
 
 }  // namespace catalogue

@@ -16,6 +16,7 @@ namespace {
 
 const std::string kFused = "_fused";
 constexpr std::size_t kNearest = 3;
+constexpr const char* kOtherSoftware = "other";
 constexpr int kUsualNode = 8;  // GPUs, for networks "per GPU"
 
 const NameIndex& index_of_algorithms() {
@@ -37,7 +38,7 @@ const Of* resolve(NamedFact& named, const Entries<Of>& entries) {
   if (named.stated.empty()) return nullptr;
   const Of* entry = entries.named(named.stated);
   named.id = entry == nullptr ? "" : entry->id;
-  if (entry == nullptr) named.why_not = "; nearest: " + joined(entries.nearest_ids(named.stated, kNearest));
+  if (entry == nullptr) named.why_not = "; " + entries.nearest_text(named.stated);
   return entry;
 }
 
@@ -81,9 +82,11 @@ void cut_layers(Job& job, const Catalogue& catalogue) {
   job.model.stated = text.substr(0, open);
 }
 
-// "Llama-2-70B LoRA": what is trained of it.
+// "Llama-2-70B LoRA", MLPerf's "llama2_70b_lora": what is trained of it.
 void cut_task(Job& job, const Catalogue& catalogue) {
-  const std::string small = lower_case(job.model.stated);
+  std::string small = lower_case(job.model.stated);
+  for (char& c : small)
+    if (c == '_' || c == '-') c = ' ';
   for (const auto& [behind, task] : {std::pair<std::string, const char*>{" lora", kAdapters}, {" sft", kAllWeights}}) {
     const bool ends = small.size() > behind.size() && small.rfind(behind) == small.size() - behind.size();
     const std::string name = ends ? job.model.stated.substr(0, small.size() - behind.size()) : "";
@@ -194,14 +197,17 @@ void set_exchange(Job& job) {
 }
 
 [[noreturn]] void refuse_name(const std::string& option, const std::string& text, const char* what,
-                              const std::vector<std::string>& nearest) {
-  refuse(option, text, std::string("no ") + what + " of that name is known",
-         "the names of --list, the nearest " + joined(nearest));
+                              const std::vector<std::string>& nearest, const std::string& otherwise = "") {
+  const std::string known =
+      nearest.empty() ? "the names of --list" : "the names of --list, the nearest " + joined(nearest);
+  refuse(option, text, std::string("no ") + what + " of that name is known", known + otherwise);
 }
 
 template <class Of>
-void check_name(const NamedFact& named, const Entries<Of>& entries, const char* option, const char* what) {
-  if (!named.is_known()) refuse_name(option, named.stated, what, entries.nearest_ids(named.stated, kNearest));
+void check_name(const NamedFact& named, const Entries<Of>& entries, const char* option, const char* what,
+                const std::string& otherwise = "") {
+  if (!named.is_known())
+    refuse_name(option, named.stated, what, entries.nearest_ids(named.stated, kNearest), otherwise);
 }
 
 void check_network(const NetworkStated& network, int gpus_per_node, const Catalogue& catalogue) {
@@ -294,8 +300,8 @@ void resolve_network(Job& job, const Catalogue& catalogue) {
   NetworkStated& network = job.network;
   if (!network.id.empty()) {
     if (catalogue.networks.with_id(network.id) == nullptr)
-      network.why_not = "network " + in_quotes(network.id) + " is not in the catalogue; nearest: " +
-                        joined(catalogue.networks.nearest_ids(network.id, kNearest));
+      network.why_not = "network " + in_quotes(network.id) + " is not in the catalogue; " +
+                        catalogue.networks.nearest_text(network.id);
     return;
   }
   if (is_no_network(network.stated)) {
@@ -372,7 +378,8 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 void check_names(const Job& job, const Catalogue& catalogue, bool needs_model) {
   if (needs_model && !job.own_model) check_name(job.model, catalogue.models, "--model", "model");
   check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
-  check_name(job.software, catalogue.stacks, "--software", "software");
+  check_name(job.software, catalogue.stacks, "--software", "software",
+             ", or " + std::string(kOtherSoftware) + " for software that is not among them");
   if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");
   check_network(job.network, job.gpus_per_node, catalogue);
   check_algorithm(job.exchange);

@@ -13,8 +13,7 @@ class LawsOfGpus {
 
   const GpuEntry& gpu(const std::string& name) const {
     if (const GpuEntry* found = catalogue_.gpus.named(name)) return *found;
-    throw InputError("gpu " + in_quotes(name) +
-                     " is not in the catalogue; nearest: " + joined(catalogue_.gpus.nearest_ids(name)));
+    throw InputError("gpu " + in_quotes(name) + " is not in the catalogue; " + catalogue_.gpus.nearest_text(name));
   }
   const KernelLaws& laws(const GpuEntry& gpu) {
     const auto known = laws_.find(gpu.id);

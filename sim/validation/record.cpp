@@ -135,15 +135,21 @@ Record read_record(const JsonNode& node) {
   return record;
 }
 
+// What can be told of a record that could not be read: enough to list it with the reason.
 Record refused_record(const JsonNode& node, std::size_t place, const std::string& why) {
-  const auto text_or = [&](const char* key, const std::string& otherwise) {
+  const auto text_of = [&](const char* key) {
     const Json& json = node.json();
     return json.is_object() && json.contains(key) && json.at(key).is_string() ? json.at(key).get<std::string>()
-                                                                              : otherwise;
+                                                                              : std::string();
   };
   Record record;
-  record.id = text_or("id", "record " + std::to_string(place));
-  record.metric = text_or("metric", "");
+  record.id = text_of("id").empty() ? "record " + std::to_string(place) : text_of("id");
+  record.metric = text_of("metric");
+  record.group = text_of("group");
+  // A fact that could not be read says nothing of other records.
+  const Role role = find_choice<Role>(text_of("role")).value_or(Role::target);
+  record.role = role == Role::input ? Role::context : role;
+  record.use = find_choice<Use>(text_of("use")).value_or(Use::none);
   record.refused = why;
   return record;
 }

@@ -25,10 +25,11 @@ Suite read_suite(const std::string& path) {
   suite.tolerances = {tolerances.at("median_error").number({0, 10}), tolerances.at("coverage").number({0, 1}),
                       tolerances.at("median_width").number({0, 10})};
   const JsonNode records = root.at("records");
-  suite.records = read_records(records);
+  suite.records = read_records(records, BadRecords::keep);
   const std::vector<JsonNode> nodes = records.items();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Record& record = suite.records[i];
+    if (!record.refused.empty()) continue;
     const bool is_given = record.use == Use::given;
     if (record.use == Use::none || is_given != (record.role == Role::input))
       nodes[i].fail("\"use\" does not fit \"role\"", "allowed: given for an input, fit, test or apart for a target");
@@ -94,7 +95,7 @@ std::vector<Suite> load_suites(const std::string& given) {
   for (const std::string& path : paths) {
     suites.push_back(read_suite(path));
     for (const Record& record : suites.back().records)
-      if (!ids.insert(record.id).second)
+      if (record.refused.empty() && !ids.insert(record.id).second)
         throw InputError(path + ": /records: the id " + in_quotes(record.id) + " is in another suite too");
   }
   return suites;

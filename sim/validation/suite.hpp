@@ -31,8 +31,9 @@ struct Suite {
   std::vector<Record> records;
 };
 
-/// The .json files of a folder, or of its folder `suites` where it has one, by name. Throws InputError, also for a
-/// record that says target and given, or an id that two suites have.
+/// The .json files of a folder, or of its folder `suites` where it has one, by name. A record that cannot be read keeps its
+/// reason (Record::refused) and is not predicted. Throws InputError for a record that says target and given, or an id that
+/// two suites have.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
 /// All but those with the use "apart".

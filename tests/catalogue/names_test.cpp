@@ -117,12 +117,55 @@ TEST_CASE("the nearest names come first, each entry once") {
   CHECK_FALSE(index.add("K80", 3));
   CHECK_FALSE(index.add("h-100", 0));  // again
   CHECK(index.add("h 100", 1) == std::optional<std::size_t>(0));
-  CHECK(index.nearest("H1000", 3) == std::vector<std::size_t>{0, 1, 2});
+  CHECK(index.nearest("H1000", 3) == std::vector<std::size_t>{0, 1});
   CHECK(index.nearest("H20", 1) == std::vector<std::size_t>{1});
-  CHECK(index.nearest("V100", 9).size() == 4);
+  CHECK(index.nearest("V100", 9) == std::vector<std::size_t>{2, 0});  // a slip of the pen from H100
   CHECK(index.find("H100 sxm5") == std::optional<std::size_t>(0));
   CHECK_FALSE(index.find(""));
-  CHECK(index.nearest(std::string(100000, 'x'), 3).size() == 3);
+  CHECK(index.nearest(std::string(100000, 'x'), 3).empty());
+}
+
+TEST_CASE("a name's family is its first letters, without NVIDIA's names before a GPU's") {
+  CHECK(sim::name_family("Phi-3") == "phi");
+  CHECK(sim::name_family("MI300X") == "mi");
+  CHECK(sim::name_family("NVIDIA GeForce RTX 5090") == "rtx");
+  CHECK(sim::name_family("  HGX B300-SXM") == "b");
+  CHECK(sim::name_family("AMD Instinct MI300X") == "amd");
+  CHECK(sim::name_family("NVIDIA") == "nvidia");
+  CHECK(sim::name_family("3090") == "");
+  CHECK(sim::name_family("") == "");
+}
+
+TEST_CASE("who misnames a model or GPU is shown its family, or nothing") {
+  const auto families = [](const std::vector<std::string>& ids) {
+    std::set<std::string> all;
+    for (const std::string& id : ids) all.insert(sim::name_family(id));
+    return all;
+  };
+  const auto models = [&](const char* name) { return families(catalogue().models.nearest_ids(name)); };
+  CHECK(models("Phi-3") == std::set<std::string>{"phi"});
+  CHECK(models("Llama 3.9 8B") == std::set<std::string>{"llama"});
+  CHECK(models("DeepSeek-V4") == std::set<std::string>{"deepseek"});
+  CHECK(models("resnte50") == std::set<std::string>{"resnet"});
+  CHECK(models("CLIP RN50x64").count("resnet") == 0);
+  CHECK(models("CLIP ViT-L/14").count("vit") == 0);
+  const auto gpus = [&](const char* name) { return families(catalogue().gpus.nearest_ids(name)); };
+  CHECK(gpus("RTX 5070") == std::set<std::string>{"rtx"});
+  CHECK(gpus("V1000") == std::set<std::string>{"v"});
+  CHECK(gpus("TPU v5e").empty());
+  CHECK(gpus("Intel Gaudi 2").empty());
+  for (const char* name : {"MI308X", "AMD Instinct MI308X"}) {
+    const std::set<std::string> found = gpus(name);
+    CHECK((found.empty() || found == std::set<std::string>{"mi"}));
+  }
+}
+
+TEST_CASE("MLPerf's names of models are known") {
+  for (const auto& [name, id] : std::map<std::string, std::string>{{"llama31_8b", "llama3_1_8b"},
+                                                                   {"llama31_405b", "llama3_1_405b"},
+                                                                   {"gpt_oss_20b", "gpt_oss_20b"},
+                                                                   {"deepseekv3_671b", "deepseek_v3"}})
+    CHECK(id_of(catalogue().models, name) == id);
 }
 
 TEST_CASE("every name of the catalogue is that of its entry alone") {

@@ -161,7 +161,7 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   CHECK(stated.find("input never") == std::string::npos);
 }
 
-TEST_CASE("a name that is not known is refused, with the three nearest", "[job]") {
+TEST_CASE("a name that is not known is refused, with the nearest of its family", "[job]") {
   const auto gpu = [](sim::Job& j) -> std::string& { return j.gpu.stated; };
   const auto model = [](sim::Job& j) -> std::string& { return j.model.stated; };
   const auto software = [](sim::Job& j) -> std::string& { return j.software.stated; };
@@ -186,10 +186,9 @@ TEST_CASE("a name that is not known is refused, with the three nearest", "[job]"
            Refused{model, "bert_large_1024", "--model \"bert_large_1024\": no model"},
            Refused{model, "resnet50_fused", "--model \"resnet50_fused\": no model"},
            Refused{software, "foo",
-                   "--software \"foo\": no software of that name is known; allowed: the names of --list, the nearest "},
-           Refused{
-               exchange, "foo",
-               "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list, the nearest "},
+                   "--software \"foo\": no software of that name is known; allowed: the names of --list, or other"},
+           Refused{exchange, "foo",
+                   "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list"},
            Refused{exchange, "backup workers",
                    "--algorithm \"backup workers\": a job in words cannot have it; allowed: a scenario with it"},
            Refused{link, "NVLink 9",

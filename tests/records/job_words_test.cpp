@@ -26,6 +26,17 @@ std::vector<std::string> listed(const std::string& what) {
   return ids;
 }
 
+TEST_CASE("a model's name with LoRA behind it says what is trained, as MLPerf spells it too", "[job]") {
+  for (const char* name : {"llama2_70b_lora", "Llama-2-70B LoRA", "llama2_70b-lora"}) {
+    INFO(name);
+    sim::JobQuestion job = small_job();
+    job.job.model.stated = name;
+    const sim::Job resolved = sim::resolve_job(job, catalogue());
+    CHECK(resolved.model.id == "llama2_70b");
+    CHECK(resolved.split.task == "lora");
+  }
+}
+
 TEST_CASE("every name that is listed reads as itself", "[job]") {
   const auto read = [](std::string& (*fact)(sim::Job&), const std::string& name) {
     INFO(name);

@@ -5,6 +5,7 @@
 
 #include "sim/validation/scoring.hpp"
 #include "sim/validation/sources.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -36,6 +37,44 @@ TEST_CASE("records that are scored apart are targets, and no constant or bound r
   for (const char* later : {"25.11", "26.02", "26.02.01"})
     CHECK(sources.count(std::string("NVIDIA Megatron-Bridge performance summary ") + later + " (Pre-Training)") == 0);
   CHECK(sources.count("NVIDIA Megatron-Bridge performance summary 25.09 (Pre-Training)") == 1);
+}
+
+TEST_CASE("a bad record costs itself, never its suite, and no committed record is bad") {
+  for (const sim::Record& record : sim::records_of(committed_suites())) {
+    INFO(record.refused);
+    CHECK(record.refused.empty());
+  }
+  const TemporaryFolder folder;
+  const std::string good = R"("role": "target", "use": "apart", "metric": "images_per_s", "unit": "images/s",
+      "software": "pytorch", "model": "resnet50", "gpu": "V100", "gpus": 1, "batch_per_gpu": 64, "value": 400)";
+  folder.write("one.json", R"({"schema": "lockstep/suite/1", "name": "one",
+    "description": "d", "tolerances": {"median_error": 1, "coverage": 0, "median_width": 9}, "records": [
+      {"id": "good", )" + good +
+                               R"(}, {"id": "key", "colour": "red", )" + good + R"(},
+      {"id": "schedule", "schedule": "zbv", )" +
+                               good + R"(}, {"id": "fact", "colour": "red", "role": "input",
+       "use": "given", "metric": "epochs", "value": 3}, {"id": "good", )" +
+                               good + "}]}");
+  const std::vector<sim::Suite> suites = sim::load_suites(folder.path("."));
+  const std::vector<sim::Record> all = sim::records_of(suites);
+  REQUIRE(all.size() == 5);
+  const auto results = sim::validate_suites(suites, all, catalogue(), 1);
+  CHECK(results.at(0).apart.predicted == 1);
+  CHECK(results.at(0).apart.unmapped == 3);
+  const std::string table = sim::validation_table(results, true);
+  for (const char* reason : {"unknown key \"colour\"", "\"zbv\" is unknown", "a second record with the id \"good\""})
+    CHECK_THAT(table, Contains(reason));
+}
+
+TEST_CASE("software of an unknown name costs its record alone") {
+  const std::string rest = R"("metric": "images_per_s", "model": "resnet50", "gpu": "V100", "gpus": 1,
+      "batch_per_gpu": 64)";
+  const auto predictions = predict(records_from(R"([{"id": "a", "software": "meta", )" + rest +
+                                                R"(}, {"id": "b", "software": "deepseek", )" + rest +
+                                                R"(}, {"id": "c", "software": "other", )" + rest + "}]"));
+  CHECK_THAT(predictions.at(0).task.unmapped, Contains("software \"meta\" is not in the catalogue"));
+  CHECK_THAT(predictions.at(1).task.unmapped, Contains("software \"deepseek\" is not in the catalogue"));
+  CHECK(predictions.at(2).is_mapped());
 }
 
 TEST_CASE("a record may say why it is not predicted, in a sentence") {

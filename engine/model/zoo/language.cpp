@@ -12,6 +12,8 @@
 namespace lockstep::model::zoo {
 namespace {
 
+// `context`: tokens of a sample in pre-training, where they are known, else the longest. A sample has as many, 8192 at
+// most; the entry of scenarios/catalogue/models.json must say the same ("tokens").
 struct DecoderSizes {
   const char* name;
   const char* title;
@@ -251,11 +253,11 @@ std::vector<TransformerSpec> all_decoders() {
                          {64, 6, 1408, 2 * 1408, 1}));
   all.push_back(
       deepseek_v3({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096}, {256, 8, 2048, 2048, 3}));
-  all.push_back(deepseek_v3({"kimi_k2", "Kimi K2", 61, 7168, 64, 64, 18432, 163840, 131072}, {384, 8, 2048, 2048, 1}));
+  all.push_back(deepseek_v3({"kimi_k2", "Kimi K2", 61, 7168, 64, 64, 18432, 163840, 4096}, {384, 8, 2048, 2048, 1}));
   all.push_back(llama4({"llama4_scout", "Llama 4 Scout", 48, 5120, 40, 8, 16384, 202048, 262144}, 16, 1));
   all.push_back(llama4({"llama4_maverick", "Llama 4 Maverick", 48, 5120, 40, 8, 16384, 202048, 262144}, 128, 2));
-  all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 131072}, 32));
-  all.push_back(gpt_oss({"gpt_oss_120b", "gpt-oss 120B", 36, 2880, 64, 8, 2880, 201088, 131072}, 128));
+  all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 4096}, 32));
+  all.push_back(gpt_oss({"gpt_oss_120b", "gpt-oss 120B", 36, 2880, 64, 8, 2880, 201088, 4096}, 128));
   all.push_back(bloom_176b());
   all.push_back(baichuan2_13b());
   all.push_back(gemma({"gemma_2b", "Gemma 2B", 18, 2048, 8, 1, 16384, 256000, 8192, true}));
