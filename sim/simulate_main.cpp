@@ -281,6 +281,8 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sim::declare_job(*sub, o.question);
   CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.question, "Numbers of GPUs, a row each");
   sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
+  sub->add_flag("--no-failures", o.question.is_undisturbed,
+                "No calendar time beside that of --tokens or --epochs on more than 64 GPUs");
   sub->add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
       ->check(number_between(1e-6, 1e6));
   sub->add_option("--json", o.json,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
@@ -14,7 +15,13 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-std::vector<std::string> cells_of(const JobRow& row) {
+std::optional<CalendarTime> calendar_of_epochs(const JobQuestion& question, const JobRow& row) {
+  const Workload& run = row.training->task.target.front();
+  return calendar_time(question, run.scenario, row.gpus,
+                       {row.training->predicted, row.training->low, row.training->high});
+}
+
+std::vector<std::string> cells_of(const JobQuestion& question, const JobRow& row) {
   std::vector<std::string> cells{std::to_string(row.gpus),
                                  std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
   const auto add = [&](const QuantityPrediction& p, std::string (*text)(double)) {
@@ -22,7 +29,10 @@ std::vector<std::string> cells_of(const JobRow& row) {
   };
   add(row.samples_per_s, with_thousands);
   add(row.efficiency, [](double share) { return formatted("%.1f %%", 100 * share); });
-  if (row.training) add(*row.training, duration_text);
+  if (!row.training) return cells;
+  add(*row.training, duration_text);
+  if (has_calendar(question))
+    for (const std::string& cell : calendar_cells(calendar_of_epochs(question, row))) cells.push_back(cell);
   return cells;
 }
 
@@ -96,11 +106,14 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
       "high"};
   if (predicted.job.epochs > 0)
     names.insert(names.end(), {short_number(predicted.job.epochs) + " epochs", "low", "high"});
+  const bool shows_calendar = predicted.job.epochs > 0 && has_calendar(question);
+  if (shows_calendar)
+    for (const std::string& name : calendar_names()) names.push_back(name);
   table.add(names);
-  for (const JobRow& row : predicted.rows) table.add(cells_of(row));
+  for (const JobRow& row : predicted.rows) table.add(cells_of(question, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(predicted) + table.text() + job_tokens_text(predicted) + task_memory_line(predicted.tasks()) +
+         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text() : "") + job_tokens_text(predicted) + task_memory_line(predicted.tasks()) +
          "\n" + inputs_text(question, inputs) + meaning_text(question, inputs, catalogue);
 }
 
@@ -109,7 +122,9 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   for (const JobRow& row : predicted.rows) {
     list.push_back(prediction_json_at(row.gpus, "images_per_s", "images/s", row.samples_per_s));
     list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
-    if (row.training) list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
+    if (!row.training) continue;
+    list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
+    add_calendar(calendar_of_epochs(predicted.question, row), list.back());
   }
   Json json{{"schema", kPredictionsSchema}, {"predictions", list}};
   if (const Json tokens = job_tokens_json(predicted); !tokens.empty()) json["tokens"] = tokens;

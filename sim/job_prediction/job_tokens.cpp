@@ -6,6 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/cost/utilisation.hpp"
+#include "sim/job_prediction/job_calendar.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -16,7 +17,9 @@ struct Row {
   int gpus = 0;
   double tokens_per_s = 0, low = 0, high = 0;
   double flops_per_gpu = 0, mfu = 0, hfu = 0;
-  double training_s = 0, training_low_s = 0, training_high_s = 0, usd = 0;
+  TrainingTime training;
+  std::optional<CalendarTime> calendar;
+  double usd = 0;
 };
 
 Row row_of(const JobQuestion& question, const Scenario& scenario, int gpus, const QuantityPrediction& samples) {
@@ -31,10 +34,9 @@ Row row_of(const JobQuestion& question, const Scenario& scenario, int gpus, cons
   row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
   row.hfu = row.mfu * (1 + recomputed_share(scenario));
   if (question.tokens == 0) return row;
-  row.training_s = question.tokens / row.tokens_per_s;
-  row.training_low_s = question.tokens / row.high;
-  row.training_high_s = question.tokens / row.low;
-  row.usd = row.training_s / 3600 * row.gpus * question.usd_per_gpu_hour;
+  row.training = {question.tokens / row.tokens_per_s, question.tokens / row.high, question.tokens / row.low};
+  row.calendar = calendar_time(question, scenario, row.gpus, row.training);
+  row.usd = row.training.seconds / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;
 }
 
@@ -83,6 +85,9 @@ std::string job_tokens_text(const JobPrediction& predicted) {
   std::vector<std::string> names{"GPUs", "tokens/s", "low", "high", "TFLOP/s/GPU", "MFU"};
   if (recomputes(rows)) names.emplace_back("HFU");
   if (question.tokens > 0) names.insert(names.end(), {count_text(question.tokens) + " tokens", "low", "high"});
+  const bool shows_calendar = question.tokens > 0 && has_calendar(question);
+  if (shows_calendar)
+    for (const std::string& name : calendar_names()) names.push_back(name);
   if (question.usd_per_gpu_hour > 0) names.emplace_back("USD");
   table.add(names);
   for (const Row& row : rows) {
@@ -93,12 +98,14 @@ std::string job_tokens_text(const JobPrediction& predicted) {
                                    formatted("%.1f", row.flops_per_gpu * 1e-12),
                                    percent_text(row.mfu)};
     if (recomputes(rows)) cells.push_back(percent_text(row.hfu));
-    for (double seconds : {row.training_s, row.training_low_s, row.training_high_s})
+    for (double seconds : {row.training.seconds, row.training.low_s, row.training.high_s})
       if (question.tokens > 0) cells.push_back(duration_text(seconds));
+    if (shows_calendar)
+      for (const std::string& cell : calendar_cells(row.calendar)) cells.push_back(cell);
     if (question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text();
+  return "\n" + table.text() + (shows_calendar ? calendar_text() : "");
 }
 
 Json job_tokens_json(const JobPrediction& predicted) {
@@ -113,10 +120,11 @@ Json job_tokens_json(const JobPrediction& predicted) {
     if (row.mfu > 0) json["mfu"] = row.mfu;
     if (row.hfu > row.mfu) json["hfu"] = row.hfu;
     if (question.tokens > 0) {
-      json["training_s"] = row.training_s;
-      json["training_s_low"] = row.training_low_s;
-      json["training_s_high"] = row.training_high_s;
+      json["training_s"] = row.training.seconds;
+      json["training_s_low"] = row.training.low_s;
+      json["training_s_high"] = row.training.high_s;
     }
+    add_calendar(row.calendar, json);
     if (question.usd_per_gpu_hour > 0) json["usd"] = row.usd;
     list.push_back(json);
   }

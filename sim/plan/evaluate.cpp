@@ -137,14 +137,8 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.idle_s = point.input_wait_s;
 }
 
-// Weights and what the optimizer keeps, in single precision.
-double state_bytes(const Scenario& s) {
-  return s.compute.update_element_bytes() * static_cast<double>(s.model.parameter_count()) *
-         (1 + model::update_arrays(s.compute.optimizer).state);
-}
-
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
-  const FailureProcess process = process_of(spec, {o.nodes, state_bytes(s), o.iteration_s});
+  const FailureProcess process = process_of(spec, {o.nodes, checkpoint_bytes(s), o.iteration_s});
   const auto training = [&](double useful_s) { return training_under(spec, process, o.nodes, useful_s); };
   const FailingTraining mean = training(o.time_s);
   if (!std::isfinite(mean.wall_s)) {
@@ -170,7 +164,7 @@ constexpr double kMostCheckpoints = 1e6;  // of all runs: seconds of SimGrid
 
 ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
   ClockedTrainings trainings;
-  trainings.process = process_of(spec, {o.nodes, state_bytes(s), o.iteration_s});
+  trainings.process = process_of(spec, {o.nodes, checkpoint_bytes(s), o.iteration_s});
   trainings.trace = spec.availability ? &*spec.availability : nullptr;
   trainings.nodes = o.nodes;
   trainings.useful_s = o.undisturbed_s;

@@ -226,6 +226,11 @@ GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
   return memory;
 }
 
+double checkpoint_bytes(const Scenario& s) {
+  return s.compute.update_element_bytes() * static_cast<double>(s.model.parameter_count()) *
+         (1 + model::update_arrays(s.compute.optimizer).state);
+}
+
 std::string memory_text(double bytes, double capacity_bytes) {
   return amount_text(bytes, capacity_bytes) + " of " + short_number(capacity_bytes / unit_bytes(capacity_bytes)) +
          unit_name(capacity_bytes);

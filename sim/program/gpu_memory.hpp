@@ -61,6 +61,9 @@ struct [[nodiscard]] GpuMemory {
 /// Learners that the auto-tuner is to choose count as one. `gpus` >= 1.
 GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 
+/// Weights and what the optimizer keeps, in single precision: once, however many GPUs hold it.
+double checkpoint_bytes(const Scenario& scenario);
+
 /// "36.7 of 80 GB"
 std::string memory_text(double bytes, double capacity_bytes);
 std::string memory_text(const GpuMemory& memory);

@@ -49,6 +49,7 @@ void visit_measurement(Visit& visit, A& a, B& b) {
   using Name = FieldName;
   visit(Name{"collective"}, a.collective, b.collective);
   visit(Name{"causal_flops"}, a.has_causal_flops, b.has_causal_flops);
+  visit(Name{"undisturbed"}, a.is_undisturbed, b.is_undisturbed);
   visit(Name{"baseline"}, a.baseline_gpus, b.baseline_gpus, kCount);
   visit(Name{"strong_scaling"}, a.is_strong_scaling, b.is_strong_scaling);
   visit(Name{"wanted_efficiency"}, a.wanted_efficiency, b.wanted_efficiency, kFraction);

@@ -15,6 +15,7 @@
 //                      tokens "days_for_300B_tokens", "gpu_hours_for_1.5T_tokens"
 //   baseline, strong_scaling, wanted_efficiency, statistic, layer, simulated_staleness, collective, memory_counter
 //                      what the metric is about
+//   undisturbed        true: the time of a training leaves interruptions and restarts out
 //   causal_flops       true: FLOP/s leave out what a causal mask hides
 //   arrival            {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
 //   not_predicted      why the model has no prediction: a machine without GPUs, a fact that is not published
@@ -80,6 +81,7 @@ struct Record : Job {
   bool is_simulated_staleness = false;
   ArrivalSpec arrival;
   std::optional<MemoryCounter> memory_counter;
+  bool is_undisturbed = false;    ///< the time of a training leaves interruptions out
   bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
 
   std::string not_predicted;  ///< why, as the record itself says; empty: it is

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/quantity/calendar.hpp"
 #include "sim/validation/result_model.hpp"
 
 namespace lockstep::sim::validation {
@@ -19,6 +20,14 @@ double samples_of_iteration(const ResultModel& m) {
   return run.samples() * run.accumulation;
 }
 
+// Days and GPU hours of whole trainings are those of the calendar.
+void count_interruptions(ResultModel& m) {
+  if (m.record.is_undisturbed) return;
+  const Calendar calendar = calendar_of(m.task.target.front().scenario, m.job.gpus, 0);
+  for (const Assumption& input : calendar.inputs) m.task.assumptions.push_back(input);
+  m.task.per_si /= calendar.goodput.share;
+}
+
 }  // namespace
 
 void set_unit(ResultModel& m) {
@@ -30,6 +39,7 @@ void set_unit(ResultModel& m) {
   if (measure.tokens > 0)
     m.task.per_si *=
         measure.tokens / (tokens_of(m) * samples_of_iteration(m)) * (measure.is_of_all_gpus ? m.job.gpus : 1);
+  if (measure.tokens > 0) count_interruptions(m);
 }
 
 }  // namespace lockstep::sim::validation

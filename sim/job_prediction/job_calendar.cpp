@@ -1,0 +1,51 @@
+#include "sim/job_prediction/job_calendar.hpp"
+
+#include "sim/quantity/calendar.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lockstep::sim::job_prediction {
+
+std::optional<CalendarTime> calendar_time(const JobQuestion& question, const Scenario& scenario, int gpus,
+                                          const TrainingTime& training) {
+  if (question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
+  const Calendar calendar = calendar_of(scenario, gpus, 0);
+  const double share = calendar.goodput.share;
+  CalendarTime time;
+  time.seconds = training.seconds / share;
+  time.low_s = training.low_s / share;
+  time.high_s = training.high_s / share;
+  time.interruptions = time.seconds * calendar.interruptions_per_s;
+  return time;
+}
+
+bool has_calendar(const JobQuestion& question) {
+  return !question.is_undisturbed && question.largest() > kUndisturbedGpus;
+}
+
+std::vector<std::string> calendar_names() {
+  return {"calendar", "low", "high", "interruptions"};
+}
+
+std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time) {
+  if (!time) return {"", "", "", ""};
+  return {duration_text(time->seconds), duration_text(time->low_s), duration_text(time->high_s),
+          with_thousands(time->interruptions)};
+}
+
+void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
+  if (!time) return;
+  json["calendar_s"] = time->seconds;
+  json["calendar_s_low"] = time->low_s;
+  json["calendar_s_high"] = time->high_s;
+  json["interruptions"] = time->interruptions;
+}
+
+std::string calendar_text() {
+  const Calendar calendar = calendar_of(Scenario(), kUndisturbedGpus + 1, 0);
+  std::string rates;
+  for (const Assumption& input : calendar.inputs)
+    if (input.kind == "published") rates += (rates.empty() ? "" : "; ") + input.source;
+  return "Calendar: with interruptions, restarts and checkpoints (" + rates + "); --no-failures leaves them out.\n";
+}
+
+}  // namespace lockstep::sim::job_prediction

@@ -1,0 +1,31 @@
+#pragma once
+// Calendar time of a job's training beside the time of its iterations (sim/quantity/calendar.hpp).
+#include <string>
+#include <vector>
+
+#include "sim/job_prediction/job_prediction.hpp"
+
+namespace lockstep::sim::job_prediction {
+
+struct TrainingTime {
+  double seconds = 0, low_s = 0, high_s = 0;
+};
+
+struct CalendarTime : TrainingTime {
+  double interruptions = 0;
+};
+
+/// None on kUndisturbedGpus or fewer, and where the question leaves interruptions out.
+std::optional<CalendarTime> calendar_time(const JobQuestion& question, const Scenario& scenario, int gpus,
+                                          const TrainingTime& training);
+/// Whether a number of GPUs of the question has one.
+bool has_calendar(const JobQuestion& question);
+/// Names of the columns of a table, and their cells.
+std::vector<std::string> calendar_names();
+std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time);
+/// Adds "calendar_s", "calendar_s_low", "calendar_s_high", "interruptions".
+void add_calendar(const std::optional<CalendarTime>& time, Json& json);
+/// A line that says which rates it rests on.
+std::string calendar_text();
+
+}  // namespace lockstep::sim::job_prediction

@@ -1,0 +1,26 @@
+#include "sim/quantity/calendar.hpp"
+
+#include "engine/model/optimizer.hpp"
+#include "sim/program/gpu_memory.hpp"
+
+namespace lockstep::sim::quantity {
+
+Calendar calendar_of(const Scenario& scenario, int gpus, double iteration_s) {
+  Calendar calendar;
+  if (gpus <= kUndisturbedGpus) return calendar;
+  JsonDocument document = JsonDocument::parse("{\"failures\": {\"repair\": \"0 s\"}}", "interruptions");
+  failures_format().complete(document, "/failures");
+  const FailureSpec spec = failures_format().read(document.root().at("failures"));
+  const int of_node = std::max(1, scenario.cluster.gpus_per_node);
+  const int nodes = std::max(1, gpus / of_node);
+  const FailureProcess process = process_of(spec, {nodes, checkpoint_bytes(scenario), iteration_s});
+  calendar.goodput = goodput(process);
+  calendar.interruptions_per_s = 1 / process.mttf_s;
+  for (Assumption rate : document.assumptions()) {
+    rate.pointer = "interruptions: " + rate.pointer.substr(rate.pointer.rfind('/') + 1);
+    calendar.inputs.push_back(rate);
+  }
+  return calendar;
+}
+
+}  // namespace lockstep::sim::quantity

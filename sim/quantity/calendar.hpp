@@ -1,0 +1,22 @@
+#pragma once
+// Calendar time of a training: what interruptions, restarts and checkpoints leave of it (sim/failures/goodput.hpp), by the
+// rates that failures_format() has as published. A node stands by for every one that fails, as those who ran such trainings
+// had it; nobody waits for a repair.
+#include "sim/failures/failure_spec.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim::quantity {
+
+/// On so many GPUs or fewer a training counts as undisturbed: at the published rate 64 GPUs are interrupted once in 33 days.
+constexpr int kUndisturbedGpus = 64;
+
+struct Calendar {
+  Goodput goodput;                 ///< share of the calendar time that iterations take, and where the rest goes
+  double interruptions_per_s = 0;  ///< of calendar time
+  std::vector<Assumption> inputs;  ///< rates, each with kind and source
+};
+
+/// Of a training on so many GPUs, whose iterations take `iteration_s`.
+Calendar calendar_of(const Scenario& scenario, int gpus, double iteration_s);
+
+}  // namespace lockstep::sim::quantity
