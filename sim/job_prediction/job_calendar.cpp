@@ -5,15 +5,23 @@
 
 namespace lockstep::sim::job_prediction {
 
-std::optional<CalendarTime> calendar_time(const JobQuestion& question, const Scenario& scenario, int gpus,
+std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training) {
-  if (question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
+  if (predicted.question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
   const Calendar calendar = calendar_of(scenario, gpus, 0);
   const double share = calendar.goodput.share;
   CalendarTime time;
   time.seconds = training.seconds / share;
   time.low_s = training.low_s / share;
   time.high_s = training.high_s / share;
+  if (scenario.model.tokens > 0) {
+    QuantityPrediction whole;
+    whole.task.interval_class = whole_training_class();
+    whole.predicted = time.seconds;
+    set_interval(whole, predicted.of_whole_training);
+    time.low_s = whole.low;
+    time.high_s = whole.high;
+  }
   time.interruptions = time.seconds * calendar.interruptions_per_s;
   return time;
 }

@@ -16,7 +16,8 @@ struct CalendarTime : TrainingTime {
 };
 
 /// None on kUndisturbedGpus or fewer, and where the question leaves interruptions out.
-std::optional<CalendarTime> calendar_time(const JobQuestion& question, const Scenario& scenario, int gpus,
+/// Of sequences of text the interval is that of published whole trainings (whole_training_class()).
+std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training);
 /// Whether a number of GPUs of the question has one.
 bool has_calendar(const JobQuestion& question);

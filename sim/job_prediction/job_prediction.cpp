@@ -192,6 +192,7 @@ JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogu
   if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
     return prepare_job(*opened, catalogue);
   predicted.split = tasks.split;
+  predicted.of_whole_training = reach_of(whole_training_class(), catalogue);
   if (predicted.job.split.is_searched) search_splits(predicted);
   if (!workload.is_one_gpu())
     for (int gpus : question.gpus) check(scenario_at(predicted, gpus));

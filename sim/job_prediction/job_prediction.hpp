@@ -26,6 +26,7 @@ struct [[nodiscard]] JobPrediction {
   JobQuestion question;      ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
   Job job;                   ///< resolve_job()
   Scenario scenario;         ///< of all numbers of GPUs
+  Reach of_whole_training;   ///< of the interval of a training by the calendar
   std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
   SplitQuestion split;       ///< what of it is searched, where it is
   std::vector<SplitRanking>

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/job/job_fields.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -18,12 +20,74 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   return question;
 }
 
+bool has_fitting_split(const Scenario& scenario, int gpus, const SplitQuestion& question) {
+  try {
+    return !best_splits(scenario, gpus, question, 1).best.empty();
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+std::string option_of(const std::string& key) {
+  for (const SplitFieldName& field : split_fields())
+    if (field.key == key) return field.option;
+  return "";
+}
+
+// Changes by which a split fits, each of which was tried: one given key left out, or more GPUs.
+std::string what_fits(const JobPrediction& predicted, int gpus) {
+  std::vector<std::string> changes;
+  for (const std::string& key : predicted.job.split.keys) {
+    SplitQuestion question = question_at(predicted, gpus);
+    if (question.fixed.erase(key) == 0 || option_of(key).empty()) continue;
+    if (key == "virtual_stages") question.fixed.erase("schedule");
+    if (key == "schedule") question.fixed.erase("virtual_stages");
+    if (has_fitting_split(predicted.scenario, gpus, question)) changes.push_back("without " + option_of(key));
+  }
+  for (int times = 2; times <= 64 && changes.empty(); times *= 2) {
+    if (std::int64_t{gpus} * times > kMostGpus) break;
+    Scenario larger = predicted.scenario;
+    larger.cluster.nodes *= times;
+    if (has_fitting_split(larger, gpus * times, question_at(predicted, gpus * times)))
+      changes.push_back(std::to_string(gpus * times) + " GPUs");
+  }
+  std::string text;
+  for (const std::string& change : changes) text += (text.empty() ? "" : ", or ") + change;
+  return text.empty() ? "GPUs of more memory, or another --global-batch" : text;
+}
+
+std::string share_text(double share) {
+  return formatted("%.0f %%", 100 * share);
+}
+
+// Where the time of an iteration goes besides computing.
+std::string losses_text(const RankedSplit& split) {
+  const SplitIteration& i = split.iteration;
+  const double ranks_s = i.of_gpu.tensor_s + i.of_gpu.context_s + i.of_gpu.expert_s + i.of_gpu.sharding_s;
+  return "bubble " + share_text(i.bubble_fraction * i.pipeline_s / i.iteration_s) + ", exchange within a replica " +
+         share_text(ranks_s / i.iteration_s) + ", between replicas " +
+         share_text(i.exposed_exchange_s / i.iteration_s) + ", memory " + memory_text(split.memory);
+}
+
+std::string best_text(const SplitRanking& ranking) {
+  const RankedSplit& best = ranking.best.front();
+  std::string text = "Split over " + std::to_string(ranking.gpus) + " GPUs, the fastest of " +
+                     with_thousands(ranking.fitting) + " that fit: " + split_text(best.spec) + ".\n  " +
+                     losses_text(best) + ".\n";
+  if (ranking.best.size() < 2) return text;
+  const RankedSplit& next = ranking.best[1];
+  return text + "The next, " + formatted("%.1f %%", 100 * (next.iteration.iteration_s / best.iteration.iteration_s - 1)) +
+         " longer: " + split_text(next.spec) + ".\n  " + losses_text(next) + ".\n";
+}
+
 }  // namespace
 
 void search_splits(JobPrediction& predicted) {
   for (int gpus : predicted.question.gpus) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
+    } catch (const NoSplit& none) {
+      throw InputError("simulate job: " + none.why + "; allowed: " + what_fits(predicted, gpus));
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }
@@ -47,8 +111,7 @@ std::string job_splits_text(const JobPrediction& predicted) {
     if (predicted.question.lists_splits)
       text += split_ranking_text(predicted.scenario, ranking) + "\n";
     else
-      text += "Split over " + std::to_string(ranking.gpus) + " GPUs, the fastest of " +
-              with_thousands(ranking.fitting) + " that fit: " + split_text(ranking.best.front().spec) + ".\n";
+      text += best_text(ranking);
   }
   return text + (text.empty() || predicted.question.lists_splits ? "" : "\n");
 }

@@ -15,13 +15,13 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-std::optional<CalendarTime> calendar_of_epochs(const JobQuestion& question, const JobRow& row) {
+std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, const JobRow& row) {
   const Workload& run = row.training->task.target.front();
-  return calendar_time(question, run.scenario, row.gpus,
+  return calendar_time(predicted, run.scenario, row.gpus,
                        {row.training->predicted, row.training->low, row.training->high});
 }
 
-std::vector<std::string> cells_of(const JobQuestion& question, const JobRow& row) {
+std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {
   std::vector<std::string> cells{std::to_string(row.gpus),
                                  std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
   const auto add = [&](const QuantityPrediction& p, std::string (*text)(double)) {
@@ -31,8 +31,8 @@ std::vector<std::string> cells_of(const JobQuestion& question, const JobRow& row
   add(row.efficiency, [](double share) { return formatted("%.1f %%", 100 * share); });
   if (!row.training) return cells;
   add(*row.training, duration_text);
-  if (has_calendar(question))
-    for (const std::string& cell : calendar_cells(calendar_of_epochs(question, row))) cells.push_back(cell);
+  if (has_calendar(predicted.question))
+    for (const std::string& cell : calendar_cells(calendar_of_epochs(predicted, row))) cells.push_back(cell);
   return cells;
 }
 
@@ -110,7 +110,7 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   if (shows_calendar)
     for (const std::string& name : calendar_names()) names.push_back(name);
   table.add(names);
-  for (const JobRow& row : predicted.rows) table.add(cells_of(question, row));
+  for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
          job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text() : "") + job_tokens_text(predicted) + task_memory_line(predicted.tasks()) +
@@ -124,7 +124,7 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
     list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
     if (!row.training) continue;
     list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
-    add_calendar(calendar_of_epochs(predicted.question, row), list.back());
+    add_calendar(calendar_of_epochs(predicted, row), list.back());
   }
   Json json{{"schema", kPredictionsSchema}, {"predictions", list}};
   if (const Json tokens = job_tokens_json(predicted); !tokens.empty()) json["tokens"] = tokens;

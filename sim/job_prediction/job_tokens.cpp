@@ -22,7 +22,8 @@ struct Row {
   double usd = 0;
 };
 
-Row row_of(const JobQuestion& question, const Scenario& scenario, int gpus, const QuantityPrediction& samples) {
+Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, const QuantityPrediction& samples) {
+  const JobQuestion& question = predicted.question;
   Row row;
   row.gpus = gpus;
   const double tokens = scenario.model.tokens;
@@ -35,7 +36,7 @@ Row row_of(const JobQuestion& question, const Scenario& scenario, int gpus, cons
   row.hfu = row.mfu * (1 + recomputed_share(scenario));
   if (question.tokens == 0) return row;
   row.training = {question.tokens / row.tokens_per_s, question.tokens / row.high, question.tokens / row.low};
-  row.calendar = calendar_time(question, scenario, row.gpus, row.training);
+  row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
   row.usd = row.training.seconds / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;
 }
@@ -45,7 +46,7 @@ std::vector<Row> rows_of(const JobPrediction& predicted) {
   if (predicted.scenario.model.tokens == 0) return rows;
   for (const JobRow& row : predicted.rows)
     rows.push_back(
-        row_of(predicted.question, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
+        row_of(predicted, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
   return rows;
 }
 

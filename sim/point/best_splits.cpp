@@ -90,9 +90,9 @@ class Search {
       if (std::optional<Candidate> candidate = in_memory(spec)) candidates.push_back(*candidate);
     ranking_.fitting = static_cast<int>(candidates.size());
     if (candidates.empty())
-      throw InputError("no split over " + std::to_string(gpus_) + " GPUs " +
-                       (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory") +
-                       "; allowed: " + (splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory"));
+      throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
+                        (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),
+                    splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory");
     std::map<Ranks, std::shared_ptr<const SplitLinks>> links;
     std::map<Passed, LeastTime> least;
     for (Candidate& candidate : candidates) {

@@ -33,7 +33,14 @@ struct [[nodiscard]] SplitRanking {
   int tied() const;  ///< with the fastest, itself not counted
 };
 
-/// The `most` fastest. Of recomputations the least that fits is taken: more takes longer. Throws InputError where none fits,
+/// No split divides model and batch, or none fits into memory.
+struct NoSplit : InputError {
+  NoSplit(const std::string& why_none, const std::string& allowed)
+      : InputError(why_none + "; allowed: " + allowed), why(why_none) {}
+  std::string why;
+};
+
+/// The `most` fastest. Of recomputations the least that fits is taken: more takes longer. Throws NoSplit where there is none,
 /// and as splits_of() does.
 SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
 

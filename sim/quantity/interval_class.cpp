@@ -48,7 +48,12 @@ bool IntervalClass::has_fixed_width() const {
   return !kinds.empty() && kinds.front() == kSequences;
 }
 
+IntervalClass whole_training_class() {
+  return {{kSequences, "whole trainings"}};
+}
+
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task) {
+  if (task.is_whole_training) return whole_training_class();
   switch (task.quantity) {
     case Quantity::all_reduce_s:
     case Quantity::bus_bandwidth:

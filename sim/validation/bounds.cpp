@@ -57,8 +57,12 @@ std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction
   for (const Prediction& p : left_out) {
     const double at = published_at(p);
     const std::string source = whole_source(p.record->source);
-    if (std::isnan(at) || source == but || p.record->use == Use::apart) continue;
-    const std::vector<std::string> names = p.task.interval_class.names();
+    if (std::isnan(at) || source == but) continue;
+    std::vector<std::string> names = p.task.interval_class.names();
+    if (p.record->use == Use::apart) {
+      if (!p.task.is_whole_training) continue;
+      names.resize(1);
+    }
     for (const std::string& name : std::set<std::string>(names.begin(), names.end()))
       classes[name].push_back({source, at});
   }

@@ -205,6 +205,7 @@ void set_task(ResultModel& m) {
   if (group == MetricGroup::choices) return set_choice_task(m);
   set_metric_task(m);
   set_unit(m);
+  m.task.is_whole_training = record.measure.tokens > 0 && m.model->is_of_sequences();
   m.task.interval_class = interval_class_of(m, m.task);
   m.task.constants.insert("bounds/" + m.task.interval_class.name());
 }

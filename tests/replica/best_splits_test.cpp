@@ -74,8 +74,9 @@ TEST_CASE("the fastest split is the fastest of all that fit, each predicted") {
     int fitting = 0;
     for (sim::ParallelSpec spec : sim::splits_of(scenario, gpus, question)) {
       bool has_fit = false;
-      for (const sim::Recomputation recompute : sim::recomputations_of(question)) {
-        spec.recompute = recompute;
+      for (const sim::RecomputeChoice& choice : sim::recomputations_of(question)) {
+        spec.recompute = choice.recompute;
+        spec.recompute_modules = choice.modules;
         if (!fits(scenario, spec, gpus)) continue;
         // What is computed again takes time: the least that fits is the fastest.
         const double seconds = analytic_s(scenario, spec, gpus);
