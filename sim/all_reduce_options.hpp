@@ -44,7 +44,9 @@ inline CLI::App* declare_all_reduce(CLI::App& app, AllReduceOptions& o) {
 inline void answer_all_reduce(const AllReduceOptions& o, int jobs, const std::vector<std::string>& argv) {
   check_outputs({o.json}, {o.question.cluster});
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
-  const AllReduceTimes times = all_reduce_times(o.question, load_catalogue(folder), jobs);
+  Catalogue catalogue = load_catalogue(folder);
+  add_gpus_of_files(catalogue, {o.question.gpu});
+  const AllReduceTimes times = all_reduce_times(o.question, catalogue, jobs);
   if (!o.json.empty()) {
     Json json = all_reduce_json(times);
     json["provenance"] = provenance(argv, Cluster::network_model(), times.inputs);

@@ -297,7 +297,8 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
 
 void answer(JobOptions& o) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
-  const sim::Catalogue catalogue = sim::load_catalogue(folder);
+  sim::Catalogue catalogue = sim::load_catalogue(folder);
+  sim::add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
   if (o.list) {
     print(sim::names_text(catalogue));
     return;

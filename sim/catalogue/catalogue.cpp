@@ -80,24 +80,43 @@ void check_boards(const Catalogue& catalogue, const std::string& folder) {
   }
 }
 
-// What a GPU names must be there.
-void check_gpus(const Catalogue& catalogue, const std::string& folder) {
-  for (const GpuEntry& gpu : catalogue.gpus) {
-    const std::string where = folder + "/gpus.json: " + in_quotes(gpu.id) + ": ";
-    if (catalogue.intra_nodes.with_id(gpu.intra_node) == nullptr)
-      throw InputError(where + "no link " + in_quotes(gpu.intra_node) + "; allowed: an id of intra_node.json");
-    for (const std::string& link : gpu.other_links)
-      if (catalogue.intra_nodes.with_id(link) == nullptr)
-        throw InputError(where + "no link " + in_quotes(link) + "; allowed: an id of intra_node.json");
-    if (catalogue.gpus.with_id(gpu.speed_of) == nullptr)
-      throw InputError(where + "no GPU " + in_quotes(gpu.speed_of) + "; allowed: an id of gpus.json");
-    if (!gpu.kernels_of.empty() && catalogue.gpus.with_id(gpu.kernels_of) == nullptr)
-      throw InputError(where + "no GPU " + in_quotes(gpu.kernels_of) + "; allowed: an id of gpus.json");
-    const NetworkReading network = read_network(catalogue.networks, gpu.network, gpu.gpus_per_node);
-    if (!network.wrong.empty())
-      throw InputError(where + "network " + in_quotes(gpu.network) + ": " + network.wrong +
-                       "; allowed: " + kNetworkGrammar);
-  }
+// What a GPU names must be there. `where`: the file and the entry.
+void check_gpu(const Catalogue& catalogue, const GpuEntry& gpu, const std::string& where) {
+  const auto check_link = [&](const std::string& link) {
+    if (catalogue.intra_nodes.with_id(link) == nullptr)
+      throw InputError(where + "no link " + in_quotes(link) + "; allowed: an id of intra_node.json");
+  };
+  const auto check_id = [&](const std::string& id) {
+    if (catalogue.gpus.with_id(id) == nullptr)
+      throw InputError(where + "no GPU " + in_quotes(id) + "; allowed: an id of gpus.json");
+  };
+  check_link(gpu.intra_node);
+  for (const std::string& link : gpu.other_links) check_link(link);
+  if (gpu.speed_of != gpu.id) check_id(gpu.speed_of);
+  if (!gpu.kernels_of.empty()) check_id(gpu.kernels_of);
+  const NetworkReading network = read_network(catalogue.networks, gpu.network, gpu.gpus_per_node);
+  if (!network.wrong.empty())
+    throw InputError(where + "network " + in_quotes(gpu.network) + ": " + network.wrong +
+                     "; allowed: " + kNetworkGrammar);
+}
+
+bool is_json_file(const std::string& name) {
+  const std::string ending = ".json";
+  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+void add_gpu_of_file(Catalogue& catalogue, const std::string& path) {
+  const JsonDocument document = JsonDocument::load(path);
+  const JsonNode node = document.root();
+  GpuEntry gpu = read_gpu(node);
+  gpu.file = path;
+  gpu.facts = facts_below(document, node);
+  check_gpu(catalogue, gpu, path + ": ");
+  std::vector<std::string> names = gpu.aliases;
+  names.insert(names.end(), {gpu.id, gpu.name, path});
+  if (const GpuEntry* other = catalogue.gpus.add(std::move(gpu), names))
+    node.at("id").fail("its id, name or an alias stands for " + in_quotes(other->id) + " already",
+                       "allowed: names that no GPU of --list has");
 }
 
 }  // namespace
@@ -168,8 +187,14 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.constants = read_constants(folder);
   catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder);
   check_boards(catalogue, folder);
-  check_gpus(catalogue, folder);
+  for (const GpuEntry& gpu : catalogue.gpus)
+    check_gpu(catalogue, gpu, folder + "/gpus.json: " + in_quotes(gpu.id) + ": ");
   return catalogue;
+}
+
+void add_gpus_of_files(Catalogue& catalogue, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (is_json_file(name)) add_gpu_of_file(catalogue, name);
 }
 
 }  // namespace catalogue

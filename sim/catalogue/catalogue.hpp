@@ -10,7 +10,7 @@
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
-//                    {"id", "name", "kind": "nvlink", "aliases", "description", "bus_bandwidth",
+//                    {"id", "name", "kind": "nvlink" or "infinity-fabric", "aliases", "description", "bus_bandwidth",
 //                     "latency", "host_memory_bandwidth"} or
 //                    the same with "share_of_bridge", of the GPU's "nvlink_bridge", for "bus_bandwidth", or
 //                    {"id", "name", "kind": "nvlink", "aliases", "description", "board_of": an id,
@@ -78,5 +78,9 @@ struct Catalogue {
 /// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose
 /// link or network is not one of the catalogue's.
 Catalogue load_catalogue(const std::string& folder);
+
+/// Adds the GPUs of those `names` that are files (*.json): one object each, as an entry of gpus.json. The file's path is a
+/// name of its GPU, besides its own. Throws InputError for an entry that is not right, or has a name of the catalogue's.
+void add_gpus_of_files(Catalogue& catalogue, const std::vector<std::string>& names);
 }  // namespace catalogue
 }  // namespace lockstep::sim

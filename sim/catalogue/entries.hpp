@@ -22,9 +22,14 @@ struct Entry {
 
 constexpr int kUsualGpusPerNode = 8;
 
+enum class Vendor { nvidia, amd };
+
 struct GpuEntry : Entry {
+  std::string file;  ///< of a user's own GPU; empty: one of the catalogue
   std::string generation;
-  double compute_capability = 0;  ///< the least of its generation
+  Vendor vendor = Vendor::nvidia;
+  double compute_capability =
+      0;  ///< the least of its generation; of AMD's that of NVIDIA's whose kernels have their like
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string kernels_of;  ///< id of the GPU whose kernel laws it takes where it has none of its own; empty: of none
@@ -46,7 +51,7 @@ struct GpuEntry : Entry {
 constexpr int kGpusWithoutSwitch = 4;  ///< of a board whose GPUs have NVLinks of their own to each other
 
 struct IntraNodeEntry : Entry {
-  bool is_nvlink = false;
+  bool is_nvlink = false;  ///< or Infinity Fabric, which is simulated in the same way
   // pcie-tree
   int gpus_per_switch = 0, switches_per_socket = 0;
   LinkSpec gpu_link, switch_uplink, socket_link;
@@ -160,6 +165,15 @@ class Entries {
   std::string nearest_text(const std::string& name) const {
     const std::vector<std::string> ids = nearest_ids(name);
     return ids.empty() ? "no name is near it" : "nearest: " + joined(ids);
+  }
+
+  /// Adds an entry with its id and these names. Returns the entry that has one of them already; nullptr: it was added.
+  const Of* add(Of entry, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (const Of* other = named(name)) return other;
+    entries_.push_back(std::move(entry));
+    for (const std::string& name : names) names_.add(name, entries_.size() - 1);
+    return nullptr;
   }
 
   auto begin() const { return entries_.begin(); }

@@ -26,18 +26,35 @@ bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) 
   return found ? found->boolean() : otherwise;
 }
 
-// The least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities).
-double read_compute_capability(const JsonNode& generation) {
-  static const std::vector<std::pair<std::string, double>> capabilities{
-      {"kepler", 3.5}, {"maxwell", 5.0},    {"pascal", 6.0},          {"volta", 7.0},
-      {"turing", 7.5}, {"ampere", 8.0},     {"ampere-ga102", 8.6},    {"ada", 8.9},
-      {"hopper", 9.0}, {"blackwell", 10.0}, {"blackwell-gb202", 12.0}};
+// Compute capability: the least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities). ROCm's fused
+// attention (Composable Kernel, AOTriton) has kernels for CDNA 2 and later, as NVIDIA's have for 8.0 and later.
+struct Generation {
+  const char* name;
+  double compute_capability;
+  Vendor vendor = Vendor::nvidia;
+};
+
+Generation read_generation(const JsonNode& node) {
+  static const std::vector<Generation> all{{"kepler", 3.5},
+                                           {"maxwell", 5.0},
+                                           {"pascal", 6.0},
+                                           {"volta", 7.0},
+                                           {"turing", 7.5},
+                                           {"ampere", 8.0},
+                                           {"ampere-ga102", 8.6},
+                                           {"ada", 8.9},
+                                           {"hopper", 9.0},
+                                           {"blackwell", 10.0},
+                                           {"blackwell-gb202", 12.0},
+                                           {"cdna2", 8.0, Vendor::amd},
+                                           {"cdna3", 9.0, Vendor::amd},
+                                           {"cdna4", 10.0, Vendor::amd}};
   std::vector<std::string> names;
-  for (const auto& [name, capability] : capabilities) {
-    if (name == generation.text()) return capability;
-    names.push_back(name);
+  for (const Generation& generation : all) {
+    if (generation.name == node.text()) return generation;
+    names.emplace_back(generation.name);
   }
-  generation.fail("an unknown generation", "allowed: " + joined(names));
+  node.fail("an unknown generation", "allowed: " + joined(names));
 }
 
 LinkSpec read_link(const JsonNode& node) {
@@ -61,8 +78,10 @@ GpuEntry read_gpu(const JsonNode& node) {
       {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
        "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "bridged_gpus", "other_links"});
   node.at("name");
-  gpu.generation = node.at("generation").text();
-  gpu.compute_capability = read_compute_capability(node.at("generation"));
+  const Generation generation = read_generation(node.at("generation"));
+  gpu.generation = generation.name;
+  gpu.compute_capability = generation.compute_capability;
+  gpu.vendor = generation.vendor;
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
   if (const auto kernels_of = node.find("kernels_of")) gpu.kernels_of = kernels_of->text();
@@ -98,7 +117,7 @@ GpuEntry read_gpu(const JsonNode& node) {
 
 IntraNodeEntry read_intra_node(const JsonNode& node) {
   IntraNodeEntry entry;
-  entry.is_nvlink = node.at("kind").choice({"pcie-tree", "nvlink"}) == "nvlink";
+  entry.is_nvlink = node.at("kind").choice({"pcie-tree", "nvlink", "infinity-fabric"}) != "pcie-tree";
   std::vector<std::string> keys{
       "kind",          "description", "gpus_per_switch",     "switches_per_socket",  "gpu_link",
       "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};

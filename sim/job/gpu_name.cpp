@@ -118,6 +118,28 @@ GpuRead read_gpu_name(const Entries<GpuEntry>& gpus, const std::string& text) {
   return by_outside.entry == nullptr ? by_inside : GpuRead{};
 }
 
+std::string why_no_gpu(const std::string& text) {
+  static const std::vector<std::pair<std::string, std::string>> machines{{"tpu", "a TPU"},
+                                                                         {"trainium", "Trainium"},
+                                                                         {"trn", "Trainium"},
+                                                                         {"inferentia", "Inferentia"},
+                                                                         {"inf", "Inferentia"},
+                                                                         {"gaudi", "Gaudi"},
+                                                                         {"hl", "Gaudi"},
+                                                                         {"ipu", "an IPU"},
+                                                                         {"wse", "Cerebras's wafer"},
+                                                                         {"ascend", "Ascend"},
+                                                                         {"mtia", "MTIA"}};
+  for (const std::string& part : parts_of(text))
+    for (const auto& [word, name] : machines) {
+      const std::string rest = part.substr(std::min(part.size(), word.size()));
+      const bool is_version = rest.empty() || is_digit(rest.front()) || (rest.front() == 'v' && rest.size() > 1);
+      if (part.rfind(word, 0) == 0 && is_version)
+        return name + " is no GPU, and only GPUs of NVIDIA and AMD are predicted";
+    }
+  return "";
+}
+
 int cut_nvl(std::string& network) {
   const std::string small = lower_case(network);
   if (small.rfind(kNvl, 0) != 0) return 0;

@@ -50,7 +50,10 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
              "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your "
              "own, or a HuggingFace config.json; with @4096 behind either for sequences of so many tokens"},
         a.model, b.model);
-  visit(Name{"gpu", "--gpu", "By its name (see --list), such as H100 or \"A100 40GB\""}, a.gpu, b.gpu);
+  visit(Name{"gpu", "--gpu",
+             "By its name (see --list), such as H100 or \"A100 40GB\", or FILE.json: one's own, as an entry of "
+             "scenarios/catalogue/gpus.json"},
+        a.gpu, b.gpu);
   visit(Name{"gpus"}, a.gpus, b.gpus, Range{1, kMostGpus});
   visit(Name{"gpus_per_node", "--gpus-per-node", "Default: by the GPU, usually 8"}, a.gpus_per_node, b.gpus_per_node,
         Range{1, 1024});

@@ -171,9 +171,11 @@ void resolve_gpu(Job& job, const Catalogue& catalogue) {
   const GpuRead read = read_gpu_name(catalogue.gpus, job.gpu.stated);
   if (read.entry == nullptr) {
     resolve(job.gpu, catalogue.gpus);
+    if (const std::string why = why_no_gpu(job.gpu.stated); !why.empty()) job.gpu.why_not = ": " + why;
     return;
   }
   job.gpu.id = read.entry->id;
+  if (!read.entry->file.empty()) job.assumed["gpu"] = "as " + read.entry->file + " describes it";
   if (!read.part.empty()) job.assumed["gpu"] = in_quotes(read.part) + " of " + in_quotes(job.gpu.stated);
 }
 
@@ -266,16 +268,23 @@ void assume_direct_link(Job& job, const GpuEntry* gpu, const Catalogue& catalogu
 
 }  // namespace
 
-// NVLink without its generation is that of the GPU; between PCIe boards it is a bridge.
+// NVLink, or Infinity Fabric, without its generation is that of the GPU; NVLink between PCIe boards is a bridge.
 void resolve_link(Job& job, const Catalogue& catalogue) {
   const std::string plain = plain_name(job.link.stated);
   const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
   if (plain.empty()) return assume_direct_link(job, gpu, catalogue);
-  if (gpu == nullptr || (plain != "nvlink" && plain != "nvswitch")) {
+  const bool is_nvlink = plain == "nvlink" || plain == "nvswitch",
+             is_fabric = plain == "infinityfabric" || plain == "xgmi";
+  if (gpu == nullptr || !(is_nvlink || is_fabric)) {
     resolve(job.link, catalogue.intra_nodes);
     return;
   }
-  const bool is_usual = catalogue.intra_node_by_id(gpu->intra_node).is_nvlink;
+  const bool is_of_vendor = is_fabric == (gpu->vendor == Vendor::amd);
+  const bool is_usual = is_of_vendor && catalogue.intra_node_by_id(gpu->intra_node).is_nvlink;
+  if (is_fabric && !is_usual) {
+    job.link.why_not = "; " + gpu->name + " has no Infinity Fabric";
+    return;
+  }
   job.assumed["link"] = is_usual ? "generation not stated" : "NVLink between PCIe boards: a bridge";
   job.link.id = is_usual ? gpu->intra_node : "nvlink-bridge";
 }
@@ -377,6 +386,8 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 
 void check_names(const Job& job, const Catalogue& catalogue, bool needs_model) {
   if (needs_model && !job.own_model) check_name(job.model, catalogue.models, "--model", "model");
+  if (const std::string why = why_no_gpu(job.gpu.stated); !job.gpu.is_known() && !why.empty())
+    refuse("--gpu", job.gpu.stated, why, "the GPUs of --list");
   check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
   check_name(job.software, catalogue.stacks, "--software", "software",
              ", or " + std::string(kOtherSoftware) + " for software that is not among them");

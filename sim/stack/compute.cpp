@@ -231,7 +231,9 @@ Speeds speeds_of_images(StackModel& m) {
 // generation, the constant also stands for what that one's share of the peak is over this one's.
 double sustained_speed(StackModel& m, const KernelLaws& laws) {
   const bool is_carried = laws.find("gemm/bf16").carried == Carried::to_other_generation;
-  const std::string name = is_carried ? "speed/carried" : "speed/sustained";
+  const bool is_amd = m.gpu->vendor == Vendor::amd;
+  if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
+  const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
   return m.constant({of_generation + "/" + name_of(m.precision), of_generation, name});
 }

@@ -11,8 +11,10 @@ constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-conn
 constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
 constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
-// NCCL's generation is by what a GPU can compute: Ada's is Ampere's, Turing's Volta's, and older ones are as Pascal.
+// NCCL's generation is by what a GPU can compute: Ada's is Ampere's, Turing's Volta's, and older ones are as Pascal. RCCL is
+// NCCL with other tables; those of Hopper stand in, within the bandwidth of the node's own links.
 NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
+  if (gpu.vendor == Vendor::amd) return NcclGeneration::hopper;
   if (const auto own = find_choice<NcclGeneration>(gpu.generation)) return *own;
   if (gpu.generation == "ada" || gpu.generation == "ampere-ga102") return NcclGeneration::ampere;
   return gpu.generation == "turing" ? NcclGeneration::volta : NcclGeneration::pascal;
@@ -129,7 +131,9 @@ Workload with_all_reduce(StackModel& m, Workload workload) {
   communication.all_reduce = choice.kind;
   if (choice.kind != AllReduceKind::nccl) return workload;
   communication.nccl.algorithm = choice.algorithm;
-  communication.nccl.in_switch = m.job.in_switch.value_or(true);
+  const bool is_amd = m.gpu->vendor == Vendor::amd;
+  communication.nccl.in_switch = m.job.in_switch.value_or(!is_amd);  // Infinity Fabric has no switch
+  if (is_amd) m.assume("collectives", "RCCL", "by NCCL's tables for Hopper, within the bandwidth of Infinity Fabric");
   communication.nccl.generation = nccl_generation_of(*m.gpu);
   communication.nccl.nic_latency_s = latency_beside_tables(m);
   communication.message_overhead_s = 0;  // in its tables

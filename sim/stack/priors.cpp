@@ -23,6 +23,10 @@ const std::vector<Prior>& priors() {
       {"speed of experts", "", 0.9, 1.2, 0.2, 0.15, "software's experts over TensorRT-LLM's, which were timed"},
       {"speed of software/", "", 1, kAny, 0.15, 0.15, "no slower than others"},
       {"speed of family/", "", 1, kAny, 0.12, 0.12, "as other networks"},
+      {kSpeedOnAmd, "", 0.6, 1.05, 0.35, 0.15,
+       "an H100 sustains 0.73; plain PyTorch on an MI300X reaches 0.56 of an H200's share of the peak (an 8B model at "
+       "1 / 1.36 "
+       "of its speed with 1.32 of its peak: alpharomercoma/MI300X-vs-H200, REPORT.md); tuned software, most of it"},
       {"speed/carried", "", 0.75, 1.05, 0.25, 0.15,
        "shares of peaks of another generation; clocks under sustained power"},
       {"speed/sustained", "", 0.9, 1.05, 0.1, 0.1,

@@ -20,6 +20,9 @@ struct Prior {
 
 const std::vector<Prior>& priors();
 
+/// How fast AMD's GPUs run kernels, over the laws of NVIDIA's GPUs of their class, scaled by peaks.
+inline constexpr const char* kSpeedOnAmd = "speed/carried to AMD";
+
 /// The entry of a constant's name. Throws std::logic_error for a name that has none.
 const Prior& prior_of(const std::string& constant);
 

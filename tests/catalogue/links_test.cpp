@@ -83,11 +83,11 @@ TEST_CASE("bridges are as fast as data sheets say, one way") {
 }
 
 TEST_CASE("GeForce of Turing and later have no peers over PCIe, other cards do") {
-  const std::set<std::string> later{"turing", "ampere-ga102", "ada"};
+  const std::set<std::string> later{"turing", "ampere-ga102", "ada", "blackwell-gb202"};
   for (const sim::GpuEntry& gpu : catalogue().gpus) {
     INFO(gpu.id);
     const bool is_geforce = gpu.id.rfind("rtx2", 0) == 0 || gpu.id.rfind("rtx3", 0) == 0 ||
-                            gpu.id.rfind("rtx4", 0) == 0 || gpu.id == "titanrtx";
+                            gpu.id.rfind("rtx4", 0) == 0 || gpu.id.rfind("rtx5", 0) == 0 || gpu.id == "titanrtx";
     CHECK(gpu.has_pcie_peers == !(is_geforce && later.count(gpu.generation) > 0));
   }
 }

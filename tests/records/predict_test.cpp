@@ -224,7 +224,7 @@ TEST_CASE("records without a place in the catalogue are unmapped with the reason
   };
   CHECK(why(R"("metric": "colour", "gpu": "V100")") == "metric \"colour\" is not predicted from records");
   CHECK_THAT(why(R"("metric": "images_per_s", "gpu": "TPU v3", "model": "resnet50", "gpus": 1)"),
-             Contains("gpu \"TPU v3\" is not in the catalogue; no name is near it"));
+             Contains("gpu \"TPU v3\" is not in the catalogue: a TPU is no GPU"));
   CHECK_THAT(why(R"("metric": "images_per_s", "gpu": "V100", "model": "LSTM", "gpus": 1)"),
              Contains("model \"LSTM\" is not in the catalogue"));
   CHECK(why(R"("metric": "epoch_seconds", "gpu": "V100", "model": "BERT-base", "gpus": 1)") ==

@@ -63,8 +63,6 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "coll-gb",
                                           "g19-GRID_K520",
                                           "g22-AMD_MI100",
-                                          "g23-AMD_Instinct_MI250X__GCD",
-                                          "g24-MI300X",
                                           "g25-TPU_v3-8",
                                           "g26-Intel_Gaudi_2",
 
@@ -85,7 +83,6 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "m58-cost-USD",
                                           "m59-top1_accuracy-%",
                                           "mfu",
-                                          "mi250",
                                           "n19-NVLink_Switch",
                                           "n25-proprietary",
                                           "odd-06",
