@@ -146,13 +146,15 @@ void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.reserved_bytes = of_stage.reserved_bytes;
 }
 
-// Amounts are told in the unit of the GPU's memory.
+// Amounts are told in the unit of nvidia-smi, in which an "80 GB" GPU has 79.6.
+constexpr double kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
+
 double unit_bytes(double capacity_bytes) {
-  return capacity_bytes >= 1e9 ? 1e9 : 1e6;
+  return capacity_bytes >= kGibi ? kGibi : kMebi;
 }
 
 std::string unit_name(double capacity_bytes) {
-  return capacity_bytes >= 1e9 ? " GB" : " MB";
+  return capacity_bytes >= kGibi ? " GiB" : " MiB";
 }
 
 std::string amount_text(double bytes, double capacity_bytes) {
@@ -232,7 +234,7 @@ double checkpoint_bytes(const Scenario& s) {
 }
 
 std::string memory_text(double bytes, double capacity_bytes) {
-  return amount_text(bytes, capacity_bytes) + " of " + short_number(capacity_bytes / unit_bytes(capacity_bytes)) +
+  return amount_text(bytes, capacity_bytes) + " of " + amount_text(capacity_bytes, capacity_bytes) +
          unit_name(capacity_bytes);
 }
 

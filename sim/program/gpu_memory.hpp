@@ -64,10 +64,10 @@ GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 /// Weights and what the optimizer keeps, in single precision: once, however many GPUs hold it.
 double checkpoint_bytes(const Scenario& scenario);
 
-/// "36.7 of 80 GB"
+/// "36.7 of 79.6 GiB"
 std::string memory_text(double bytes, double capacity_bytes);
 std::string memory_text(const GpuMemory& memory);
-/// "Memory per GPU: 12.3 of 24 GB at 8 to 1024 GPUs, 6.9 of 24 GB at 2048 GPUs.\n", of points in ascending GPU counts.
+/// "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n", of points in ascending GPU counts.
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
 /// {"bytes", "capacity_bytes", "parts": {name: bytes}}
 Json memory_json(const GpuMemory& memory);
