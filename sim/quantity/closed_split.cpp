@@ -48,31 +48,8 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
   if (gives_ranks(given.split)) {
     for (const char* key : kRanks) open.question.fixed.insert(key);
     open.question.fixed.insert("expert_overlap");
-    // As the software has it; where experts go follows from it.
-    open.question.stated.sequence = (m.stack->sequence_parallel || m.job.split.values.expert > 1) &&
-                                    open.question.stated.tensor > 1;
-    if (given.split.has("sequence")) open.question.stated.sequence = given.split.values.sequence;
   }
   return open;
-}
-
-// The steps above, from the one that leaves least open.
-std::vector<SplitQuestion> steps_of(const OpenSplit& open, const GivenSplit& given) {
-  if (!gives_ranks(given)) return {open.question};
-  SplitQuestion usual = open.question;
-  usual.fixed.insert({"sequence", "sharding", "recompute"});
-  return {usual, open.question};
-}
-
-std::optional<ParallelSpec> chosen(const OpenSplit& open, const GivenSplit& given) {
-  for (const SplitQuestion& step : steps_of(open, given)) {
-    try {
-      return best_splits(open.scenario, open.gpus, step, 1).best.front().spec;
-    } catch (const InputError&) {
-      continue;  // none divides the batch, or fits
-    }
-  }
-  return std::nullopt;
 }
 
 void give_split(const ParallelSpec& spec, GivenSplit& split) {

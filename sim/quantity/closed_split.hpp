@@ -2,11 +2,8 @@
 // What a published result's job leaves open of its split.
 //
 // A publication that has "tensor 8, pipeline 16" and no more was not trained with micro-batches of 1 and no interleaving: its
-// authors chose what was fast and fitted. So is chosen here, by the search of simulate job (sim/point/best_splits.hpp) within
-// what the result gives and its software can do, by the first of these steps that has a split that fits into memory:
-//
-//   1  micro-batch and virtual stages, with the sharding and the recomputation that are usual for the software
-//   2  sharding and recomputation too, with sequences split over the tensor ranks
+// authors chose what was fast and fitted. So does the search of simulate job here (sim/point/best_splits.hpp), within what the
+// result gives and its software can do: micro-batch, virtual stages, sharding, recomputation, sequence parallelism.
 //
 // Ranks that it does not give are 1 where it gives any; where it gives none and a GPU does not hold the model, all is open. A
 // result without a global batch is left as it is.
