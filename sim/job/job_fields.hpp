@@ -35,6 +35,10 @@ struct SplitFieldName {
   std::string help;
 };
 const std::vector<SplitFieldName>& split_fields();
+/// Under which Job::assumed has a key of the split that was chosen.
+inline std::string chosen_key(const std::string& key) {
+  return "split/" + key;
+}
 
 inline const Range kCount{1, 1 << 20}, kNumbers{1, 1e15};
 inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< of a batch before it is rounded (read_batch())

@@ -12,6 +12,7 @@
 #include "sim/point/point.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/replica/least_time.hpp"
+#include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::point {
@@ -89,6 +90,10 @@ class Search {
     for (const ParallelSpec& spec : splits)
       if (std::optional<Candidate> candidate = in_memory(spec)) candidates.push_back(*candidate);
     ranking_.fitting = static_cast<int>(candidates.size());
+    if (splits.empty())
+      if (const auto problem = find_problem(question_.stated, gpus_))
+        throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs: " + problem->wrong,
+                      problem->allowed.substr(problem->allowed.find(' ') + 1));
     if (candidates.empty())
       throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
                         (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),

@@ -51,17 +51,31 @@ class Space {
           spec.tensor = tensor;
           spec.context = context;
           spec.expert = expert;
-          if (!has_place(spec)) continue;
-          if (!question_.is_fixed("sequence")) spec.sequence = tensor > 1;
-          if (!question_.is_fixed("expert_overlap"))
-            spec.expert_overlap = expert > 1 && question_.abilities.overlaps_experts;
-          if (tensor == 1) spec.tensor_overlap = TensorOverlap::none;
-          if (gpus_ % (tensor * context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
+          for (const int expert_tensor : places_of_experts(tensor, expert)) {
+            spec.expert_tensor = expert_tensor;
+            add_ranks(spec);
+          }
         }
     return std::move(splits_);
   }
 
  private:
+  // Ranks that share an expert's matrices, or hold whole experts; software that always does the latter is so stated.
+  std::vector<int> places_of_experts(int tensor, int expert) const {
+    const int stated = question_.stated.expert_tensor;
+    if (question_.is_fixed("expert_tensor") || tensor == 1 || expert == 1) return {stated};
+    return stated == 0 ? std::vector<int>{0, 1} : std::vector<int>{stated};
+  }
+
+  void add_ranks(ParallelSpec spec) {
+    if (!has_place(spec)) return;
+    if (!question_.is_fixed("sequence")) spec.sequence = spec.tensor > 1;
+    if (!question_.is_fixed("expert_overlap"))
+      spec.expert_overlap = spec.expert > 1 && question_.abilities.overlaps_experts;
+    if (spec.tensor == 1) spec.tensor_overlap = TensorOverlap::none;
+    if (gpus_ % (spec.tensor * spec.context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
+  }
+
   std::vector<int> of(const std::string& key, int stated, const std::vector<int>& otherwise) const {
     return question_.is_fixed(key) ? std::vector<int>{stated} : otherwise;
   }
@@ -72,6 +86,7 @@ class Space {
 
   // Of experts on tensor ranks, as stated.
   static bool has_place(const ParallelSpec& spec) {
+    if (spec.expert == 1) return true;
     if (spec.expert_tensor > 1) return spec.expert_tensor == spec.tensor;
     return !spec.folds_experts() || spec.expert % spec.tensor == 0;
   }

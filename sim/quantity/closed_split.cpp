@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/job/job_fields.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/point/best_splits.hpp"
 
@@ -52,16 +53,26 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
   return open;
 }
 
-void give_split(const ParallelSpec& spec, GivenSplit& split) {
+const std::set<std::string> kChosen{"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"};
+// Said only where they are not what goes without saying.
+const std::set<std::string> kUnusual{"tensor",        "context",        "expert",           "expert_tensor",
+                                     "pipeline",      "expert_overlap", "recompute_modules", "sharding_group"};
+
+void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& job) {
+  GivenSplit& split = job.split;
   const ParallelSpec before = split.values;
   split.values = spec;
   split.values.data = before.data;
   split.values.lora_rank = before.lora_rank;
   split.values.global_batch = before.global_batch;
-  split.keys.insert({"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"});
-  for (const char* key : {"tensor", "context", "expert", "pipeline", "sharding_group", "recompute_modules"})
-    if (parallel_format().write_value(key, spec) != parallel_format().write_value(key, ParallelSpec()))
-      split.keys.insert(key);
+  for (const SplitFieldName& field : split_fields()) {
+    const bool is_usual =
+        parallel_format().write_value(field.key, spec) == parallel_format().write_value(field.key, ParallelSpec());
+    if (kChosen.count(field.key) == 0 && (kUnusual.count(field.key) == 0 || is_usual)) continue;
+    if (!split.keys.insert(field.key).second) continue;
+    job.record_default(chosen_key(field.key),
+                       question.is_fixed(field.key) ? "by software" : "of the fastest split that fits");
+  }
 }
 
 }  // namespace
@@ -77,13 +88,11 @@ void close_split(Job& job, const Catalogue& catalogue) {
       whole.parallel.reset();
       if (open.gpus == 1 || gpu_memory(whole, open.gpus, job.batch()).fits()) return;
     }
-    if (const std::optional<ParallelSpec> spec = chosen(open, job.split)) {
-      give_split(*spec, job.split);
-      if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
-      job.record_default("split", "what it leaves open is the fastest that fits");
-    }
+    const ParallelSpec spec = best_splits(open.scenario, open.gpus, open.question, 1).best.front().spec;
+    give_split(spec, open.question, job);
+    if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
   } catch (const Unmapped&) {    // said when it is predicted
-  } catch (const InputError&) {  // the same
+  } catch (const InputError&) {  // the same, or no split fits
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/job/job_fields.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -68,6 +69,8 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
 
 void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts) {
   const GivenSplit& split = m.job.split;
+  if (spec.waits_for_shards())
+    m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
   if (split.is_searched)
     return m.assume_default("split", "the fastest that fits", "what is left open of it is searched");
   if (spec.tensor > 1 && !split.has("sequence"))
@@ -83,8 +86,6 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume("recompute", name_of(spec.recompute),
              "what " + m.stack->name + " calls " + name_of(split.values.recompute));
   if (!split.has("sharding")) m.assume_default("sharding", name_of(spec.sharding), "");
-  if (spec.waits_for_shards())
-    m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
   if (spec.pipeline > 1 && !split.has("schedule")) m.assume_default("schedule", name_of(spec.schedule), "");
   if (spec.tensor * spec.context * spec.pipeline > 1 && !split.has("order"))
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
@@ -178,7 +179,8 @@ Workload with_split(StackModel& m, Workload workload) {
   scenario.fidelity = Fidelity::analytic;
   workload.batch_per_gpu = spec.micro_batch;
   if (m.job.split.is_searched) return workload;
-  m.list_assumed("split", split_text(spec), "split");
+  for (const SplitFieldName& field : split_fields())
+    m.list_assumed(field.record, parallel_format().write_value(field.key, spec), chosen_key(field.key));
   if (const auto problem = find_problem(scenario))
     throw InputError(problem->pointer + ": " + problem->wrong +
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));

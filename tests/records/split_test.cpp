@@ -1,4 +1,6 @@
 // Splits: as published records state them, and as jobs in words.
+#include <algorithm>
+
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
@@ -124,18 +126,78 @@ TEST_CASE("a job's split says what it lacks") {
     return std::string();
   };
   sim::JobQuestion job = llama();
-  job.job.global_batch = 0;
-  CHECK_THAT(error_of(job), Contains("--global-batch is missing"));
-  job = llama();
   job.job.split.give("tensor", 3);
-  CHECK_THAT(error_of(job), Contains("allowed: multiples of 3 GPUs"));
+  CHECK_THAT(error_of(job), Contains("tensor 3") && Contains("do not divide 64 GPUs") &&
+                                Contains("allowed: without --tensor"));
+  job.job.split.keys.erase("tensor");  // the advice, followed
+  CHECK(error_of(job).empty());
   job = llama();
   job.job.batch_per_gpu = 4;
-  CHECK_THAT(error_of(job), Contains("allowed: --global-batch"));
+  CHECK_THAT(error_of(job), Contains("--global-batch says it too"));
   job = llama();
-  job.job.split.values.sharding = sim::ShardingStage::none;
-  job.job.split.keys.erase("sharding");
-  CHECK_THAT(error_of(job), Contains("of 80 GB a GPU") && Contains("allowed: sharding zero1"));
+  job.gpus = {8};
+  job.job.model.stated = "llama3_70b";
+  job.job.split.give("recompute", name_of(sim::Recomputation::none));
+  CHECK_THAT(error_of(job), Contains("no split over 8 GPUs fits into the GPUs' memory; allowed: "));
+}
+
+TEST_CASE("what a job does not give of its split is searched, and a true fact never makes an answer vanish") {
+  sim::JobQuestion open;
+  open.job.model.stated = "llama3_8b";
+  open.job.gpu.stated = "H100";
+  open.gpus = {64};
+  const sim::JobPrediction free = sim::predict_job(open, catalogue(), 1);
+  const auto rate = [&](const sim::JobQuestion& job) {
+    return sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s.predicted;
+  };
+  const double best = free.rows.front().samples_per_s.predicted;
+  // What the search chose, given as a fact, is the same answer.
+  const sim::ParallelSpec chosen = free.rankings.front().best.front().spec;
+  sim::JobQuestion given = open;
+  given.job.global_batch = chosen.global_batch;
+  CHECK(rate(given) == Approx(best));
+  given.job.split.give("tensor", chosen.tensor);
+  CHECK(rate(given) == Approx(best));
+  given.job.split.give("micro_batch", chosen.micro_batch);
+  CHECK(rate(given) == Approx(best));
+  // Other facts are slower or as fast, and are kept.
+  for (const auto& [key, value] : {std::pair{"tensor", 8}, {"pipeline", 4}, {"micro_batch", 1}, {"context", 2}}) {
+    INFO(key);
+    sim::JobQuestion fixed = open;
+    fixed.job.global_batch = chosen.global_batch;
+    fixed.job.split.give(key, value);
+    const sim::JobPrediction predicted = sim::predict_job(fixed, catalogue(), 1);
+    CHECK(predicted.rows.front().samples_per_s.predicted <= best * (1 + 1e-9));
+    CHECK(sim::parallel_format().write_value(key, predicted.rankings.front().best.front().spec) == value);
+  }
+  // A batch per GPU that does not fit at once is computed in micro-batches.
+  sim::JobQuestion batch = open;
+  batch.job.batch_per_gpu = 1;
+  CHECK(sim::predict_job(batch, catalogue(), 1).scenario.parallel->global_batch == 64);
+}
+
+TEST_CASE("a search stays within what the software can do") {
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_70b";
+  job.job.gpu.stated = "H100";
+  job.gpus = {64};
+  for (const char* software : {"Megatron-LM", "PyTorch FSDP", "DeepSpeed", "torchtitan", "NeMo"}) {
+    job.job.software.stated = software;
+    INFO(software);
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    const sim::SplitAbilities& can = catalogue().stacks.with_id(predicted.job.software.id)->splits;
+    CHECK_FALSE(can.source.empty());
+    for (const sim::RankedSplit& split : predicted.rankings.front().best) {
+      CHECK(can.sharding.count(split.spec.sharding) == 1);
+      CHECK((split.spec.tensor == 1 || can.has(sim::ParallelDimension::tensor)));
+      CHECK((split.spec.context == 1 || can.has(sim::ParallelDimension::context)));
+      CHECK((split.spec.pipeline == 1 || can.has(sim::ParallelDimension::pipeline)));
+      CHECK((split.spec.virtual_stages == 1 || can.schedules.count(sim::PipelineSchedule::interleaved) == 1));
+      CHECK(std::any_of(can.recomputations.begin(), can.recomputations.end(), [&](const sim::RecomputeChoice& one) {
+        return one.recompute == split.spec.recompute && one.modules == split.spec.recompute_modules;
+      }));
+    }
+  }
 }
 
 TEST_CASE(
@@ -174,9 +236,11 @@ TEST_CASE("a model that no GPU holds is split without being told to, one that a 
   job.job.model.stated = "resnet50";
   CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
   job.job.model.stated = "gpt2";
-  CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
-  job.job.model.stated = "llama3_8b";
-  job.job.batch_per_gpu = 1;
+  const sim::JobPrediction small = sim::prepare_job(job, catalogue());
+  CHECK(small.question.job.split.is_searched);
+  CHECK(small.job.software.id == "pytorch");
+  CHECK(small.scenario.parallel->is_data_parallel_alone());
+  job.job.batch_per_gpu = 8;
   CHECK_FALSE(sim::prepare_job(job, catalogue()).question.job.split.is_searched);
 }
 

@@ -70,10 +70,10 @@ TEST_CASE("software of an unknown name costs its record alone") {
   const std::string rest = R"("metric": "images_per_s", "model": "resnet50", "gpu": "V100", "gpus": 1,
       "batch_per_gpu": 64)";
   const auto predictions = predict(records_from(R"([{"id": "a", "software": "meta", )" + rest +
-                                                R"(}, {"id": "b", "software": "deepseek", )" + rest +
+                                                R"(}, {"id": "b", "software": "acme-trainer", )" + rest +
                                                 R"(}, {"id": "c", "software": "other", )" + rest + "}]"));
   CHECK_THAT(predictions.at(0).task.unmapped, Contains("software \"meta\" is not in the catalogue"));
-  CHECK_THAT(predictions.at(1).task.unmapped, Contains("software \"deepseek\" is not in the catalogue"));
+  CHECK_THAT(predictions.at(1).task.unmapped, Contains("software \"acme-trainer\" is not in the catalogue"));
   CHECK(predictions.at(2).is_mapped());
 }
 
