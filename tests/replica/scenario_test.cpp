@@ -83,7 +83,7 @@ TEST_CASE("a split that does not fit is refused with changes that make it fit") 
   } catch (const InputError& refused) {
     error = refused.what();
   }
-  CHECK_THAT(error, Contains("micro-batch 64 needs") && Contains(" of 3 GB a GPU") && Contains("allowed: "));
+  CHECK_THAT(error, Contains("micro-batch 64 needs") && Contains(" of 2.8 GiB a GPU") && Contains("allowed: "));
   const std::string allowed = sim::split_that_fits(large, 16);
   REQUIRE_THAT(allowed, Contains("micro_batch 1"));
   sim::Scenario smaller = large;

@@ -286,3 +286,57 @@ TEST_CASE("parts add up, more of anything needs more, more ranks need less") {
     REQUIRE(total() <= before);
   }
 }
+
+TEST_CASE("parts that are computed again are freed one by one, and all of them leave more than full recomputation") {
+  TransformerShape shape = llama(2, 64, 8, 2, 192, 100, 32);
+  shape.mixture = mixture(4, 2, 96, 48, 1);  // the first layer is dense
+  ParallelSpec spec = of_tensor(1, false, 1);
+  const double dense = kept_bytes(shape, spec, 0, 2), experts = kept_bytes(shape, spec, 1, 2);
+  const auto freed = [&](int layer, std::set<RecomputeModule> modules) {
+    ParallelSpec with = spec;
+    with.recompute = Recomputation::selective;
+    with.recompute_modules = std::move(modules);
+    return (layer == 0 ? dense : experts) - kept_bytes(shape, with, layer, 2);
+  };
+  const double token = 32 * 2;  // tokens, bytes an element
+  // Outputs of both norms; of the MLP's gate and other half times each other; of gate, other half and that.
+  CHECK(freed(0, {RecomputeModule::layer_norm}) == token * 2 * 64);
+  CHECK(freed(0, {RecomputeModule::activation}) == token * 192);
+  CHECK(freed(0, {RecomputeModule::mlp}) == token * 3 * 192);
+  CHECK(freed(0, {RecomputeModule::mlp, RecomputeModule::activation}) == token * 3 * 192);
+  CHECK(freed(0, {RecomputeModule::moe, RecomputeModule::latent_up, RecomputeModule::core_attention}) == 0);
+  // Two experts a token of 96 columns, a shared one of 48; scores of four experts in single precision.
+  CHECK(freed(1, {RecomputeModule::activation}) == token * (2 * 96 + 48));
+  CHECK(freed(1, {RecomputeModule::shared_experts}) == token * 3 * 48);
+  CHECK(freed(1, {RecomputeModule::moe}) == token * (2 * 64 + 2 * 3 * 96 + 2 * 64) + 32 * 4 * 4);
+  std::set<RecomputeModule> all;
+  for (const Choice<RecomputeModule>& module : choices_of(RecomputeModule())) {
+    const double before = freed(1, all);
+    all.insert(module.value);
+    CHECK(freed(1, all) >= before);
+  }
+  spec.recompute = Recomputation::full;
+  CHECK(experts - freed(1, all) > kept_bytes(shape, spec, 1, 2));
+}
+
+TEST_CASE("products of eight bits keep a byte of their inputs, Megatron-Core no experts' outputs, HAI-LLM half as much again") {
+  TransformerShape shape = llama(1, 64, 8, 8, 192, 100, 32);
+  shape.mixture = mixture(4, 2, 96, 0, 0);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  const auto kept = [&](StateKeeping keeping, Precision precision) {
+    spec.keeping = keeping;
+    SoftwareMemory software;
+    software.precision = precision;
+    return kept_bytes(shape, spec, 0, memory_options(spec, software).activations);
+  };
+  const double inputs = 64 + 2 * 64 + 2 * 96;  // of queries, of experts' first and second matrices; a token
+  const double both = kept(StateKeeping::single_gradients, Precision::bf16);
+  CHECK(both == kept(StateKeeping::mixed, Precision::fp8));
+  CHECK(both - kept(StateKeeping::single_gradients, Precision::fp8) == 32 * inputs);
+  CHECK(both - kept(StateKeeping::single_gradients, Precision::fp4) == 32 * inputs * (2 - 0.5625));
+  CHECK(both - kept(StateKeeping::megatron_core, Precision::bf16) == 32 * 2 * 64 * 2);
+  // Besides, SwiGLU's inputs in a byte each.
+  CHECK(kept(StateKeeping::megatron_core, Precision::fp8) - kept(StateKeeping::hai_llm, Precision::fp8) ==
+        32 * 2 * 2 * 96);
+  CHECK(hai_llm_parameter_bytes(Optimizer::adam).total() == 14);
+}
