@@ -118,8 +118,8 @@ struct StackEntry : Entry {
   Recomputation selective = Recomputation::selective;  ///< what it calls so
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< which counter its peaks are of
-  StateKeeping keeping = StateKeeping::mixed;  ///< key "parameter_bytes"
-  SplitAbilities splits;                       ///< without the key, data parallelism alone
+  StateKeeping keeping = StateKeeping::mixed;            ///< key "parameter_bytes"
+  SplitAbilities splits;                                 ///< without the key, data parallelism alone
 
   /// What it exchanges or keeps was looked up in its code.
   bool is_followed() const {

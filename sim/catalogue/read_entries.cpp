@@ -192,8 +192,7 @@ SplitAbilities read_splits(const JsonNode& node) {
   splits.has_sharding_groups = flag(node, "sharding_groups");
   splits.overlaps_experts = flag(node, "expert_overlap");
   splits.recomputations.clear();
-  for (const JsonNode& one : node.at("recompute").items())
-    splits.recomputations.push_back(read_recompute_choice(one));
+  for (const JsonNode& one : node.at("recompute").items()) splits.recomputations.push_back(read_recompute_choice(one));
   splits.source = node.at("source").text();
   return splits;
 }

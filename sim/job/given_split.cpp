@@ -67,7 +67,8 @@ std::set<std::string> fixed_keys(const GivenSplit& split) {
 }
 
 std::string usual_software(const GivenSplit& split) {
-  if ((split.is_searched && !split.fits_one_gpu) || split.divides_replicas() || split.values.sharding == ShardingStage::zero1)
+  if ((split.is_searched && !split.fits_one_gpu) || split.divides_replicas() ||
+      split.values.sharding == ShardingStage::zero1)
     return "Megatron-LM";
   if (split.values.sharding == ShardingStage::zero2) return "DeepSpeed";
   return split.values.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";

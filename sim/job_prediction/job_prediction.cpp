@@ -168,7 +168,8 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
 
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
-  if (question.is_split() && !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
+  if (question.is_split() &&
+      !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
     JobQuestion searched = question;
     searched.job.split.is_searched = true;
     return prepare_job(searched, catalogue);

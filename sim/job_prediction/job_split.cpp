@@ -76,7 +76,8 @@ std::string best_text(const SplitRanking& ranking) {
                      losses_text(best) + ".\n";
   if (ranking.best.size() < 2) return text;
   const RankedSplit& next = ranking.best[1];
-  return text + "The next, " + formatted("%.1f %%", 100 * (next.iteration.iteration_s / best.iteration.iteration_s - 1)) +
+  return text + "The next, " +
+         formatted("%.1f %%", 100 * (next.iteration.iteration_s / best.iteration.iteration_s - 1)) +
          " longer: " + split_text(next.spec) + ".\n  " + losses_text(next) + ".\n";
 }
 

@@ -113,8 +113,9 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text() : "") + job_tokens_text(predicted) + task_memory_line(predicted.tasks()) +
-         "\n" + inputs_text(question, inputs) + meaning_text(question, inputs, catalogue);
+         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text() : "") +
+         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + "\n" + inputs_text(question, inputs) +
+         meaning_text(question, inputs, catalogue);
 }
 
 Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {

@@ -45,8 +45,7 @@ std::vector<Row> rows_of(const JobPrediction& predicted) {
   std::vector<Row> rows;
   if (predicted.scenario.model.tokens == 0) return rows;
   for (const JobRow& row : predicted.rows)
-    rows.push_back(
-        row_of(predicted, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
+    rows.push_back(row_of(predicted, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
   return rows;
 }
 

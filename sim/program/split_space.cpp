@@ -42,8 +42,7 @@ class Space {
     const ParallelSpec& stated = question_.stated;
     const std::vector<int> tensors = divisors_of(gpus_per_node_, std::min(gpus_, kMostTensorRanks));
     const std::vector<int> contexts = powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank));
-    const std::vector<int> experts =
-        divisors_of(std::max(1, shape_.mixture.count), std::min(gpus_, kMostExpertRanks));
+    const std::vector<int> experts = divisors_of(std::max(1, shape_.mixture.count), std::min(gpus_, kMostExpertRanks));
     for (int tensor : of("tensor", stated.tensor, ParallelDimension::tensor, tensors))
       for (int context : of("context", stated.context, ParallelDimension::context, contexts))
         for (int expert : of("expert", stated.expert, ParallelDimension::expert, experts)) {

@@ -31,7 +31,8 @@ struct OpenSplit {
 OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
   Job job = given;
   job.split.is_searched = true;
-  if (job.defaulted.count("software") > 0 && !gives_ranks(job.split)) set_software(job, usual_software(job.split), catalogue);
+  if (job.defaulted.count("software") > 0 && !gives_ranks(job.split))
+    set_software(job, usual_software(job.split), catalogue);
   StackOptions options;
   options.needs_room = false;
   Inputs inputs;
@@ -55,8 +56,9 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
 
 const std::set<std::string> kChosen{"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"};
 // Said only where they are not what goes without saying.
-const std::set<std::string> kUnusual{"tensor",        "context",        "expert",           "expert_tensor",
-                                     "pipeline",      "expert_overlap", "recompute_modules", "sharding_group"};
+const std::set<std::string> kUnusual{
+    "tensor",         "context",           "expert",        "expert_tensor", "pipeline",
+    "expert_overlap", "recompute_modules", "sharding_group"};
 
 void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& job) {
   GivenSplit& split = job.split;

@@ -88,7 +88,7 @@ struct [[nodiscard]] QuantityTask : Inputs {
   Estimate estimate;
   bool is_share = false;  ///< arrival: a probability
   std::vector<Anchor> anchors;
-  double bytes = 0;  ///< of an all-reduce; 0: not given
+  double bytes = 0;                ///< of an all-reduce; 0: not given
   bool is_whole_training = false;  ///< of a model of sequences, by the calendar (calendar.hpp)
   IntervalClass interval_class;
 

@@ -151,7 +151,8 @@ void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, c
     const Layer& layer = graph.layers[i];
     if (layer.kind != LayerKind::experts) continue;
     const model::ExpertsShape& e = layer.experts;
-    const double rows = double(job.spec.micro_batch) * layer.in.height * job.shape.mixture.active * job.spec.expert_load();
+    const double rows =
+        double(job.spec.micro_batch) * layer.in.height * job.shape.mixture.active * job.spec.expert_load();
     costs[i].backward_s += rows * e.inner * (e.gated ? 3 : 2) * device.activation_bytes /
                            (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   }

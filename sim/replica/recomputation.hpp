@@ -15,6 +15,7 @@ bool has_matrix(const model::Layer& layer);
 /// layers that belong to a part that is recomputed; `alternate_matrices` half of the matrices and all of the rest but the
 /// attention; `full` all. `hidden`: width of the residual stream. The non-linearity of experts is inside their layer, which
 /// does not count as repeated for it.
-std::vector<double> repeated_shares(const model::Graph& graph, const Block& block, const ParallelSpec& spec, int hidden);
+std::vector<double> repeated_shares(const model::Graph& graph, const Block& block, const ParallelSpec& spec,
+                                    int hidden);
 
 }  // namespace lockstep::sim::replica

@@ -266,15 +266,17 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
                              {"items", {{"enum", choice_names<RecomputeModule>()}}},
                              {"minItems", 1},
                              {"uniqueItems", true}});
-    modules.optional("core_attn").means(
-        "with `recompute` of `selective`, the parts of a layer that are computed again, by Megatron-LM's names");
+    modules.optional("core_attn")
+        .means("with `recompute` of `selective`, the parts of a layer that are computed again, by Megatron-LM's names");
     modules.reads([](const JsonNode& node, ParallelSpec& spec) { spec.recompute_modules = read_modules(node); });
     modules.writes(modules_json);
     f.choice("keeping", &ParallelSpec::keeping)
         .otherwise("mixed")
         .means(
-            "what software keeps of a parameter in half precision, in bytes with Adam: 16; 16, weights and gradients in "
-            "single precision; 18, gradients in single precision; 18, as Megatron-Core; 16, as PyTorch's FSDP; 20, as DeepSpeed; 28 or 30, as "
+            "what software keeps of a parameter in half precision, in bytes with Adam: 16; 16, weights and gradients "
+            "in "
+            "single precision; 18, gradients in single precision; 18, as Megatron-Core; 16, as PyTorch's FSDP; 20, as "
+            "DeepSpeed; 28 or 30, as "
             "InternEvo; 14, as HAI-LLM");
     f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")

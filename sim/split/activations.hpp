@@ -20,7 +20,7 @@ namespace lockstep::sim::split {
 
 struct Activation {
   std::string what;
-  double bytes = 0;         ///< on a rank, of a micro-batch
+  double bytes = 0;                ///< on a rank, of a micro-batch
   std::set<RecomputeModule> of{};  ///< recomputation of any of these frees it
 };
 

@@ -71,8 +71,8 @@ SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory
   options.activations = activations_of(spec.keeping, software.precision);
   options.keeps_empty_gradients =
       spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::megatron_core;
-  const bool is_torch = spec.keeping == StateKeeping::fsdp ||
-                        (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);
+  const bool is_torch =
+      spec.keeping == StateKeeping::fsdp || (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);
   if (is_torch && options.activations.element == kHalfBytes) options.loss = kTorchLoss;
   options.reserved_bytes = software.reserved_bytes;
   return options;

@@ -25,8 +25,8 @@ ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
-  double sent_gradient_bytes = 2;  ///< of a gradient, as it travels and is added up
-  bool has_half_state = false;     ///< nothing is kept in single precision
+  double sent_gradient_bytes = 2;   ///< of a gradient, as it travels and is added up
+  bool has_half_state = false;      ///< nothing is kept in single precision
   bool has_loss_in_single = false;  ///< the loss reads and writes scores in single precision
   double reserved_bytes = kReservedBytes;
 };

@@ -10,7 +10,8 @@ namespace lockstep::sim::split {
 namespace {
 
 double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options) {
-  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden * options.activations.element;
+  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden *
+         options.activations.element;
 }
 
 // Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.

@@ -127,8 +127,8 @@ TEST_CASE("a job's split says what it lacks") {
   };
   sim::JobQuestion job = llama();
   job.job.split.give("tensor", 3);
-  CHECK_THAT(error_of(job), Contains("tensor 3") && Contains("do not divide 64 GPUs") &&
-                                Contains("allowed: without --tensor"));
+  CHECK_THAT(error_of(job),
+             Contains("tensor 3") && Contains("do not divide 64 GPUs") && Contains("allowed: without --tensor"));
   job.job.split.keys.erase("tensor");  // the advice, followed
   CHECK(error_of(job).empty());
   job = llama();

@@ -319,7 +319,7 @@ TEST_CASE("parts that are computed again are freed one by one, and all of them l
   CHECK(experts - freed(1, all) > kept_bytes(shape, spec, 1, 2));
 }
 
-TEST_CASE("products of eight bits keep a byte of their inputs, Megatron-Core no experts' outputs, HAI-LLM half as much again") {
+TEST_CASE("products of eight bits keep a byte of an input; Megatron-Core and HAI-LLM keep no experts' outputs") {
   TransformerShape shape = llama(1, 64, 8, 8, 192, 100, 32);
   shape.mixture = mixture(4, 2, 96, 0, 0);
   ParallelSpec spec = of_tensor(1, false, 1);
