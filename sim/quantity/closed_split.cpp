@@ -80,8 +80,8 @@ void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& jo
 }  // namespace
 
 void close_split(Job& job, const Catalogue& catalogue) {
-  if (job.global_batch == 0 || !job.exchange.empty()) return;
   const bool is_given = is_split(job);
+  if (!job.exchange.empty() || (job.global_batch == 0 && is_given)) return;
   if (is_given ? is_complete(job.split) : job.batch_per_gpu > 0) return;
   try {
     const OpenSplit open = open_split(job, catalogue);
@@ -92,6 +92,10 @@ void close_split(Job& job, const Catalogue& catalogue) {
     }
     const ParallelSpec spec = best_splits(open.scenario, open.gpus, open.question, 1).best.front().spec;
     give_split(spec, open.question, job);
+    if (job.global_batch == 0) {
+      job.global_batch = spec.global_batch;
+      job.record_default("global_batch", "usual of so many GPUs");
+    }
     if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
   } catch (const Unmapped&) {    // said when it is predicted
   } catch (const InputError&) {  // the same, or no split fits

@@ -6,7 +6,7 @@
 // result gives and its software can do: micro-batch, virtual stages, sharding, recomputation, sequence parallelism.
 //
 // Ranks that it does not give are 1 where it gives any; where it gives none and a GPU does not hold the model, all is open. A
-// result without a global batch is left as it is.
+// result that gives a split without a global batch is left as it is.
 #include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::quantity {

@@ -93,6 +93,8 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
 
 // As Llama 2 was trained (Touvron et al. 2023, table 1), and Llama 3.1 405B on 16,384 GPUs (Llama team 2024, table 4).
 constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
+constexpr const char* kWhyUsualBatch =
+    "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B";
 
 // A power of two times what of the number of GPUs is odd, so that replicas divide it.
 std::int64_t usual_global_batch(StackModel& m) {
@@ -104,8 +106,7 @@ std::int64_t usual_global_batch(StackModel& m) {
       break;
     }
   while (sequences * m.model->tokens < tokens) sequences *= 2;
-  m.assume_default("global_batch", sequences,
-                   "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B");
+  m.assume_default("global_batch", sequences, kWhyUsualBatch);
   return sequences;
 }
 
@@ -115,7 +116,19 @@ std::int64_t searched_global_batch(StackModel& m) {
   return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
 }
 
-void set_batch(StackModel& m, ParallelSpec& spec) {
+// The usual batch, made a multiple of what replicas and stages take at once.
+std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int gpus) {
+  const std::int64_t replicas = std::max(1, gpus / spec.gpus_of_replica());
+  const std::int64_t together =
+      replicas * spec.micro_batch * (spec.schedule == PipelineSchedule::interleaved ? spec.pipeline : 1);
+  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
+  const std::int64_t sequences = std::max<std::int64_t>(1, tokens / std::max(1, m.model->tokens));
+  const std::int64_t batch = (sequences + together - 1) / together * together;
+  m.assume_default("global_batch", batch, kWhyUsualBatch);
+  return batch;
+}
+
+void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
   if (m.job.global_batch > 0 && m.job.global_batch <= (1 << 28))
     spec.global_batch = static_cast<int>(m.job.global_batch);
   else if (m.job.accumulation > 0)
@@ -123,7 +136,7 @@ void set_batch(StackModel& m, ParallelSpec& spec) {
   else if (m.job.split.is_searched)
     spec.global_batch = static_cast<int>(searched_global_batch(m));
   else
-    throw Unmapped{"global_batch is not stated, which a split's micro-batches come from"};
+    spec.global_batch = static_cast<int>(divided_global_batch(m, spec, gpus));
 }
 
 }  // namespace
@@ -166,7 +179,7 @@ Workload with_split(StackModel& m, Workload workload) {
     throw Unmapped{"a split of " + workload.scenario.model.title + ", which is no transformer by its numbers"};
   const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
   ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
-  set_batch(m, spec);
+  set_batch(m, spec, workload.gpus);
   assume_left_open(m, spec, has_experts);
   workload = with_all_reduce(m, workload);
   Scenario& scenario = workload.scenario;
@@ -179,6 +192,7 @@ Workload with_split(StackModel& m, Workload workload) {
   scenario.fidelity = Fidelity::analytic;
   workload.batch_per_gpu = spec.micro_batch;
   if (m.job.split.is_searched) return workload;
+  m.list_assumed("global_batch", spec.global_batch, "global_batch");
   for (const SplitFieldName& field : split_fields())
     m.list_assumed(field.record, parallel_format().write_value(field.key, spec), chosen_key(field.key));
   if (const auto problem = find_problem(scenario))
