@@ -36,10 +36,10 @@ constexpr std::array<Alias, 4> kAliases{{
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> joined;
-    for (const auto file :
-         {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
-          zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks, zoo::dense_networks,
-          zoo::recurrent_networks, zoo::transformers, zoo::translators, zoo::language_models})
+    for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
+                            zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
+                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::translators,
+                            zoo::language_models, zoo::configured_language_models})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
@@ -171,6 +171,22 @@ Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens)
   return graph;
 }
 
+// PEFT's adapter_config.json says what is trained beside a model, not the model.
+void refuse_adapter(const JsonNode& node) {
+  if (!node.is_object() || !node.has("peft_type")) return;
+  const auto text_of = [&](const char* key, const std::string& otherwise) {
+    const auto found = node.find(key);
+    return found && found->is_string() ? found->text() : otherwise;
+  };
+  const auto rank = node.find("r");
+  const std::string of_rank =
+      rank && rank->is_number() ? " of rank " + std::to_string(rank->integer(1, 1'000'000)) : "";
+  const std::string lora = rank && rank->is_number() ? " with --lora-rank " + rank->json().dump() : "";
+  node.at("peft_type")
+      .fail("an adapter (" + text_of("peft_type", "PEFT") + of_rank + "), no model",
+            "allowed: the config.json of " + text_of("base_model_name_or_path", "the model that it adapts") + lora);
+}
+
 bool is_file(const std::string& name_or_file) {
   const std::string ending = ".json";
   return name_or_file.size() > ending.size() &&
@@ -232,6 +248,7 @@ std::string zoo_name_of(const Graph& graph) {
 
 Graph model_from_json(const JsonNode& node, int tokens) {
   if (is_huggingface(node)) return graph_of_config(node, node, tokens);
+  refuse_adapter(node);
   if (node.has("config")) {
     node.keys({"config", "sequence", "attention"});
     const JsonNode config = node.at("config");
