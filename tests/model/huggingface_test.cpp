@@ -190,6 +190,23 @@ TEST_CASE("an adapter's configuration says what it is and what to do") {
   CHECK(refused(R"({"peft_type": "PREFIX_TUNING"})").find("the model that it adapts") != std::string::npos);
 }
 
+TEST_CASE("what is known and not modelled is refused in a plain sentence") {
+  CHECK_THAT(
+      problem(R"({"model_type": "jamba"})"),
+      Contains("architecture \"jamba\": it has state-space layers (Mamba), which are not modelled; allowed: llama"));
+  CHECK_THAT(problem(R"({"model_type": "qwen3_next"})"), Contains("layers of linear attention"));
+  CHECK_THAT(problem(R"({"model_type": "whisper"})"), Contains("reads sound"));
+  CHECK_THAT(problem(R"({"model_type": "clip"})"), Contains("two towers"));
+  for (const std::string& type : huggingface_types()) CHECK(why_not_modelled(type).empty());
+  try {
+    model_from_json(JsonDocument::parse(R"({"_class_name": "FluxTransformer2DModel"})", "config.json").root());
+    FAIL_CHECK("a configuration of diffusers was taken");
+  } catch (const InputError& error) {
+    CHECK_THAT(std::string(error.what()),
+               Contains("/_class_name: a part of a diffusion model (FluxTransformer2DModel)"));
+  }
+}
+
 TEST_CASE("BERT: its body has the total without heads, its head is that of what it is trained for") {
   // 109,482,240 without heads but for the pooler (768^2 + 768): TensorFlow's and PyTorch's BertModel.
   const TransformerSpec masked = read(R"({"model_type": "bert", "architectures": ["BertForMaskedLM"]})").spec;

@@ -99,6 +99,9 @@ TransformerSpec transformer_of_huggingface(const JsonNode& node) {
   const std::string type = node.at("model_type").text();
   const auto found = std::find_if(all_families().begin(), all_families().end(),
                                   [&](const Family& family) { return family.type == type; });
+  if (const std::string why = why_not_modelled(type); !why.empty())
+    node.at("model_type")
+        .fail("architecture " + in_quotes(type) + ": " + why, "allowed: " + joined(huggingface_types()));
   if (found == all_families().end())
     node.at("model_type")
         .fail("architecture " + in_quotes(type) + " is unknown",

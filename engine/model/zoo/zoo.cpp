@@ -171,22 +171,6 @@ Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens)
   return graph;
 }
 
-// PEFT's adapter_config.json says what is trained beside a model, not the model.
-void refuse_adapter(const JsonNode& node) {
-  if (!node.is_object() || !node.has("peft_type")) return;
-  const auto text_of = [&](const char* key, const std::string& otherwise) {
-    const auto found = node.find(key);
-    return found && found->is_string() ? found->text() : otherwise;
-  };
-  const auto rank = node.find("r");
-  const std::string of_rank =
-      rank && rank->is_number() ? " of rank " + std::to_string(rank->integer(1, 1'000'000)) : "";
-  const std::string lora = rank && rank->is_number() ? " with --lora-rank " + rank->json().dump() : "";
-  node.at("peft_type")
-      .fail("an adapter (" + text_of("peft_type", "PEFT") + of_rank + "), no model",
-            "allowed: the config.json of " + text_of("base_model_name_or_path", "the model that it adapts") + lora);
-}
-
 bool is_file(const std::string& name_or_file) {
   const std::string ending = ".json";
   return name_or_file.size() > ending.size() &&
@@ -248,7 +232,7 @@ std::string zoo_name_of(const Graph& graph) {
 
 Graph model_from_json(const JsonNode& node, int tokens) {
   if (is_huggingface(node)) return graph_of_config(node, node, tokens);
-  refuse_adapter(node);
+  refuse_other_configuration(node);
   if (node.has("config")) {
     node.keys({"config", "sequence", "attention"});
     const JsonNode config = node.at("config");
