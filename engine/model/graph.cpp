@@ -81,8 +81,8 @@ bool Window::operator==(const Window& o) const {
 
 bool AttentionShape::operator==(const AttentionShape& o) const {
   const auto fields = [](const AttentionShape& a) {
-    return std::array<int, 11>{a.heads,  a.kv_heads, a.head_dim, a.value_dim, a.shared_dim, a.causal,
-                               a.window, a.fused,    a.dropout,  a.buckets,   a.keys};
+    return std::array<int, 13>{a.heads, a.kv_heads, a.head_dim, a.value_dim, a.shared_dim, a.causal, a.window,
+                               a.fused, a.dropout,  a.chunked,  a.sinks,     a.buckets,    a.keys};
   };
   return fields(*this) == fields(o);
 }
@@ -95,13 +95,15 @@ std::int64_t AttentionShape::seen_pairs(int queries) const {
   if (!causal) return counted_pairs(queries);
   // The i-th query sees keys - queries + i of them, until the window is full.
   const std::int64_t most = window > 0 ? std::min(window, keys) : keys;
+  if (chunked && most < keys)
+    return queries / most * (most * (most + 1) / 2) + (queries % most) * (queries % most + 1) / 2;
   const std::int64_t first = std::max(1, keys - queries + 1);
   const std::int64_t growing = std::clamp<std::int64_t>(most - first + 1, 0, queries);
   return growing * first + growing * (growing - 1) / 2 + (queries - growing) * most;
 }
 
 bool ExpertsShape::operator==(const ExpertsShape& o) const {
-  return count == o.count && active == o.active && inner == o.inner && gated == o.gated;
+  return count == o.count && active == o.active && inner == o.inner && gated == o.gated && bias == o.bias;
 }
 
 std::int64_t Layer::parameter_count() const {

@@ -87,12 +87,14 @@ struct AttentionShape {
   int window = 0;        ///< keys that a query sees at most, its own among them; 0: all
   bool fused = true;     ///< scores stay on the chip (Dao et al. 2022)
   bool dropout = false;  ///< of the weights
+  bool chunked = false;  ///< the windows follow each other: no query sees keys before its own (Llama 4)
+  bool sinks = false;    ///< a learned score of each head that stands for no key (gpt-oss)
   int buckets = 0;       ///< rows of a learned table of biases by distance (Raffel et al. 2020), a column for each head
   int keys = 0;          ///< S, which the builder sets
   bool operator==(const AttentionShape& o) const;
 
   /// Pairs of a query and a key that a kernel computes which passes over what masks hide whole, of `queries` tokens:
-  /// sum over i = 1 .. T of min(w, S - T + i) where causal, else T min(w, S).
+  /// sum over i = 1 .. T of min(w, S - T + i) where causal, of chunks w (w + 1) / 2 each; else T min(w, S).
   std::int64_t seen_pairs(int queries) const;
   /// All T min(w, S), as the papers count.
   std::int64_t counted_pairs(int queries) const;
@@ -104,6 +106,7 @@ struct ExpertsShape {
   int active = 0;     ///< at work on a token
   int inner = 0;      ///< width of each
   bool gated = true;  ///< three matrices in place of two (Shazeer 2020)
+  bool bias = false;  ///< of each matrix
   bool operator==(const ExpertsShape& o) const;
 };
 
@@ -196,7 +199,7 @@ class GraphBuilder {
   int attention(const std::string& name, const std::vector<int>& from, AttentionShape shape);
   int router(const std::string& name, int from, int count, int active, bool bias = false);
   /// from: tokens and their router.
-  int experts(const std::string& name, const std::vector<int>& from, int inner, bool gated = true);
+  int experts(const std::string& name, const std::vector<int>& from, int inner, bool gated = true, bool bias = false);
   /// Tokens of a sample.
   void count_tokens(int tokens) { graph_.tokens = tokens; }
 

@@ -144,6 +144,8 @@ int GraphBuilder::attention(const std::string& name, const std::vector<int>& fro
   const std::int64_t scores = a.heads * queries * a.keys;
   layer.out = {a.heads * a.value_dim, layer.in.height, layer.in.width};
   layer.macs = a.heads * a.counted_pairs(static_cast<int>(queries)) * (a.head_dim + a.value_dim);
+  if (a.chunked && (a.window == 0 || !a.causal)) fail(name, "chunks without a causal window");
+  if (a.sinks) layer.parameters.push_back({name + "/sinks", ParameterRole::weight, a.heads});
   if (a.buckets > 0)
     layer.parameters.push_back({name + "/distances", ParameterRole::weight, std::int64_t{a.buckets} * a.heads});
   // Unfused: the weights, and the same dropped out; backward the gradients of weights and of scores beside them.
@@ -162,14 +164,14 @@ int GraphBuilder::router(const std::string& name, int from, int count, int activ
   return append(std::move(layer));
 }
 
-int GraphBuilder::experts(const std::string& name, const std::vector<int>& from, int inner, bool gated) {
+int GraphBuilder::experts(const std::string& name, const std::vector<int>& from, int inner, bool gated, bool bias) {
   Layer layer = start(name, LayerKind::experts, from);
   if (from.size() != 2) fail(name, "experts read tokens and a router");
   const Layer& router = graph_.layers[static_cast<std::size_t>(from[1])];
   if (router.kind != LayerKind::router) fail(name, in_quotes(router.name) + " is no router");
   if (inner < 1 || inner > kMostFeatures) fail(name, "inner must be at least 1");
   const int matrices = gated ? 3 : 2;
-  layer.experts = {router.experts.count, router.experts.active, inner, gated};
+  layer.experts = {router.experts.count, router.experts.active, inner, gated, bias};
   const ExpertsShape& e = layer.experts;
   const double weights = static_cast<double>(e.count) * layer.in.channels * inner;
   const std::int64_t work = tokens_of(layer.in) * e.active;  // pairs of a token and an expert
@@ -180,6 +182,11 @@ int GraphBuilder::experts(const std::string& name, const std::vector<int>& from,
   for (const char* part : {"gate", "up", "down"})
     if (gated || std::string(part) != "gate")
       layer.parameters.push_back({name + "/" + part, ParameterRole::weight, one * e.count});
+  if (bias) {
+    const std::int64_t of_inner = std::int64_t{gated ? 2 : 1} * inner * e.count;
+    layer.parameters.push_back({name + "/up/bias", ParameterRole::bias, of_inner});
+    layer.parameters.push_back({name + "/down/bias", ParameterRole::bias, std::int64_t{layer.in.channels} * e.count});
+  }
   layer.out = layer.in;
   layer.macs = work * one * matrices;
   // Tokens in the order of experts and what comes out for them; of the inner layer what goes into the activation, what

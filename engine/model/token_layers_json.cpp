@@ -35,6 +35,8 @@ AttentionShape read_attention(const JsonNode& node, const Shape& queries) {
   a.window = whole_or(node, "window", 0);
   a.fused = flag_or(node, "fused", true);
   a.dropout = flag_or(node, "dropout", false);
+  a.chunked = flag_or(node, "chunked", false);
+  a.sinks = flag_or(node, "sinks", false);
   a.buckets = whole_or(node, "buckets", 0);
   return a;
 }
@@ -50,6 +52,8 @@ void write_attention(const Layer& layer, Json& json) {
   if (a.window > 0) json["window"] = a.window;
   if (!a.fused) json["fused"] = false;
   if (a.dropout) json["dropout"] = true;
+  if (a.chunked) json["chunked"] = true;
+  if (a.sinks) json["sinks"] = true;
   if (a.buckets > 0) json["buckets"] = a.buckets;
 }
 
@@ -83,14 +87,14 @@ std::vector<std::string> token_layer_keys(LayerKind kind) {
     case LayerKind::rotary:
       return {"features"};
     case LayerKind::attention:
-      return {"heads",  "kv_heads", "head_dim", "value_dim", "shared_dim",
-              "causal", "window",   "fused",    "dropout",   "buckets"};
+      return {"heads",  "kv_heads", "head_dim", "value_dim", "shared_dim", "causal",
+              "window", "fused",    "dropout",  "chunked",   "sinks",      "buckets"};
     case LayerKind::take:
       return {"tokens"};
     case LayerKind::router:
       return {"experts", "active", "bias"};
     case LayerKind::experts:
-      return {"inner", "gated"};
+      return {"inner", "gated", "bias"};
     default:
       return {};
   }
@@ -141,8 +145,9 @@ TokenLayer read_token_layer(LayerKind kind, const std::string& name, const std::
       return [=, count = whole(node, "experts"), active = whole(node, "active"), bias = flag_or(node, "bias", false)](
                  GraphBuilder& net) { return net.router(name, first, count, active, bias); };
     case LayerKind::experts:
-      return [=, inner = whole(node, "inner"), gated = flag_or(node, "gated", true)](GraphBuilder& net) {
-        return net.experts(name, from, inner, gated);
+      return [=, inner = whole(node, "inner"), gated = flag_or(node, "gated", true),
+              bias = flag_or(node, "bias", false)](GraphBuilder& net) {
+        return net.experts(name, from, inner, gated, bias);
       };
     default:
       throw std::logic_error("no layer of sequences: " + to_string(kind));
@@ -186,6 +191,7 @@ void write_token_layer(const Graph& graph, const Layer& layer, Json& json) {
     case LayerKind::experts:
       json["inner"] = layer.experts.inner;
       if (!layer.experts.gated) json["gated"] = false;
+      if (layer.experts.bias) json["bias"] = true;
       break;
     default:
       break;

@@ -56,13 +56,13 @@ class Builder {
   Graph encoder_decoder() {
     net_.count_tokens(2 * tokens_);
     table_ = net_.embedding("words", 0, s_.vocabulary, s_.hidden);
-    int encoded = dropped("source", net_.take("source", table_, tokens_));
+    int encoded = side("source");
     for (int i = 0; i < s_.layers; ++i) encoded = layer("e" + std::to_string(i + 1), encoded, i, Side::encoder);
-    encoded = dropped("encoded", norm("encoded/norm", encoded));
+    if (s_.final_norm) encoded = dropped("encoded", norm("encoded/norm", encoded));
     memory_ = encoded;
-    int at = dropped("target", net_.take("target", table_, tokens_));
+    int at = side("target");
     for (int i = 0; i < s_.decoder_layers; ++i) at = layer("d" + std::to_string(i + 1), at, i, Side::decoder);
-    return predicted(dropped("decoded", norm("norm", at)));
+    return predicted(s_.final_norm ? dropped("decoded", norm("norm", at)) : at);
   }
 
   Graph image_classifier() {
@@ -74,6 +74,14 @@ class Builder {
     at = net_.take("class", norm("norm", at), 1);
     net_.softmax("loss", net_.linear("head", at, s_.vocabulary, s_.output_bias));
     return net_.finish();
+  }
+
+  // One side's tokens, with the positions and the norm that it has before its layers.
+  int side(const std::string& n) {
+    int at = net_.take(n, table_, tokens_);
+    if (s_.positions == PositionKind::learned) at = net_.positions(n + "/positions", at, s_.position_rows);
+    if (s_.embedding_norm) at = norm(n + "/norm", at);
+    return dropped(n, at);
   }
 
   int embedding_width() const { return s_.embedding_width > 0 ? s_.embedding_width : s_.hidden; }
@@ -100,9 +108,11 @@ class Builder {
       return attention(n, x, x, index, side != Side::encoder && s_.causal, index == 0 ? s_.distance_buckets : 0);
     };
     const auto feed = [&](int x) { return s_.has_experts(index) ? mixture(n, x) : feed_forward(n, x, s_.inner); };
-    if (s_.norm_place == NormPlace::parallel) {
-      const int attended = dropped(n + "/out", attend(norm(n + "/norm1", at)));
-      const int fed = dropped(n + "/down", feed(norm(n + "/norm2", at)));
+    if (s_.norm_place == NormPlace::parallel || s_.norm_place == NormPlace::parallel_one) {
+      const int normed = norm(n + "/norm1", at);
+      const int attended = dropped(n + "/out", attend(normed));
+      const int fed =
+          dropped(n + "/down", feed(s_.norm_place == NormPlace::parallel ? norm(n + "/norm2", at) : normed));
       return net_.add(n + "/add", {at, attended, fed});
     }
     at = joined(n, 1, at, attend);
@@ -115,17 +125,21 @@ class Builder {
   int joined(const std::string& n, int which, int at, const Part& part) {
     const std::string number = std::to_string(which);
     const NormPlace place = s_.norm_place;
-    int out = place == NormPlace::after ? at : norm(n + "/norm" + number, at);
+    int out = place == NormPlace::after || place == NormPlace::behind ? at : norm(n + "/norm" + number, at);
     out = part(out);
+    if (place == NormPlace::behind) out = norm(n + "/norm" + number, out);
     if (place == NormPlace::both) out = norm(n + "/norm" + number + "/behind", out);
     out = net_.add(n + "/add" + number, {at, dropped(n + "/part" + number, out)});
     return place == NormPlace::after ? norm(n + "/norm" + number, out) : out;
   }
 
-  int headed(const std::string& name, int from, int heads) {
+  int headed(const std::string& name, int from, int heads, int index) {
+    const bool is_value = name.back() == 'v';
+    const bool is_turned = s_.unturned_every == 0 || (index + 1) % s_.unturned_every != 0;
     int at = net_.linear(name, from, heads * s_.head_dim, s_.qkv_bias);
-    if (s_.qk_norm && name.back() != 'v') at = net_.norm(name + "/norm", LayerKind::rms_norm, at, s_.head_dim);
-    if (s_.positions == PositionKind::rotary && name.back() != 'v')
+    if (s_.qk_norm_whole && !is_value) at = net_.norm(name + "/norm", LayerKind::rms_norm, at);
+    if (s_.qk_norm && !is_value) at = net_.norm(name + "/norm", LayerKind::rms_norm, at, s_.head_dim);
+    if (s_.positions == PositionKind::rotary && !is_value && is_turned)
       at = net_.rotary(name + "/rotary", at, heads * s_.rotary_features);
     return at;
   }
@@ -135,12 +149,14 @@ class Builder {
     shape.heads = s_.heads;
     shape.causal = causal;
     shape.window = s_.window_of(index);
+    shape.chunked = s_.chunked && shape.window > 0;
+    shape.sinks = s_.sinks;
     shape.fused = fused_;
     shape.dropout = s_.attention_dropout;
     shape.buckets = buckets;
     if (s_.latent.kv_rank > 0) return latent_attention(n, at, shape);
-    const int q = headed(n + "/q", at, s_.heads), k = headed(n + "/k", memory, s_.kv_heads);
-    const int v = headed(n + "/v", memory, s_.kv_heads);
+    const int q = headed(n + "/q", at, s_.heads, index), k = headed(n + "/k", memory, s_.kv_heads, index);
+    const int v = headed(n + "/v", memory, s_.kv_heads, index);
     shape.kv_heads = s_.kv_heads;
     shape.head_dim = shape.value_dim = s_.head_dim;
     return net_.linear(n + "/out", net_.attention(n + "/attention", {q, k, v}, shape), s_.hidden,
@@ -177,7 +193,7 @@ class Builder {
   int mixture(const std::string& n, int at) {
     const MixtureSpec& m = s_.mixture;
     const int router = net_.router(n + "/router", at, m.count, m.active, m.balancing_bias);
-    const int routed = net_.experts(n + "/experts", {at, router}, m.inner, s_.gated);
+    const int routed = net_.experts(n + "/experts", {at, router}, m.inner, s_.gated, m.bias);
     if (m.shared_inner == 0) return routed;
     int shared = feed_forward(n + "/shared", at, m.shared_inner);
     if (m.shared_gate)

@@ -84,6 +84,12 @@ int ConfigReader::whole_or(const std::string& key, int derived) const {
   return has(key) ? static_cast<int>(node_.at(key).integer(1, kLargest)) : derived;
 }
 
+std::string ConfigReader::given_of(const std::vector<std::string>& keys) const {
+  for (const std::string& key : keys)
+    if (has(key)) return key;
+  return keys.front();
+}
+
 std::vector<int> ConfigReader::wholes(const std::string& key) const {
   std::vector<int> values;
   if (!has(key)) return values;

@@ -27,6 +27,8 @@ class ConfigReader {
   int nullable(const std::string& key, int otherwise, int low = 0) const;
   /// Null or absent: a number that follows from others, which is not noted.
   int whole_or(const std::string& key, int derived) const;
+  /// The first of the keys that is given, else the first of all: configurations of one class spell a number in two ways.
+  std::string given_of(const std::vector<std::string>& keys) const;
   std::vector<int> wholes(const std::string& key) const;
   bool has(const std::string& key) const;
   JsonNode at(const std::string& key) const { return node_.at(key); }

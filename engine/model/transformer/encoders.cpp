@@ -71,6 +71,36 @@ TransformerSpec t5(const ConfigReader& c) {
   return s;
 }
 
+// Each side has its own positions, behind two rows of padding; one table of words for both and for the output.
+TransformerSpec bart(const ConfigReader& c) {
+  constexpr int kRowsBeforePositions = 2;
+  TransformerSpec s;
+  s.title = "BART";
+  s.hidden = c.whole("d_model", 1024);
+  s.layers = c.whole("encoder_layers", 12, 1, kMostLayers);
+  s.decoder_layers = c.whole("decoder_layers", 12, 1, kMostLayers);
+  s.heads = c.whole("encoder_attention_heads", 16);
+  s.kv_heads = s.heads;
+  s.head_dim = share(c, "d_model", s.hidden, s.heads);
+  s.inner = c.whole("encoder_ffn_dim", 4096);
+  c.must_be("decoder_ffn_dim", s.inner, "a decoder of another width than the encoder's is not known");
+  c.must_be("decoder_attention_heads", s.heads, "a decoder with other heads than the encoder's is not known");
+  c.must_be("scale_embedding", false, "scaled embeddings are not known");
+  s.vocabulary = c.whole("vocab_size", 50265);
+  s.context = c.whole("max_position_embeddings", 1024);
+  s.position_rows = s.context + kRowsBeforePositions;
+  s.positions = PositionKind::learned;
+  s.activation = c.activation("activation_function", "gelu");
+  s.norm_place = NormPlace::after;
+  s.embedding_norm = true;
+  s.final_norm = false;
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
+  s.tied_output = c.boolean("tie_word_embeddings", true);
+  s.dropout = c.drops("dropout", 0.1);
+  s.attention_dropout = c.drops("attention_dropout", 0);
+  return s;
+}
+
 TransformerSpec vit(const ConfigReader& c) {
   TransformerSpec s;
   s.title = "ViT";

@@ -7,6 +7,19 @@ namespace lockstep::model::families {
 
 constexpr int kMostLayers = 10'000;
 
+/// Sizes that a class has where a configuration leaves them out. kv_heads 0 and head_dim 0: those of multi-head attention, as
+/// many as heads and hidden / heads.
+struct DecoderDefaults {
+  int vocabulary, hidden, inner, layers, heads, kv_heads, head_dim, context;
+  bool tied;
+};
+
+/// RMS norms, rotary positions, a gate, no biases.
+TransformerSpec gated_decoder(const ConfigReader& config, const DecoderDefaults& defaults, const char* activation);
+/// The windows of layers by "layer_types"; false where there is no such key.
+bool set_windows_by_type(const ConfigReader& config, int window, TransformerSpec& spec);
+void set_all_windows(int window, TransformerSpec& spec);
+
 // Decoders with RMS norms, rotary positions and gates (llama_like.cpp).
 TransformerSpec llama(const ConfigReader& config);
 TransformerSpec mistral(const ConfigReader& config);
@@ -20,16 +33,42 @@ TransformerSpec gemma2(const ConfigReader& config);
 TransformerSpec deepseek_v2(const ConfigReader& config);
 TransformerSpec deepseek_v3(const ConfigReader& config);
 
+// Those of 2024 and later (later_decoders.cpp).
+TransformerSpec phi3(const ConfigReader& config);
+TransformerSpec gemma3(const ConfigReader& config);
+TransformerSpec olmo2(const ConfigReader& config);
+TransformerSpec olmo3(const ConfigReader& config);
+TransformerSpec glm(const ConfigReader& config);
+TransformerSpec glm4(const ConfigReader& config);
+TransformerSpec smollm3(const ConfigReader& config);
+TransformerSpec granite(const ConfigReader& config);
+
+// Of these, with experts (later_experts.cpp).
+TransformerSpec llama4(const ConfigReader& config);
+TransformerSpec gpt_oss(const ConfigReader& config);
+TransformerSpec glm4_moe(const ConfigReader& config);
+TransformerSpec minimax_m2(const ConfigReader& config);
+TransformerSpec olmoe(const ConfigReader& config);
+
+// Layer norms and no gate, after GPT-3 (ungated_decoders.cpp).
+TransformerSpec falcon(const ConfigReader& config);
+TransformerSpec bloom(const ConfigReader& config);
+TransformerSpec gptj(const ConfigReader& config);
+TransformerSpec phi(const ConfigReader& config);
+TransformerSpec gpt_bigcode(const ConfigReader& config);
+TransformerSpec starcoder2(const ConfigReader& config);
+
 // Those before them: layer norms and biases (gpt_like.cpp).
 TransformerSpec gpt2(const ConfigReader& config);
 TransformerSpec gpt_neo(const ConfigReader& config);
 TransformerSpec gpt_neox(const ConfigReader& config);
 TransformerSpec opt(const ConfigReader& config);
 
-// Encoders, and T5 (encoders.cpp).
+// Encoders, and encoder-decoders (encoders.cpp).
 TransformerSpec bert(const ConfigReader& config);
 TransformerSpec roberta(const ConfigReader& config);
 TransformerSpec t5(const ConfigReader& config);
+TransformerSpec bart(const ConfigReader& config);
 TransformerSpec vit(const ConfigReader& config);
 
 /// `total` over `parts`; a remainder is refused at `key`.

@@ -12,6 +12,7 @@ struct Family {
   const char* type;
   const char* class_name;
   TransformerSpec (*read)(const ConfigReader&);
+  const char* text_in = nullptr;  ///< the key that holds the language model, of one that sees images too
 };
 
 const std::vector<Family>& all_families() {
@@ -28,6 +29,28 @@ const std::vector<Family>& all_families() {
       {"gemma2", "Gemma2Config", gemma2},
       {"deepseek_v2", "DeepseekV2Config", deepseek_v2},
       {"deepseek_v3", "DeepseekV3Config", deepseek_v3},
+      {"kimi_k2", "DeepseekV3Config", deepseek_v3},
+      {"phi3", "Phi3Config", phi3},
+      {"gemma3_text", "Gemma3TextConfig", gemma3},
+      {"gemma3", "Gemma3TextConfig", gemma3, "text_config"},
+      {"olmo2", "Olmo2Config", olmo2},
+      {"olmo3", "Olmo3Config", olmo3},
+      {"olmoe", "OlmoeConfig", olmoe},
+      {"glm", "GlmConfig", glm},
+      {"glm4", "Glm4Config", glm4},
+      {"glm4_moe", "Glm4MoeConfig", glm4_moe},
+      {"llama4_text", "Llama4TextConfig", llama4},
+      {"llama4", "Llama4TextConfig", llama4, "text_config"},
+      {"gpt_oss", "GptOssConfig", gpt_oss},
+      {"minimax_m2", "MiniMaxM2Config", minimax_m2},
+      {"smollm3", "SmolLM3Config", smollm3},
+      {"granite", "GraniteConfig", granite},
+      {"falcon", "FalconConfig", falcon},
+      {"bloom", "BloomConfig", bloom},
+      {"gptj", "GPTJConfig", gptj},
+      {"phi", "PhiConfig", phi},
+      {"gpt_bigcode", "GPTBigCodeConfig", gpt_bigcode},
+      {"starcoder2", "Starcoder2Config", starcoder2},
       {"gpt2", "GPT2Config", gpt2},
       {"gpt_neo", "GPTNeoConfig", gpt_neo},
       {"gpt_neox", "GPTNeoXConfig", gpt_neox},
@@ -35,6 +58,7 @@ const std::vector<Family>& all_families() {
       {"bert", "BertConfig", bert},
       {"roberta", "RobertaConfig", roberta},
       {"t5", "T5Config", t5},
+      {"bart", "BartConfig", bart},
       {"vit", "ViTConfig", vit},
   };
   return all;
@@ -75,16 +99,22 @@ TransformerSpec transformer_of_huggingface(const JsonNode& node) {
   const std::string type = node.at("model_type").text();
   const auto found = std::find_if(all_families().begin(), all_families().end(),
                                   [&](const Family& family) { return family.type == type; });
+  if (const std::string why = why_not_modelled(type); !why.empty())
+    node.at("model_type")
+        .fail("architecture " + in_quotes(type) + ": " + why, "allowed: " + joined(huggingface_types()));
   if (found == all_families().end())
     node.at("model_type")
         .fail("architecture " + in_quotes(type) + " is unknown",
               "allowed: " + joined(huggingface_types()) +
                   "; nearest: " + joined(nearest_names(type, huggingface_types())));
-  const ConfigReader config(node, found->class_name);
+  const ConfigReader config(found->text_in == nullptr ? node : node.at(found->text_in), found->class_name);
   TransformerSpec spec = found->read(config);
+  if (found->text_in != nullptr)
+    ConfigReader(node, found->class_name)
+        .note("model_type", type, "the language model alone; the part that sees images is left out");
   spec.name = type;
   spec.title += ", " + std::to_string(spec.layers) + " layers of " + std::to_string(spec.hidden);
-  check_architecture(config, spec);
+  if (found->text_in == nullptr) check_architecture(config, spec);
   return spec;
 }
 

@@ -18,6 +18,11 @@ namespace lockstep::model {
 std::vector<std::string> huggingface_types();
 /// Whether the object is such a configuration: it has a "model_type".
 bool is_huggingface(const JsonNode& node);
+/// Why models of that type are not predicted, in a plain sentence: "it has state-space layers (Mamba), which are not
+/// modelled"; empty: they are, or nothing is known of them.
+std::string why_not_modelled(const std::string& model_type);
+/// Throws InputError where the object is another file of the same hosts: PEFT's adapter_config.json, a configuration of diffusers.
+void refuse_other_configuration(const JsonNode& node);
 /// Throws InputError for a model type that is not known, with the nearest; for a value that is not understood.
 TransformerSpec transformer_of_huggingface(const JsonNode& node);
 

@@ -3,15 +3,8 @@
 #include "engine/model/transformer/families.hpp"
 
 namespace lockstep::model::families {
-namespace {
 
-struct Sizes {
-  int vocabulary, hidden, inner, layers, heads, kv_heads, head_dim, context;
-  bool tied;
-};
-
-// kv_heads 0 and head_dim 0: those of multi-head attention, as many as heads and hidden / heads.
-TransformerSpec decoder(const ConfigReader& c, const Sizes& d, const char* activation) {
+TransformerSpec gated_decoder(const ConfigReader& c, const DecoderDefaults& d, const char* activation) {
   TransformerSpec s;
   s.hidden = c.whole("hidden_size", d.hidden);
   s.layers = c.whole("num_hidden_layers", d.layers, 1, kMostLayers);
@@ -33,26 +26,28 @@ TransformerSpec decoder(const ConfigReader& c, const Sizes& d, const char* activ
   return s;
 }
 
-// Layers of "layer_types" that look at a window only.
-bool windows_by_type(const ConfigReader& c, int window, TransformerSpec& s) {
+bool set_windows_by_type(const ConfigReader& c, int window, TransformerSpec& s) {
   if (!c.has("layer_types")) return false;
   const std::vector<JsonNode> types = c.at("layer_types").items();
   if (static_cast<int>(types.size()) != s.layers)
     c.fail("layer_types", "array of " + std::to_string(types.size()), "as many as num_hidden_layers");
   for (const JsonNode& type : types)
-    s.windows.push_back(type.choice({"full_attention", "sliding_attention"}) == "sliding_attention" ? window : 0);
+    s.windows.push_back(
+        type.choice({"full_attention", "sliding_attention", "chunked_attention"}) == "full_attention" ? 0 : window);
   return true;
 }
 
-void all_windows(int window, TransformerSpec& s) {
+void set_all_windows(int window, TransformerSpec& s) {
   if (window > 0) s.windows.assign(static_cast<std::size_t>(s.layers), window);
 }
+
+namespace {
 
 void qwen2_windows(const ConfigReader& c, TransformerSpec& s) {
   const bool slides = c.has("use_sliding_window") && c.at("use_sliding_window").boolean();
   if (!slides) return;
   const int window = c.whole("sliding_window", 4096), first = c.whole("max_window_layers", 28, 0);
-  if (windows_by_type(c, window, s)) return;
+  if (set_windows_by_type(c, window, s)) return;
   for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer >= first ? window : 0);
 }
 
@@ -69,8 +64,8 @@ struct DeepSeekExperts {
   int count, shared, active, inner, first;
 };
 
-TransformerSpec deepseek(const ConfigReader& c, const Sizes& d, const DeepSeekExperts& e) {
-  TransformerSpec s = decoder(c, d, "silu");
+TransformerSpec deepseek(const ConfigReader& c, const DecoderDefaults& d, const DeepSeekExperts& e) {
+  TransformerSpec s = gated_decoder(c, d, "silu");
   s.latent.kv_rank = c.whole("kv_lora_rank", 512);
   s.latent.q_rank = c.nullable("q_lora_rank", 1536);
   s.latent.nope_dim = c.whole("qk_nope_head_dim", 128);
@@ -92,7 +87,7 @@ TransformerSpec deepseek(const ConfigReader& c, const Sizes& d, const DeepSeekEx
 }  // namespace
 
 TransformerSpec llama(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {32000, 4096, 11008, 32, 32, 0, 0, 2048, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {32000, 4096, 11008, 32, 32, 0, 0, 2048, false}, "silu");
   const bool bias = c.boolean("attention_bias", false);
   s.qkv_bias = s.attention_out_bias = bias;
   s.inner_bias = c.boolean("mlp_bias", false);
@@ -101,15 +96,15 @@ TransformerSpec llama(const ConfigReader& c) {
 }
 
 TransformerSpec mistral(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
   s.title = "Mistral";
-  all_windows(c.nullable("sliding_window", 4096), s);
+  set_all_windows(c.nullable("sliding_window", 4096), s);
   return s;
 }
 
 TransformerSpec mixtral(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
-  all_windows(c.nullable("sliding_window", 0), s);
+  TransformerSpec s = gated_decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
+  set_all_windows(c.nullable("sliding_window", 0), s);
   s.mixture.count = c.whole("num_local_experts", 8);
   s.mixture.active = c.whole("num_experts_per_tok", 2, 1, s.mixture.count);
   s.mixture.inner = s.inner;
@@ -118,7 +113,7 @@ TransformerSpec mixtral(const ConfigReader& c) {
 }
 
 TransformerSpec qwen2(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {151936, 4096, 22016, 32, 32, 32, 0, 32768, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {151936, 4096, 22016, 32, 32, 32, 0, 32768, false}, "silu");
   s.qkv_bias = true;
   qwen2_windows(c, s);
   s.title = "Qwen 2";
@@ -126,7 +121,7 @@ TransformerSpec qwen2(const ConfigReader& c) {
 }
 
 TransformerSpec qwen3(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {151936, 4096, 22016, 32, 32, 32, 128, 32768, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {151936, 4096, 22016, 32, 32, 32, 128, 32768, false}, "silu");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.qk_norm = true;
   qwen2_windows(c, s);
@@ -135,7 +130,7 @@ TransformerSpec qwen3(const ConfigReader& c) {
 }
 
 TransformerSpec qwen2_moe(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {151936, 2048, 5632, 24, 16, 16, 0, 32768, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {151936, 2048, 5632, 24, 16, 16, 0, 32768, false}, "silu");
   s.qkv_bias = true;
   qwen2_windows(c, s);
   qwen_experts(c, 4, 60, s);
@@ -147,7 +142,7 @@ TransformerSpec qwen2_moe(const ConfigReader& c) {
 }
 
 TransformerSpec qwen3_moe(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {151936, 2048, 6144, 24, 32, 4, 0, 32768, false}, "silu");
+  TransformerSpec s = gated_decoder(c, {151936, 2048, 6144, 24, 32, 4, 0, 32768, false}, "silu");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.qk_norm = true;
   qwen2_windows(c, s);
@@ -159,18 +154,18 @@ TransformerSpec qwen3_moe(const ConfigReader& c) {
 
 // "hidden_activation" came later than "hidden_act", whose "gelu" meant the same function.
 TransformerSpec gemma(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {256000, 3072, 24576, 28, 16, 16, 256, 8192, true}, "gelu_pytorch_tanh");
+  TransformerSpec s = gated_decoder(c, {256000, 3072, 24576, 28, 16, 16, 256, 8192, true}, "gelu_pytorch_tanh");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.title = "Gemma";
   return s;
 }
 
 TransformerSpec gemma2(const ConfigReader& c) {
-  TransformerSpec s = decoder(c, {256000, 2304, 9216, 26, 8, 4, 256, 8192, true}, "gelu_pytorch_tanh");
+  TransformerSpec s = gated_decoder(c, {256000, 2304, 9216, 26, 8, 4, 256, 8192, true}, "gelu_pytorch_tanh");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.norm_place = NormPlace::both;
   const int window = c.whole("sliding_window", 4096);
-  if (!windows_by_type(c, window, s))
+  if (!set_windows_by_type(c, window, s))
     for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer % 2 == 0 ? window : 0);
   s.title = "Gemma 2";
   return s;

@@ -32,6 +32,8 @@ std::int64_t attention(const TransformerSpec& s) {
   if (s.qkv_bias) sum += q + 2 * kv;
   if (s.attention_out_bias) sum += s.hidden;
   if (s.qk_norm) sum += 2 * s.head_dim;
+  if (s.qk_norm_whole) sum += q + kv;
+  if (s.sinks) sum += s.heads;
   return sum;
 }
 
@@ -48,7 +50,8 @@ Mixture mixture(const TransformerSpec& s) {
   const MixtureSpec& m = s.mixture;
   const std::int64_t shared = m.shared_inner > 0 ? network(s, m.shared_inner) + (m.shared_gate ? s.hidden : 0) : 0;
   const std::int64_t router = product(s.hidden, m.count) + (m.balancing_bias ? m.count : 0);
-  return {shared + router, m.count * (s.gated ? 3 : 2) * product(s.hidden, m.inner)};
+  const std::int64_t biases = m.bias ? std::int64_t{s.gated ? 2 : 1} * m.inner + s.hidden : 0;
+  return {shared + router, m.count * ((s.gated ? 3 : 2) * product(s.hidden, m.inner) + biases)};
 }
 
 std::int64_t output_parameters(const TransformerSpec& s) {
@@ -68,9 +71,10 @@ std::int64_t embeddings(const TransformerSpec& s) {
            product(side * side + 1, s.hidden) + s.hidden;
   }
   const int width = s.embedding_width > 0 ? s.embedding_width : s.hidden;
-  std::int64_t sum = product(s.vocabulary, width) + product(s.position_rows + s.token_types, s.hidden);
+  const int sides = s.decoder_layers > 0 ? 2 : 1;  // each has its own positions and norm
+  std::int64_t sum = product(s.vocabulary, width) + sides * product(s.position_rows + s.token_types, s.hidden);
   if (width != s.hidden) sum += 2 * product(width, s.hidden);
-  return sum + (s.embedding_norm ? norm_parameters(s, s.hidden) : 0);
+  return sum + (s.embedding_norm ? sides * norm_parameters(s, s.hidden) : 0);
 }
 
 }  // namespace
@@ -94,7 +98,7 @@ ParameterParts parameters_of(const TransformerSpec& s) {
   // A decoder looks at the encoder's output too; each side has its own table of distances.
   parts.attention = (blocks + s.decoder_layers) * attention(s) +
                     (s.decoder_layers > 0 ? 2 : 1) * product(s.distance_buckets, s.heads);
-  const int norms_per_layer = s.norm_place == NormPlace::both ? 4 : 2;
+  const int norms_per_layer = s.norm_place == NormPlace::both ? 4 : s.norm_place == NormPlace::parallel_one ? 1 : 2;
   const int last = s.final_norm ? (s.decoder_layers > 0 ? 2 : 1) : 0;
   parts.norms = (std::int64_t{blocks} * norms_per_layer + s.decoder_layers + last) * norm_parameters(s, s.hidden);
   for (int layer = 0; layer < blocks; ++layer) {

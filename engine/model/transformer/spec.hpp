@@ -5,7 +5,9 @@
 //   pre-norm    x += f(norm(x))           GPT-2 and later
 //   post-norm   x = norm(x + f(x))        BERT, OPT-350M
 //   sandwich    x += norm(f(norm(x)))     Gemma 2
-//   parallel    x += f(norm(x)) + g(norm(x))   GPT-NeoX
+//   behind      x += norm(f(x))           OLMo 2
+//   parallel    x += f(norm(x)) + g(norm'(x))   GPT-NeoX
+//   parallel_one   the same with one norm for both   GPT-J, Falcon 7B
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +16,7 @@
 
 namespace lockstep::model {
 
-enum class NormPlace { before, after, both, parallel };
+enum class NormPlace { before, after, both, behind, parallel, parallel_one };
 enum class PositionKind { none, learned, rotary, relative };
 /// What the loss is taken of.
 enum class Objective {
@@ -28,12 +30,14 @@ enum class Objective {
 struct MixtureSpec {
   int count = 0;  ///< 0: none
   int active = 0;
-  int inner = 0;                  ///< width of each
-  int shared_inner = 0;           ///< width of the part that is at work on every token
-  bool shared_gate = false;       ///< whose output is weighed by a factor of the token (Qwen)
-  bool balancing_bias = false;    ///< of each expert's score, moved by load in place of a gradient (DeepSeek-V3)
-  int first = 0;                  ///< layers before are dense; counted from 0
-  int every = 1, phase = 0;       ///< layer i has experts where i mod every = phase
+  int inner = 0;             ///< width of each
+  int shared_inner = 0;      ///< width of the part that is at work on every token
+  bool shared_gate = false;  ///< whose output is weighed by a factor of the token (Qwen)
+  bool balancing_bias =
+      false;                 ///< of each expert's score, moved by load in place of a gradient (DeepSeek-V3), or learned
+  bool bias = false;         ///< of each expert's matrices (gpt-oss)
+  int first = 0;             ///< layers before are dense; counted from 0
+  int every = 1, phase = 0;  ///< layer i has experts where i mod every = phase
   std::vector<int> dense_layers;  ///< and these have none
 };
 
@@ -61,6 +65,7 @@ struct TransformerSpec {
   PositionKind positions = PositionKind::none;
   int position_rows = 0;    ///< of the learned table
   int rotary_features = 0;  ///< of a head
+  int unturned_every = 0;   ///< every so manyth layer has no rotary positions (SmolLM 3, Llama 4); 0: all have
   int distance_buckets = 0;
   int token_types = 0;      ///< rows of a second learned table; 0: none
   int vocabulary = 0;       ///< or classes of images
@@ -68,9 +73,12 @@ struct TransformerSpec {
   bool tied_output = false;
   bool embedding_norm = false, final_norm = true;
   bool qkv_bias = false, attention_out_bias = false, inner_bias = false, output_bias = false;
-  bool qk_norm = false;  ///< RMS norm of each head's query and key
+  bool qk_norm = false;        ///< RMS norm of each head's query and key
+  bool qk_norm_whole = false;  ///< RMS norm of all heads' queries, and of all keys, together (OLMo 2)
+  bool sinks = false;          ///< a learned score of each head that stands for no key
   bool causal = true;
   std::vector<int> windows;  ///< of every layer, 0: none; empty: none at all
+  bool chunked = false;      ///< the windows follow each other and do not slide
   bool dropout = false, attention_dropout = false;
   int decoder_layers = 0;  ///< encoder-decoder: `layers` are the encoder's
   Objective objective = Objective::next_token;

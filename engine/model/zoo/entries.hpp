@@ -44,7 +44,11 @@ std::vector<Entry> recurrent_networks();
 /// BERT, GPT and ViT.
 std::vector<Entry> transformers();
 std::vector<Entry> translators();
+/// A language model at any length of sequence, with fused attention.
+Entry language_entry(const TransformerSpec& spec);
 /// Llama, Mistral, Mixtral, DeepSeek, Qwen.
 std::vector<Entry> language_models();
+/// Phi, Gemma 3, OLMo, GLM-4, SmolLM, StarCoder 2 and others, by their HuggingFace configurations.
+std::vector<Entry> configured_language_models();
 
 }  // namespace lockstep::model::zoo

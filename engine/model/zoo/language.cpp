@@ -312,17 +312,17 @@ std::vector<TransformerSpec> all_decoders() {
   return all;
 }
 
-Entry entry(const TransformerSpec& spec) {
+}  // namespace
+
+Entry language_entry(const TransformerSpec& spec) {
   Entry e{spec.name, [=] { return transformer_graph(spec); }, "attention"};
   e.of_sequence = [=](const SequenceJob& job) { return transformer_graph(spec, job); };
   return e;
 }
 
-}  // namespace
-
 std::vector<Entry> language_models() {
   std::vector<Entry> all;
-  for (const TransformerSpec& spec : all_decoders()) all.push_back(entry(spec));
+  for (const TransformerSpec& spec : all_decoders()) all.push_back(language_entry(spec));
   return all;
 }
 

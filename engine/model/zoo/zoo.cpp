@@ -36,10 +36,10 @@ constexpr std::array<Alias, 4> kAliases{{
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> joined;
-    for (const auto file :
-         {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
-          zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks, zoo::dense_networks,
-          zoo::recurrent_networks, zoo::transformers, zoo::translators, zoo::language_models})
+    for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
+                            zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
+                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::translators,
+                            zoo::language_models, zoo::configured_language_models})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
@@ -232,6 +232,7 @@ std::string zoo_name_of(const Graph& graph) {
 
 Graph model_from_json(const JsonNode& node, int tokens) {
   if (is_huggingface(node)) return graph_of_config(node, node, tokens);
+  refuse_other_configuration(node);
   if (node.has("config")) {
     node.keys({"config", "sequence", "attention"});
     const JsonNode config = node.at("config");

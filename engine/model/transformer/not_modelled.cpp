@@ -1,0 +1,82 @@
+// Configurations that are read and refused: what they describe, and why it is not predicted.
+#include <map>
+
+#include "engine/base/text.hpp"
+#include "engine/model/transformer/huggingface.hpp"
+
+namespace lockstep::model {
+namespace {
+
+constexpr const char* kStateSpace = "it has state-space layers (Mamba), which are not modelled";
+constexpr const char* kLinear = "it has layers of linear attention, which are not modelled";
+constexpr const char* kSound = "it reads sound by convolutions, which is not modelled";
+constexpr const char* kTowers = "it has two towers with one loss, which are not modelled";
+constexpr const char* kImages = "it reads images and text, and the part that sees images is not modelled";
+
+// By "model_type" of transformers.
+const std::map<std::string, const char*>& reasons() {
+  static const std::map<std::string, const char*> all{{"mamba", kStateSpace},
+                                                      {"mamba2", kStateSpace},
+                                                      {"falcon_mamba", kStateSpace},
+                                                      {"jamba", kStateSpace},
+                                                      {"bamba", kStateSpace},
+                                                      {"zamba", kStateSpace},
+                                                      {"zamba2", kStateSpace},
+                                                      {"falcon_h1", kStateSpace},
+                                                      {"nemotron_h", kStateSpace},
+                                                      {"granitemoehybrid", kStateSpace},
+                                                      {"qwen3_next", kLinear},
+                                                      {"minimax", kLinear},
+                                                      {"minimax_m1", kLinear},
+                                                      {"minimax_text_01", kLinear},
+                                                      {"kimi_linear", kLinear},
+                                                      {"rwkv", kLinear},
+                                                      {"recurrent_gemma", kLinear},
+                                                      {"whisper", kSound},
+                                                      {"wav2vec2", kSound},
+                                                      {"clip", kTowers},
+                                                      {"siglip", kTowers},
+                                                      {"qwen2_vl", kImages},
+                                                      {"qwen2_5_vl", kImages},
+                                                      {"qwen3_vl", kImages},
+                                                      {"llava", kImages},
+                                                      {"gemma3n", kImages},
+                                                      {"mllama", kImages}};
+  return all;
+}
+
+std::string text_or(const JsonNode& node, const char* key, const std::string& otherwise) {
+  const auto found = node.find(key);
+  return found && found->is_string() ? found->text() : otherwise;
+}
+
+// PEFT's adapter_config.json says what is trained beside a model, not the model.
+void refuse_adapter(const JsonNode& node) {
+  const auto rank = node.find("r");
+  const bool has_rank = rank && rank->is_number();
+  const std::string of_rank = has_rank ? " of rank " + rank->json().dump() : "";
+  const std::string option = has_rank ? " with --lora-rank " + rank->json().dump() : "";
+  node.at("peft_type")
+      .fail("an adapter (" + text_or(node, "peft_type", "PEFT") + of_rank + "), no model",
+            "allowed: the config.json of " + text_or(node, "base_model_name_or_path", "the model that it adapts") +
+                option);
+}
+
+}  // namespace
+
+std::string why_not_modelled(const std::string& model_type) {
+  const auto found = reasons().find(model_type);
+  return found == reasons().end() ? "" : found->second;
+}
+
+void refuse_other_configuration(const JsonNode& node) {
+  if (!node.is_object()) return;
+  if (node.has("peft_type")) refuse_adapter(node);
+  if (node.has("_class_name"))
+    node.at("_class_name")
+        .fail("a part of a diffusion model (" + text_or(node, "_class_name", "diffusers") +
+                  "), whose layers are not modelled",
+              "allowed: the config.json of a language model, or a model layer by layer (engine/model/README.md)");
+}
+
+}  // namespace lockstep::model

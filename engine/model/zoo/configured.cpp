@@ -1,0 +1,90 @@
+// Language models of 2024 and later by their HuggingFace configurations: the numbers of each model's config.json on
+// huggingface.co that differ from its class's defaults. Attention is fused.
+#include "engine/model/transformer/huggingface.hpp"
+#include "engine/model/zoo/entries.hpp"
+
+namespace lockstep::model::zoo {
+namespace {
+
+struct Configured {
+  const char* name;
+  const char* title;
+  int tokens;  ///< of a sample in pre-training, 8192 at most
+  const char* config;
+};
+
+const std::vector<Configured>& all_configured() {
+  static const std::vector<Configured> all{
+      {"phi2", "Phi-2 2.7B", 2048,
+       R"({"model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 32, "num_attention_heads": 32})"},
+      {"phi3_medium", "Phi-3 medium 14B", 4096,
+       R"({"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40, "num_attention_heads": 40, "num_key_value_heads": 10})"},
+      {"phi4", "Phi-4 14B", 4096,
+       R"({"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40, "num_attention_heads": 40, "num_key_value_heads": 10, "vocab_size": 100352})"},
+      {"phi4_mini", "Phi-4 mini 3.8B", 4096,
+       R"({"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32, "num_attention_heads": 24, "num_key_value_heads": 8, "vocab_size": 200064, "tie_word_embeddings": true, "partial_rotary_factor": 0.75})"},
+      {"gemma2_2b", "Gemma 2 2B", 8192, R"({"model_type": "gemma2"})"},
+      {"gemma3_1b", "Gemma 3 1B", 8192,
+       R"({"model_type": "gemma3_text", "vocab_size": 262144, "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1, "sliding_window": 512})"},
+      {"gemma3_4b", "Gemma 3 4B, its language model", 8192,
+       R"({"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34, "num_attention_heads": 8, "num_key_value_heads": 4, "sliding_window": 1024})"},
+      {"gemma3_12b", "Gemma 3 12B, its language model", 8192,
+       R"({"model_type": "gemma3_text", "hidden_size": 3840, "intermediate_size": 15360, "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 8, "sliding_window": 1024})"},
+      {"gemma3_27b", "Gemma 3 27B, its language model", 8192,
+       R"({"model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62, "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "sliding_window": 1024})"},
+      {"olmo2_1b", "OLMo 2 1B", 4096,
+       R"({"model_type": "olmo2", "vocab_size": 100352, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 16})"},
+      {"olmo2_7b", "OLMo 2 7B", 4096, R"({"model_type": "olmo2", "vocab_size": 100352})"},
+      {"olmo2_13b", "OLMo 2 13B", 4096,
+       R"({"model_type": "olmo2", "vocab_size": 100352, "hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40, "num_attention_heads": 40})"},
+      {"olmo2_32b", "OLMo 2 32B", 4096,
+       R"({"model_type": "olmo2", "vocab_size": 100352, "hidden_size": 5120, "intermediate_size": 27648, "num_hidden_layers": 64, "num_attention_heads": 40, "num_key_value_heads": 8})"},
+      {"olmo3_7b", "OLMo 3 7B", 8192, R"({"model_type": "olmo3", "vocab_size": 100278})"},
+      {"olmo3_32b", "OLMo 3 32B", 8192,
+       R"({"model_type": "olmo3", "vocab_size": 100278, "hidden_size": 5120, "intermediate_size": 27648, "num_hidden_layers": 64, "num_attention_heads": 40, "num_key_value_heads": 8})"},
+      {"olmoe_7b", "OLMoE 1B-7B", 4096, R"({"model_type": "olmoe", "intermediate_size": 1024})"},
+      {"glm4_9b", "GLM-4 9B", 8192, R"({"model_type": "glm4", "attention_bias": true})"},
+      {"glm4_32b", "GLM-4 32B", 8192,
+       R"({"model_type": "glm4", "hidden_size": 6144, "intermediate_size": 23040, "num_hidden_layers": 61, "num_attention_heads": 48})"},
+      {"glm4_5_air", "GLM-4.5 Air 106B", 4096,
+       R"({"model_type": "glm4_moe", "head_dim": 128, "attention_bias": true})"},
+      {"glm4_5", "GLM-4.5 355B", 4096,
+       R"({"model_type": "glm4_moe", "head_dim": 128, "attention_bias": true, "use_qk_norm": true, "hidden_size": 5120, "intermediate_size": 12288, "num_hidden_layers": 92, "n_routed_experts": 160, "moe_intermediate_size": 1536, "first_k_dense_replace": 3})"},
+      {"minimax_m2", "MiniMax-M2 229B", 8192, R"({"model_type": "minimax_m2"})"},
+      {"smollm2_135m", "SmolLM2 135M", 2048,
+       R"({"model_type": "llama", "vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3, "tie_word_embeddings": true})"},
+      {"smollm2_360m", "SmolLM2 360M", 2048,
+       R"({"model_type": "llama", "vocab_size": 49152, "hidden_size": 960, "intermediate_size": 2560, "num_hidden_layers": 32, "num_attention_heads": 15, "num_key_value_heads": 5, "tie_word_embeddings": true})"},
+      {"smollm2_1_7b", "SmolLM2 1.7B", 2048,
+       R"({"model_type": "llama", "vocab_size": 49152, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 24, "num_attention_heads": 32, "tie_word_embeddings": true})"},
+      {"smollm3_3b", "SmolLM3 3B", 4096, R"({"model_type": "smollm3"})"},
+      {"starcoder2_3b", "StarCoder2 3B", 4096, R"({"model_type": "starcoder2", "sliding_window": 4096})"},
+      {"starcoder2_7b", "StarCoder2 7B", 4096,
+       R"({"model_type": "starcoder2", "hidden_size": 4608, "intermediate_size": 18432, "num_hidden_layers": 32, "num_attention_heads": 36, "num_key_value_heads": 4, "sliding_window": 4096})"},
+      {"starcoder2_15b", "StarCoder2 15B", 4096,
+       R"({"model_type": "starcoder2", "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 40, "num_attention_heads": 48, "num_key_value_heads": 4, "sliding_window": 4096, "tie_word_embeddings": false})"},
+      {"bloom_560m", "BLOOM 560M", 2048,
+       R"({"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16})"},
+      {"bloom_7b1", "BLOOM 7.1B", 2048,
+       R"({"model_type": "bloom", "hidden_size": 4096, "n_layer": 30, "n_head": 32})"}};
+  return all;
+}
+
+TransformerSpec spec_of(const Configured& model) {
+  const JsonDocument config = JsonDocument::parse(model.config, model.name);
+  TransformerSpec spec = transformer_of_huggingface(config.root());
+  spec.name = model.name;
+  spec.title = model.title;
+  spec.context = model.tokens;
+  return spec;
+}
+
+}  // namespace
+
+std::vector<Entry> configured_language_models() {
+  std::vector<Entry> all;
+  for (const Configured& model : all_configured()) all.push_back(language_entry(spec_of(model)));
+  return all;
+}
+
+}  // namespace lockstep::model::zoo
