@@ -49,14 +49,14 @@ TEST_CASE("simulate refuses GPT-3 13B at batch 512 on 80 GB, and predicts it whe
   // rest is the embeddings', the logits' and what back-propagation is at.
   const Files files("gpt3_13b", 512, "80 GB", "mixed");
   check_refused(files.simulate("scenario.json --json out.json"),
-                {"scenario.json: /batch_per_gpu: memory: batch 512 needs ", " of 80 GB a GPU, ",
-                 "the largest part activations of 21106 GB", "(no batch fits), or --ignore-memory"});
+                {"scenario.json: /batch_per_gpu: memory: batch 512 needs ", " GiB a GPU, ",
+                 "the largest part activations of 19656 GiB", "(no batch fits), or --ignore-memory"});
   CHECK_FALSE(files.has("out.json"));
   const Outcome asked = files.simulate("scenario.json --ignore-memory --fidelity analytic --json out.json");
   CHECK(asked.code == 0);
-  CHECK_THAT(asked.out, Contains("Memory per GPU: 21314 of 80 GB"));
+  CHECK_THAT(asked.out, Contains("Memory per GPU: 19850 of 74.5 GiB"));
   const Json memory = files.json("out.json").at("points").at(0).at("memory");
-  CHECK(memory.at("capacity_bytes") == 80e9);
+  CHECK(memory.at("capacity_bytes") == 81559.0 * 1024 * 1024);
   CHECK(memory.at("parts").at("optimizer_state").get<double>() ==
         Approx(2 * memory.at("parts").at("master_weights").get<double>()));
   double sum = 0;
@@ -67,13 +67,13 @@ TEST_CASE("simulate refuses GPT-3 13B at batch 512 on 80 GB, and predicts it whe
 TEST_CASE("simulate refuses ResNet-50 at batch 65,536 on 16 GB and names the largest batch, which runs") {
   const Files files("resnet50", 65536, "16 GB", "fp32");
   const Outcome refused = files.simulate("scenario.json");
-  check_refused(refused, {"memory: batch 65536 needs 5329 of 16 GB a GPU", "activations of 5328 GB"});
+  check_refused(refused, {"memory: batch 65536 needs 4963 of 14.9 GiB a GPU", "activations of 4962 GiB"});
   const std::string before = "allowed: a batch of at most ";
   const std::string largest = std::to_string(std::stoi(refused.err.substr(refused.err.find(before) + before.size())));
   const std::string settings = "scenario.json --fidelity analytic --set /batch_per_gpu=";
   CHECK(files.simulate(settings + largest).code == 0);
   CHECK(files.simulate(settings + std::to_string(std::stoi(largest) + 1)).code == 2);
-  CHECK_THAT(files.simulate(settings + "64").out, Contains("Memory per GPU: 7.0 of 16 GB."));
+  CHECK_THAT(files.simulate(settings + "64").out, Contains("Memory per GPU: 6.5 of 14.9 GiB."));
 }
 
 TEST_CASE("simulate job says its memory, and refuses what does not fit") {
@@ -81,16 +81,16 @@ TEST_CASE("simulate job says its memory, and refuses what does not fit") {
   const auto job = [&](const std::string& arguments) {
     return run_program(folder.path(""), "simulate", "job " + arguments);
   };
-  check_refused(job("--model gpt3_13b --gpu H100 --gpus 8 --batch 512 --json out.json"),
-                {"memory: batch 512 needs ", " of 80 GB a GPU, ", "--ignore-memory"});
+  check_refused(job("--model gpt3_175b --gpu H100 --gpus 8 --json out.json"),
+                {"no split over 8 GPUs fits into the GPUs' memory; allowed: ", " GPUs"});
   check_refused(job("--model resnet50 --gpu V100 --gpus 8 --batch 65536 --scenario out.json"),
                 {"memory: batch 65536 needs ", "the largest part activations", "allowed: a batch of at most "});
   CHECK(folder.files() == 0);
   const Outcome fits = job("--model resnet50 --gpu H100 --gpus 8,16 --batch 64 --json out.json");
   CHECK(fits.code == 0);
-  CHECK_THAT(fits.out, Contains("Memory per GPU: ") && Contains(" of 80 GB.\n"));
+  CHECK_THAT(fits.out, Contains("Memory per GPU: ") && Contains(" of 79.6 GiB.\n"));
   const Json json = Json::parse(slurp(folder.path("out.json")));
-  CHECK(json.at("predictions").at(0).at("memory").at("capacity_bytes") == 80e9);
+  CHECK(json.at("predictions").at(0).at("memory").at("capacity_bytes") == 81559.0 * 1024 * 1024);
   const Outcome asked =
       job("--model resnet50 --gpu V100 --gpus 8 --batch 65536 --ignore-memory --scenario scenario.json");
   CHECK(asked.code == 0);

@@ -53,7 +53,7 @@ TEST_CASE("plan prints the answer and writes what it is asked for") {
   CHECK(done.code == 0);
   CHECK(done.err.empty());
   CHECK_THAT(done.out, Contains("Frontier of time and cost") && Contains("recommended") && Contains("what if"));
-  CHECK_THAT(done.out, Contains("memory/GPU") && Contains(" of 16 GB "));
+  CHECK_THAT(done.out, Contains("memory/GPU") && Contains(" of 14.9 GiB "));
   CHECK(document(files, "out.json")["points"].size() == 12);
   CHECK(lines_of(files.folder.path("out.csv")) == 13);
   CHECK_THAT(slurp(files.folder.path("out.md")), Contains("**Answer.**"));

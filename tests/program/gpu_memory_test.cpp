@@ -183,15 +183,15 @@ TEST_CASE("The largest batch fits and one more does not") {
 }
 
 TEST_CASE("Memory is told in the unit of the GPU's") {
-  CHECK(memory_text(36.7e9, 80e9) == "36.7 of 80 GB");
-  CHECK(memory_text(2.5e9, 11.3e9) == "2.5 of 11.3 GB");
-  CHECK(memory_text(26131e9, 80e9) == "26131 of 80 GB");
-  CHECK(memory_text(5e6, 16e6) == "5.0 of 16 MB");
+  CHECK(memory_text(36.7e9, 80e9) == "34.2 of 74.5 GiB");
+  CHECK(memory_text(2.5e9, 11.3e9) == "2.3 of 10.5 GiB");
+  CHECK(memory_text(26131e9, 80e9) == "24336 of 74.5 GiB");
+  CHECK(memory_text(5e6, 16e6) == "4.8 of 15.3 MiB");
   Scenario s = scenario_of("resnet50", Precision::fp32, Optimizer::momentum);
   const std::vector<std::pair<int, GpuMemory>> points{
       {1, gpu_memory(s, 1, 64)}, {8, gpu_memory(s, 8, 64)}, {16, gpu_memory(s, 16, 32)}};
-  CHECK(memory_line(points) == "Memory per GPU: 6.9 of 80 GB at 1 to 8 GPUs, 4.3 of 80 GB at 16 GPUs.\n");
-  CHECK(memory_line({points.front()}) == "Memory per GPU: 6.9 of 80 GB.\n");
+  CHECK(memory_line(points) == "Memory per GPU: 6.4 of 74.5 GiB at 1 to 8 GPUs, 4.0 of 74.5 GiB at 16 GPUs.\n");
+  CHECK(memory_line({points.front()}) == "Memory per GPU: 6.4 of 74.5 GiB.\n");
 }
 
 TEST_CASE("What does not fit is refused with the excess, the largest part and what would fit") {
@@ -201,8 +201,8 @@ TEST_CASE("What does not fit is refused with the excess, the largest part and wh
   const std::string error = error_of([&] { check_memory(s, 8, 65536, "f: /batch_per_gpu"); });
   const int largest = gpu_memory(s, 8, 1).largest_batch();
   CHECK(error ==
-        "f: /batch_per_gpu: memory: batch 65536 needs 5329 of 16 GB a GPU, 5313 GB too much, the largest part "
-        "activations of 5328 GB; allowed: a batch of at most " +
+        "f: /batch_per_gpu: memory: batch 65536 needs 4963 of 14.9 GiB a GPU, 4948 GiB too much, the largest part "
+        "activations of 4962 GiB; allowed: a batch of at most " +
             std::to_string(largest) + ", or --ignore-memory");
   s.ignores_memory = true;
   CHECK_NOTHROW(check_memory(s, 8, 65536, "f"));

@@ -58,7 +58,7 @@ TEST_CASE("the table of a small scenario") {
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency  time to accuracy      low      high
    1         16            16    16.0 ms  16.0 ms   0.0 ms     1,000     100.0 %          2.00 min  114.0 s  2.10 min
    2         16            32    16.4 ms  16.0 ms   0.4 ms     1,946      97.3 %            61.7 s   58.6 s    64.7 s
-Memory per GPU: 1.4 of 16 GB.
+Memory per GPU: 1.3 of 14.9 GiB.
 
 Predicted against published:
 GPUs              metric       predicted     published        error
@@ -86,14 +86,14 @@ TEST_CASE("the table of variants: one part each, without a target no time to it"
 
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency
    1         16            16    32.0 ms  32.0 ms   0.0 ms       500     100.0 %
-Memory per GPU: 1.4 of 16 GB.
+Memory per GPU: 1.3 of 14.9 GiB.
 
 small, by size: LeNet (Crossbow repo variant, MNIST 28x28) on two even nodes
   G, fp32, S-SGD, hybrid all-reduce, groups of 4, ring from 2.00 MB, fp16 wire, fused to 1.00 GB, after back-propagation
 
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency
    1         16            16    32.0 ms  32.0 ms   0.0 ms       500     100.0 %
-Memory per GPU: 1.4 of 16 GB.
+Memory per GPU: 1.3 of 14.9 GiB.
 
 Variants compared:
 images/s  1 GPU  of the fastest at 1
