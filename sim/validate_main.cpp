@@ -102,7 +102,7 @@ Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const 
     (one.prediction.record->use == sim::Use::apart ? report.apart : report.left_out).push_back(one);
   if (o.fit) {
     std::vector<sim::Prediction> all;
-    for (const sim::LeftOut& one : report.left_out) all.push_back(one.prediction);
+    for (const sim::LeftOut& one : left_out) all.push_back(one.prediction);
     for (const auto& [name, constant] : sim::bounds_from(all)) fitted.all.constants[name] = constant;
     write_constants(o, fitted.all);
   }
