@@ -25,7 +25,7 @@
 //                     "pads_vocabulary"?: true, "expert_overlap"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp",
-//                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true,
+//                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true, "sequence"?: false,
 //                                 "expert_overlap"?: true,
 //                                 "recompute": names, or lists of parts of a layer; "source"}}
 //   models.json      {"id", "aliases", "train_samples"?, "tokens"?}

@@ -184,12 +184,14 @@ RecomputeChoice read_recompute_choice(const JsonNode& node) {
 }
 
 SplitAbilities read_splits(const JsonNode& node) {
-  node.keys({"dimensions", "schedules", "sharding", "sharding_groups", "expert_overlap", "recompute", "source"});
+  node.keys(
+      {"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "recompute", "source"});
   SplitAbilities splits;
   splits.dimensions = choices_in<ParallelDimension>(node.at("dimensions"));
   splits.schedules = choices_in<PipelineSchedule>(node.at("schedules"));
   splits.sharding = choices_in<ShardingStage>(node.at("sharding"));
   splits.has_sharding_groups = flag(node, "sharding_groups");
+  splits.splits_sequences = flag(node, "sequence", true);
   splits.overlaps_experts = flag(node, "expert_overlap");
   splits.recomputations.clear();
   for (const JsonNode& one : node.at("recompute").items()) splits.recomputations.push_back(read_recompute_choice(one));

@@ -83,12 +83,13 @@ BareName cut_maker_and_memory(const std::string& text) {
 
 // Null where the memory or the socket would be another's.
 const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::string& text) {
-  constexpr double kMostOff = 0.04;  // 180 and 186 GB are said of one GPU, 80 and 94 GB are two
+  constexpr double kMostOff = 0.04;        // 180 and 186 GB are said of one GPU, 80 and 94 GB are two
+  constexpr double kBinary = 1.073741824;  // "80 GB" of a data sheet are GiB
   const BareName cut = cut_maker_and_memory(text);
   const GpuEntry* entry = cut.name.empty() ? nullptr : gpus.named(cut.name);
   if (entry == nullptr) return nullptr;
-  const bool is_other_memory =
-      cut.memory_bytes > 0 && std::abs(entry->spec.memory_bytes / cut.memory_bytes - 1) > kMostOff;
+  const double ratio = cut.memory_bytes > 0 ? entry->spec.memory_bytes / cut.memory_bytes : 1;
+  const bool is_other_memory = ratio < 1 - kMostOff || ratio > kBinary * (1 + kMostOff);
   return is_other_memory || (cut.is_sxm && entry->intra_node.rfind("nvlink", 0) != 0) ? nullptr : entry;
 }
 

@@ -68,7 +68,7 @@ class Space {
 
   void add_ranks(ParallelSpec spec) {
     if (!has_place(spec)) return;
-    if (!question_.is_fixed("sequence")) spec.sequence = spec.tensor > 1;
+    if (!question_.is_fixed("sequence")) spec.sequence = spec.tensor > 1 && question_.abilities.splits_sequences;
     if (!question_.is_fixed("expert_overlap"))
       spec.expert_overlap = spec.expert > 1 && question_.abilities.overlaps_experts;
     if (spec.tensor == 1) spec.tensor_overlap = TensorOverlap::none;

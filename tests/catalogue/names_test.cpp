@@ -193,15 +193,16 @@ TEST_CASE("a mutated name is none") {
 }
 
 TEST_CASE("names that used to be another's, or none, are what they say") {
+  constexpr double kMebi = 1024 * 1024;
   for (const char* id : {"resnet50_v15", "alexnet_tf", "googlenet_noaux", "gpt3_1b3", "gpt3_2b7", "gpt3_6b7",
                          "megatron_1b2", "megatron_8b3"})
     CHECK(id_of(catalogue().models, id) == id);
   CHECK(id_of(catalogue().gpus, "gtx-titan") == "gtx-titan");
-  CHECK(catalogue().gpus.named("a100-sxm4-40")->spec.memory_bytes == 40e9);
-  CHECK(catalogue().gpus.named("A100 80GB")->spec.memory_bytes == 80e9);
-  CHECK(catalogue().gpus.named("V100-SXM2-32GB")->spec.memory_bytes == 32e9);
-  CHECK(catalogue().gpus.named("Tesla V100-SXM2-16GB")->spec.memory_bytes == 16e9);
-  CHECK(catalogue().gpus.named("Tesla V100-PCIE-16GB")->spec.memory_bytes == 16e9);
+  CHECK(catalogue().gpus.named("a100-sxm4-40")->spec.memory_bytes == 40780 * kMebi);
+  CHECK(catalogue().gpus.named("A100 80GB")->spec.memory_bytes == 81560 * kMebi);
+  CHECK(catalogue().gpus.named("V100-SXM2-32GB")->spec.memory_bytes == 32624 * kMebi);
+  CHECK(catalogue().gpus.named("Tesla V100-SXM2-16GB")->spec.memory_bytes == 16312 * kMebi);
+  CHECK(catalogue().gpus.named("Tesla V100-PCIE-16GB")->spec.memory_bytes == 16312 * kMebi);
   CHECK(id_of(catalogue().networks, "azure-nd-a100") == "azure-nd-a100");
   CHECK(id_of(catalogue().networks, "azure-nd-h100") == "azure-nd-h100");
 }

@@ -49,13 +49,13 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
 }
 
 TEST_CASE("a record with fewer layers than the network of its name is of that network, cut off") {
-  const auto predicted_with =
-      [](const std::string& more) {
-        return predict(records_from(R"([{"id": "a", "metric": "step_time", "unit": "s", "gpus": 8, "gpus_per_node": 8,
+  const auto predicted_with = [](const std::string& more) {
+    return predict(records_from(R"([{"id": "a", "metric": "step_time", "unit": "s", "gpus": 8, "gpus_per_node": 8,
       "software": "megatron", "model": "llama3_70b", "gpu": "h100-sxm", "tp": 1, "pp": 2, "dp": 4, "microbatch": 1,
-      "global_batch": 16)" + more + "}]"))
-            .at(0);
-      };
+      "recompute": "none", "sharding": "none", "virtual_stages": 1, "global_batch": 16)" +
+                                more + "}]"))
+        .at(0);
+  };
   const sim::Prediction cut = predicted_with(R"(, "layers": 12)"), whole = predicted_with("");
   REQUIRE(cut.task.unmapped.empty());
   CHECK(cut.task.target.front().scenario.model.transformer->spec.layers == 12);

@@ -86,7 +86,7 @@ TEST_CASE("learners that do not fit in the GPU's memory are refused with one lin
   CHECK(most_learners(s, 16) == 3);
   const std::string what = error_of([&] { check_memory(s, 2, 16, "s.json: /learners/per_gpu"); });
   CHECK_THAT(what, Contains("s.json: /learners/per_gpu: memory: batch 16 of 8 learners needs ") &&
-                       Contains(" of 16 GB a GPU, ") && Contains("the largest part workspace of 32.0 GB") &&
+                       Contains(" of 14.9 GiB a GPU, ") && Contains("the largest part workspace of 29.8 GiB") &&
                        Contains("allowed: fewer learners, or --ignore-memory"));
   CHECK(what.find('\n') == std::string::npos);
 }
