@@ -213,7 +213,7 @@ async function machinesAreTold(page) {
   const machines = [...new Set(documentOf('asked').points.map(point => point.gpu))].map(gpu => looks.find(one => one.label === gpu));
   assert.ok(machines.length >= 2 && machines.every(Boolean), 'every machine has its name in the chart');
   for (const part of ['colour', 'mark']) assert.equal(new Set(machines.map(one => one[part])).size, machines.length, part);
-  assert.match((await column(tableOf(page, 'All points'), 'Memory'))[0], /^[\d.]+\u00a0of\u00a080\u00a0GB$/);
+  assert.match((await column(tableOf(page, 'All points'), 'Memory'))[0], /^[\d.]+\u00a0of\u00a080\u00a0GiB$/);
 }
 
 // A plan that is still worked out says so, and loads itself again.

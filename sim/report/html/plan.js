@@ -22,11 +22,12 @@ function settingText(point, plan) {
     name => axisName(name) + ' ' + settingValue(point.setting[name])).join(', ') || point.id;
 }
 
-// "36.7 of 80 GB", as in the programs' tables
+// "36.7 of 80 GiB": as in the programs' tables, the capacity without its decimals
 function memoryText(point) {
   const {bytes, capacity_bytes: capacity} = point.memory || {};
   if (!isNumber(bytes) || !isNumber(capacity)) return format.bytes(point.memory_bytes_per_gpu);
-  return fixed(bytes / 1e9, 1) + SPACE + 'of' + SPACE + trimmed(capacity / 1e9) + SPACE + 'GB';
+  const gibi = 2 ** 30;
+  return fixed(bytes / gibi, 1) + SPACE + 'of' + SPACE + fixed(capacity / gibi, 0) + SPACE + 'GiB';
 }
 
 const planFigures = [
