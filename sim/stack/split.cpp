@@ -96,15 +96,15 @@ constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
 constexpr const char* kWhyUsualBatch =
     "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B";
 
-// A power of two times what of the number of GPUs is odd, so that replicas divide it.
+int odd_part(int number) {
+  while (number > 1 && number % 2 == 0) number /= 2;
+  return number;
+}
+
+// A power of two times the odd part of the number of GPUs, so that replicas divide it.
 std::int64_t usual_global_batch(StackModel& m) {
   const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * m.job.gpus);
-  std::int64_t sequences = 1;
-  for (int odd = m.job.gpus; odd > 0; odd /= 2)
-    if (odd % 2 == 1) {
-      sequences = odd;
-      break;
-    }
+  std::int64_t sequences = odd_part(m.job.gpus);
   while (sequences * m.model->tokens < tokens) sequences *= 2;
   m.assume_default("global_batch", sequences, kWhyUsualBatch);
   return sequences;
