@@ -16,7 +16,8 @@ namespace {
 using model::TransformerSpec;
 
 const TransformerSpec* transformer_of(const sim::ModelEntry& entry) {
-  const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry.id));
+  const std::string name = model::fused_attention_name(entry.id);
+  const model::Graph& graph = model::zoo_graph(name);
   return graph.transformer && graph.transformer->spec.decoder_layers == 0 ? &graph.transformer->spec : nullptr;
 }
 
@@ -118,7 +119,8 @@ TEST_CASE("gpt-oss and Kimi K2 at 4,096 tokens have the operations of 4,096, by 
 TEST_CASE("the zoo and the catalogue have one length for a name") {
   for (const sim::ModelEntry& entry : catalogue().models) {
     INFO(entry.id);
-    if (const auto& made_from = model::zoo_graph(model::fused_attention_name(entry.id)).transformer)
+    const std::string name = model::fused_attention_name(entry.id);
+    if (const auto& made_from = model::zoo_graph(name).transformer)
       CHECK(made_from->job.tokens == entry.tokens);
   }
 }
