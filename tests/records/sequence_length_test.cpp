@@ -120,8 +120,7 @@ TEST_CASE("the zoo and the catalogue have one length for a name") {
   for (const sim::ModelEntry& entry : catalogue().models) {
     INFO(entry.id);
     const std::string name = model::fused_attention_name(entry.id);
-    if (const auto& made_from = model::zoo_graph(name).transformer)
-      CHECK(made_from->job.tokens == entry.tokens);
+    if (const auto& made_from = model::zoo_graph(name).transformer) CHECK(made_from->job.tokens == entry.tokens);
   }
 }
 
