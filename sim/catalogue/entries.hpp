@@ -29,7 +29,7 @@ struct GpuEntry : Entry {
   std::string generation;
   Vendor vendor = Vendor::nvidia;
   double compute_capability =
-      0;  ///< the least of its generation; of AMD's that of NVIDIA's whose kernels have their like
+      0;  ///< the least of its generation; a GPU of AMD has that of the NVIDIA generation with comparable kernels
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string kernels_of;  ///< id of the GPU whose kernel laws it takes where it has none of its own; empty: of none
@@ -104,7 +104,7 @@ struct StackEntry : Entry {
   double fused_attention_capability = kAnyFusedAttention;  ///< least compute capability that its kernels need
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
-  bool expert_overlap = false;     ///< with expert ranks, the same: their all-to-alls travel beside passes
+  bool expert_overlap = false;     ///< with expert ranks, all-to-alls overlap with passes, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
   bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
   bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like

@@ -49,21 +49,16 @@ bool GivenSplit::divides_replicas() const {
   return std::max({values.tensor, values.pipeline, values.context, values.expert}) > 1;
 }
 
-std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
-  std::set<std::string> set;
-  for (const std::string& key : split.keys) {
-    if (is_decided_elsewhere(key)) continue;
-    read_value(key, parallel_format().write_value(key, split.values), "split", spec);
-    set.insert(key);
-  }
-  return set;
-}
-
 std::set<std::string> fixed_keys(const GivenSplit& split) {
   std::set<std::string> fixed;
   for (const std::string& key : split.keys)
     if (!is_decided_elsewhere(key)) fixed.insert(key);
   return fixed;
+}
+
+void apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
+  for (const std::string& key : fixed_keys(split))
+    read_value(key, parallel_format().write_value(key, split.values), "split", spec);
 }
 
 std::string usual_software(const GivenSplit& split) {

@@ -33,9 +33,9 @@ struct GivenSplit {
 
 /// The given keys that a search keeps.
 std::set<std::string> fixed_keys(const GivenSplit& split);
-/// Copies the given keys into `spec` and returns them. Skips batches, the number of replicas and adapters, which the stack
+/// Copies the given keys into `spec`. Skips batches, the number of replicas and adapters, which the stack
 /// model sets.
-std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& spec);
+void apply_given_split(const GivenSplit& split, ParallelSpec& spec);
 
 /// The catalogue's name of the software that usually trains models so divided.
 std::string usual_software(const GivenSplit& split);

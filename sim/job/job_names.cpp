@@ -268,7 +268,8 @@ void assume_direct_link(Job& job, const GpuEntry* gpu, const Catalogue& catalogu
 
 }  // namespace
 
-// NVLink, or Infinity Fabric, without its generation is that of the GPU; NVLink between PCIe boards is a bridge.
+// "NVLink" or "Infinity Fabric" without a generation means the generation of the GPU. Between PCIe boards NVLink is a
+// bridge.
 void resolve_link(Job& job, const Catalogue& catalogue) {
   const std::string plain = plain_name(job.link.stated);
   const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);

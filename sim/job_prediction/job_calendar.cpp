@@ -8,7 +8,7 @@ namespace lockstep::sim::job_prediction {
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training) {
   if (predicted.question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
-  const Calendar calendar = calendar_of(scenario, gpus, 0);
+  const Calendar calendar = calendar_of(scenario, gpus);
   const double share = calendar.goodput.share;
   CalendarTime time;
   time.seconds = training.seconds / share;
@@ -49,7 +49,7 @@ void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
 }
 
 std::string calendar_text() {
-  const Calendar calendar = calendar_of(Scenario(), kUndisturbedGpus + 1, 0);
+  const Calendar calendar = calendar_of(Scenario(), kUndisturbedGpus + 1);
   std::string rates;
   for (const Assumption& input : calendar.inputs)
     if (input.kind == "published") rates += (rates.empty() ? "" : "; ") + input.source;

@@ -1,5 +1,5 @@
 #pragma once
-// Calendar time of a job's training beside the time of its iterations (sim/quantity/calendar.hpp).
+// The calendar time of a job's training (sim/quantity/calendar.hpp), for its tables and its JSON.
 #include <string>
 #include <vector>
 
@@ -16,7 +16,7 @@ struct CalendarTime : TrainingTime {
 };
 
 /// None on kUndisturbedGpus or fewer, and where the question leaves interruptions out.
-/// Of sequences of text the interval is that of published whole trainings (whole_training_class()).
+/// For models of text, published whole trainings give the width of its interval (whole_training_class()).
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training);
 /// Whether a number of GPUs of the question has one.

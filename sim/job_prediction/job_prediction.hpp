@@ -28,7 +28,7 @@ struct [[nodiscard]] JobPrediction {
   Scenario scenario;         ///< of all numbers of GPUs
   Reach of_whole_training;   ///< of the interval of a training by the calendar
   std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
-  SplitQuestion split;       ///< what of it is searched, where it is
+  SplitQuestion split;       ///< which keys of the split the search may choose; used where it is searched
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 

@@ -12,7 +12,7 @@ struct JobQuestion {
   std::vector<int> gpus;          ///< a prediction each
   double rate_samples_per_s = 0;  ///< measured on one GPU at the job's batch; 0: the constants say it
   double tokens = 0;              ///< to train on; 0: no training time of them
-  bool is_undisturbed = false;    ///< no calendar time beside the training time
+  bool is_undisturbed = false;    ///< leaves out the calendar time (--no-failures)
   double usd_per_gpu_hour = 0;    ///< 0: no cost
   bool ignores_memory = false;    ///< predicts jobs that do not fit into a GPU's memory, too
   bool lists_splits = false;      ///< tells the ten fastest splits, not the fastest alone

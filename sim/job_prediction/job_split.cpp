@@ -34,7 +34,7 @@ std::string option_of(const std::string& key) {
   return "";
 }
 
-// Changes by which a split fits, each of which was tried: one given key left out, or more GPUs.
+// Changes with which a split fits: to leave out one given key, or to take more GPUs. Each was tried.
 std::string what_fits(const JobPrediction& predicted, int gpus) {
   std::vector<std::string> changes;
   for (const std::string& key : predicted.job.split.keys) {

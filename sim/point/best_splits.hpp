@@ -40,8 +40,8 @@ struct NoSplit : InputError {
   std::string why;
 };
 
-/// The `most` fastest. Of recomputations the least that fits is taken: more takes longer. Throws NoSplit where there is none,
-/// and as splits_of() does.
+/// The `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer. Throws NoSplit
+/// if no split fits, and the errors of splits_of().
 SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
 
 /// The scenario with a split on so many GPUs.

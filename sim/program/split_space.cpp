@@ -152,8 +152,7 @@ class Space {
     }
   }
 
-  // One rank has nothing to share. ZeRO of stage 2 or 3 gathers and scatters for every micro-batch of a stage, which no
-  // software does beside stages that are chosen freely.
+  // One rank has nothing to share.
   bool may_shard(ShardingStage stage, const ParallelSpec& spec) const {
     const std::set<ShardingStage>& can = question_.abilities.sharding;
     if (spec.gradient_ranks() == 1) return stage == ShardingStage::none || can.count(ShardingStage::none) == 0;

@@ -13,7 +13,7 @@
 //   recompute       none, selective, full
 //
 // of which only what the software can do (SplitAbilities). What is fixed is tried as it is stated, also where these rules would
-// not try it. The limits are those of published results: of 550 with context ranks 27 leave a rank fewer tokens, and none has
+// not try it. The limits are those of published results: of 212 with context ranks 27 leave a rank fewer tokens, and none has
 // more expert ranks (scenarios/published/suites).
 #include <set>
 #include <string>

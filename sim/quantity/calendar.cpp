@@ -5,7 +5,7 @@
 
 namespace lockstep::sim::quantity {
 
-Calendar calendar_of(const Scenario& scenario, int gpus, double iteration_s) {
+Calendar calendar_of(const Scenario& scenario, int gpus) {
   Calendar calendar;
   if (gpus <= kUndisturbedGpus) return calendar;
   JsonDocument document = JsonDocument::parse("{\"failures\": {\"repair\": \"0 s\"}}", "interruptions");
@@ -13,7 +13,7 @@ Calendar calendar_of(const Scenario& scenario, int gpus, double iteration_s) {
   const FailureSpec spec = failures_format().read(document.root().at("failures"));
   const int of_node = std::max(1, scenario.cluster.gpus_per_node);
   const int nodes = std::max(1, gpus / of_node);
-  const FailureProcess process = process_of(spec, {nodes, checkpoint_bytes(scenario), iteration_s});
+  const FailureProcess process = process_of(spec, {nodes, checkpoint_bytes(scenario)});
   calendar.goodput = goodput(process);
   calendar.interruptions_per_s = 1 / process.mttf_s;
   for (Assumption rate : document.assumptions()) {

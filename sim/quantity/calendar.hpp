@@ -16,7 +16,7 @@ struct Calendar {
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
-/// Of a training on so many GPUs, whose iterations take `iteration_s`.
-Calendar calendar_of(const Scenario& scenario, int gpus, double iteration_s);
+/// Of a training on so many GPUs.
+Calendar calendar_of(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::quantity

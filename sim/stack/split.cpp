@@ -168,7 +168,10 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   question.stated = *scenario.parallel;
   question.fixed = fixed_keys(m.job.split);
   question.abilities = m.stack->splits;
-  // What software does without being told to is no choice.
+  // Parts of a layer are recomputed under "selective" alone.
+  if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
+    question.stated.recompute = Recomputation::selective;
+  // A default of the software is no choice.
   if (m.stack->recompute != Recomputation::none && question.fixed.insert("recompute").second)
     question.stated.recompute = m.stack->recompute;
   return question;

@@ -23,7 +23,7 @@ double samples_of_iteration(const ResultModel& m) {
 // Days and GPU hours of whole trainings are those of the calendar.
 void count_interruptions(ResultModel& m) {
   if (m.record.is_undisturbed) return;
-  const Calendar calendar = calendar_of(m.task.target.front().scenario, m.job.gpus, 0);
+  const Calendar calendar = calendar_of(m.task.target.front().scenario, m.job.gpus);
   for (const Assumption& input : calendar.inputs) m.task.assumptions.push_back(input);
   m.task.per_si /= calendar.goodput.share;
 }

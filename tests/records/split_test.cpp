@@ -176,6 +176,17 @@ TEST_CASE("what a job does not give of its split is searched, and a true fact ne
   CHECK(sim::predict_job(batch, catalogue(), 1).scenario.parallel->global_batch == 64);
 }
 
+TEST_CASE("given parts of a layer are recomputed, without a word about selective recomputation") {
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "H100";
+  job.gpus = {64};
+  job.job.split.give("recompute_modules", Json::array({"layernorm"}));
+  const sim::ParallelSpec spec = *sim::predict_job(job, catalogue(), 1).scenario.parallel;
+  CHECK(spec.recompute == sim::Recomputation::selective);
+  CHECK(spec.recompute_modules == std::set<sim::RecomputeModule>{sim::RecomputeModule::layer_norm});
+}
+
 TEST_CASE("a search stays within what the software can do") {
   sim::JobQuestion job;
   job.job.model.stated = "llama3_70b";

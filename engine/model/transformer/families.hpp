@@ -43,7 +43,7 @@ TransformerSpec glm4(const ConfigReader& config);
 TransformerSpec smollm3(const ConfigReader& config);
 TransformerSpec granite(const ConfigReader& config);
 
-// Of these, with experts (later_experts.cpp).
+// Later decoders with experts (later_experts.cpp).
 TransformerSpec llama4(const ConfigReader& config);
 TransformerSpec gpt_oss(const ConfigReader& config);
 TransformerSpec glm4_moe(const ConfigReader& config);

@@ -50,7 +50,7 @@ std::string text_or(const JsonNode& node, const char* key, const std::string& ot
   return found && found->is_string() ? found->text() : otherwise;
 }
 
-// PEFT's adapter_config.json says what is trained beside a model, not the model.
+// PEFT's adapter_config.json describes the adapter. It does not describe the model that the adapter belongs to.
 void refuse_adapter(const JsonNode& node) {
   const auto rank = node.find("r");
   const bool has_rank = rank && rank->is_number();
