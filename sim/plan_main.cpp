@@ -221,10 +221,9 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
 sim::PlanSpec plan_of_words(const Options& o, bool is_first_rank) {
   if (!o.plan.empty()) throw InputError(o.plan + ": a plan file beside plan job; allowed: one of the two");
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
-  const int processes = o.jobs > 0 ? o.jobs : 1;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
   sim::add_gpus_of_files(catalogue, o.words.gpus_by_name);
-  const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue, processes);
+  const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue);
   sim::PlanSpec plan =
       sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);
   if (!is_first_rank) return plan;

@@ -75,19 +75,20 @@ class CostModel {
     }
     const double latency_s = latency_us * kMicro, bandwidth = algbw * kGiga;
     const double seconds = latency_s + static_cast<double>(bytes_) / bandwidth;
-    return {algorithm, protocol, latency_s, bandwidth, seconds, network_passes(algorithm)};
-  }
-
-  // What the first round takes beyond the bandwidth (nccl.hpp).
-  double fill_s(const NcclTime& time) const {
-    const bool is_tree = time.algorithm == NcclAlgorithm::nvls_tree;
-    if (operation_ != NcclOperation::all_reduce || (time.algorithm != NcclAlgorithm::nvls && !is_tree)) return 0;
-    const double in_node = 2 / (system_.nvls.channels * system_.nvls.intra_bytes_per_s);
-    const double between = time.network_passes / (system_.nvls.channels * system_.nvls.inter_bytes_per_s);
-    return nvls_round_bytes(is_tree) * std::max(0.0, in_node + between - 1 / time.bandwidth_bytes_per_s);
+    return {
+        algorithm, protocol, latency_s, bandwidth, seconds, network_passes(algorithm), fill_s(algorithm, bandwidth)};
   }
 
  private:
+  // What the first round takes beyond the bandwidth (nccl.hpp).
+  double fill_s(NcclAlgorithm algorithm, double bytes_per_s) const {
+    const bool is_tree = algorithm == NcclAlgorithm::nvls_tree;
+    if (operation_ != NcclOperation::all_reduce || (algorithm != NcclAlgorithm::nvls && !is_tree)) return 0;
+    const double in_node = 2 / (system_.nvls.channels * system_.nvls.intra_bytes_per_s);
+    const double between = network_passes(algorithm) / (system_.nvls.channels * system_.nvls.inter_bytes_per_s);
+    return nvls_round_bytes(is_tree) * std::max(0.0, in_node + between - 1 / bytes_per_s);
+  }
+
   int ppn() const { return system_.ranks / system_.nodes; }
   // Rounds of the ring.
   int steps() const {
@@ -207,6 +208,22 @@ class CostModel {
   int column_;
 };
 
+constexpr double kUnsettled = 1.25;
+
+// The fastest by the tables, as measured on one node and on two. On more, the fastest with its first round of those that the
+// tables have within kUnsettled of it.
+NcclTime choose(const std::vector<NcclTime>& times, int nodes) {
+  const double unsettled = nodes > 2 ? kUnsettled : 1;
+  double least_s = times.front().seconds;
+  for (const NcclTime& time : times) least_s = std::min(least_s, time.seconds);
+  const NcclTime* best = nullptr;
+  for (const NcclTime& time : times)
+    if (time.seconds <= unsettled * least_s &&
+        (best == nullptr || time.seconds + time.fill_s < best->seconds + best->fill_s))
+      best = &time;
+  return *best;
+}
+
 }  // namespace
 
 std::string to_string(NcclAlgorithm algorithm) {
@@ -264,11 +281,9 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
   const std::vector<NcclTime> times = nccl_times(system, operation, bytes);
   if (times.empty())
     throw std::invalid_argument("NCCL has no algorithm for " + to_string(operation) + " on this machine as set");
-  NcclTime chosen = *std::min_element(times.begin(), times.end(),
-                                      [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
-  const double fill_s = CostModel(system, operation, bytes).fill_s(chosen);
-  chosen.latency_s += fill_s;
-  chosen.seconds += fill_s;
+  NcclTime chosen = choose(times, system.nodes);
+  chosen.latency_s += chosen.fill_s;
+  chosen.seconds += chosen.fill_s;
   const double excess_s = system.latency_excess_s + chosen.network_passes * system.pass_excess_s;
   if (excess_s == 0 && system.bandwidth_factor == 1) return chosen;
   chosen.latency_s = std::max(0.0, chosen.latency_s + excess_s);

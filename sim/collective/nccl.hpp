@@ -17,7 +17,7 @@
 //   NVLS      one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between)
 //   NVLSTree  several nodes: NVLS in the node and a double tree between nodes
 //
-// What NCCL's tables leave out, and its choice does not know: before NVLS and NVLSTree are at that bandwidth, their first
+// What NCCL's tables leave out, so that its choice hardly knows: before NVLS and NVLSTree are at that bandwidth, their first
 // round passes every stage by itself. A round is what all channels and heads pass on together, r = channels heads chunk
 // bytes, its chunk by the call's size (src/enqueue.cc); with C and D the bytes/s of all channels in the node and between
 // nodes, and p passes of the network,
@@ -75,21 +75,23 @@ struct NcclTime {
   NcclProtocol protocol;
   double latency_s;
   double bandwidth_bytes_per_s;  ///< S / (time - latency_s), "algbw"
-  double seconds;
-  int network_passes = 0;  ///< one after the other, in its latency
+  double seconds;                ///< by the tables; of nccl_choice() with all that follows
+  int network_passes = 0;        ///< one after the other, in its latency
+  double fill_s = 0;             ///< of the first round of NVLS and NVLSTree; in the times of nccl_choice() alone
 };
 
 /// Every algorithm and protocol that can run the call, in the order of the enums. Empty with one rank.
 std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// The fastest of them, the first where several are. Needs two ranks or more; throws std::invalid_argument where
+/// The fastest of them by the tables. On more than two nodes, of those within a quarter of it, the fastest with its first
+/// round, because the constants of NCCL's releases differ. The first where several are as fast. Needs two ranks or more; throws std::invalid_argument where
 /// nothing can run (an only_algorithm that the machine does not have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
 /// A measured call.
 struct NcclMeasured {
   double bytes;
-  double seconds;
+  double seconds;  ///< by the tables; of nccl_choice() with all that follows
 };
 
 /// The excess e and the factor f that make the chosen calls of `system` (measured ones, of one node) last as measured:

@@ -56,6 +56,13 @@ std::set<std::string> fixed_keys(const GivenSplit& split) {
   return fixed;
 }
 
+void GivenSplit::leave_out(const std::string& key) {
+  keys.erase(key);
+  ParallelSpec left;
+  for (const std::string& given : keys) read_value(given, parallel_format().write_value(given, values), "split", left);
+  values = left;
+}
+
 void apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
   for (const std::string& key : fixed_keys(split))
     read_value(key, parallel_format().write_value(key, split.values), "split", spec);

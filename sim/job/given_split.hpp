@@ -27,6 +27,8 @@ struct GivenSplit {
   void give(const std::string& key, const JsonNode& node);
   /// The same for a value from a command line; errors begin with `where`.
   void give(const std::string& key, const Json& value, const std::string& where = "split");
+  /// Takes back what was given of a key.
+  void leave_out(const std::string& key);
   /// Whether the given keys put more than one GPU into a replica.
   bool divides_replicas() const;
 };

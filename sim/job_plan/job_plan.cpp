@@ -93,12 +93,10 @@ void check_words(const JobPlan& words) {
         "--rate: of which GPU and batch it was measured is not said; allowed: with one --gpu, one --batch");
 }
 
-// Read as `simulate job` reads it. The scenario's uncertainties come from the interval at the largest number of GPUs: the
-// one prediction that is needed here.
-void read(Machine& machine, const Catalogue& catalogue, int processes) {
+// Read as `simulate job` reads it.
+void read(Machine& machine, const Catalogue& catalogue) {
   JobPrediction predicted = prepare_job(machine.question, catalogue);
   const std::string training = training_text(merge_inputs(predicted.tasks()));
-  predict_largest_rate(predicted, catalogue, processes);
   const JobSummary summary = summary_of(machine.question.job, predicted.job, predicted.scenario, catalogue);
   machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
   machine.read = summary_text(summary) + training;
@@ -188,7 +186,7 @@ std::string all_read(const std::vector<Machine>& machines) {
 
 }  // namespace
 
-ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes) {
+ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   check_words(words);
   ReadJobPlan result;
   Json& plan = result.plan;
@@ -199,7 +197,7 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
     machine.has_own_size = has_own_sizes;
-    read(machine, catalogue, processes);
+    read(machine, catalogue);
     gpus.push_back(machine.gpu);
   }
   result.read = all_read(machines);

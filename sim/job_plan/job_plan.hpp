@@ -37,6 +37,6 @@ struct ReadJobPlan {
 };
 
 /// Throws InputError, which names the option that is wrong.
-ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes);
+ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/log.hpp"
+#include "sim/job_prediction/job_advice.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
@@ -139,6 +140,69 @@ void check_simulated(const JobQuestion& question, const std::vector<QuantityPred
                        p->task.unmapped + "; allowed: another --algorithm");
 }
 
+// Throws NoSplitOfJob beside the errors of prepare_job().
+JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
+  const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
+  if (question.is_split() &&
+      !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
+    JobQuestion searched = question;
+    searched.job.split.is_searched = true;
+    return prepare(searched, catalogue);
+  }
+  JobPrediction predicted;
+  predicted.question = question;
+  predicted.job = resolve_job(question, catalogue);
+  Tasks tasks;
+  try {
+    tasks = make_tasks(question, predicted.job, catalogue);
+  } catch (const Unmapped& unmapped) {
+    throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
+  } catch (const InputError& error) {
+    throw InputError(std::string("simulate job: ") + error.what());
+  }
+  for (QuantityTask* task : {&tasks.samples_per_s, &tasks.efficiency, tasks.training ? &*tasks.training : nullptr})
+    if (task != nullptr) list_defaults(question, predicted.job, catalogue, *task);
+  const Workload& workload = tasks.samples_per_s.target.front();
+  check_precision(predicted.job, workload.scenario);
+  predicted.scenario = scenario_of(question, predicted.job, tasks);
+  if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
+    return prepare(*opened, catalogue);
+  predicted.split = tasks.split;
+  QuantityTask whole_training;
+  whole_training.interval_class = whole_training_class();
+  predicted.of_whole_training = calibration_of(whole_training, catalogue);
+  if (predicted.job.split.is_searched) search_splits(predicted);
+  if (!workload.is_one_gpu())
+    for (int gpus : question.gpus) check(scenario_at(predicted, gpus));
+  if (question.tokens > 0 && predicted.scenario.model.tokens == 0)
+    throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
+  for (int gpus : question.gpus) {
+    JobRow row;
+    row.gpus = gpus;
+    row.samples_per_s = prediction_at(tasks.samples_per_s, predicted, gpus);
+    row.efficiency = prediction_at(tasks.efficiency, predicted, gpus);
+    if (tasks.training) row.training = prediction_at(*tasks.training, predicted, gpus);
+    predicted.rows.push_back(std::move(row));
+  }
+  return predicted;
+}
+
+void check_memory(const JobPrediction& predicted) {
+  if (predicted.question.ignores_memory) return;
+  for (const QuantityTask* task : predicted.tasks()) check_task_memory(*task);
+}
+
+bool fits(const JobQuestion& question, const Catalogue& catalogue) {
+  try {
+    check_memory(prepare(question, catalogue));
+    return true;
+  } catch (const NoSplitOfJob&) {
+    return false;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 const JobRow& JobPrediction::largest() const {
@@ -167,61 +231,17 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
 }
 
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
-  const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
-  if (question.is_split() &&
-      !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
-    JobQuestion searched = question;
-    searched.job.split.is_searched = true;
-    return prepare_job(searched, catalogue);
-  }
-  JobPrediction predicted;
-  predicted.question = question;
-  predicted.job = resolve_job(question, catalogue);
-  Tasks tasks;
   try {
-    tasks = make_tasks(question, predicted.job, catalogue);
-  } catch (const Unmapped& unmapped) {
-    throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
-  } catch (const InputError& error) {
-    throw InputError(std::string("simulate job: ") + error.what());
+    return prepare(question, catalogue);
+  } catch (const NoSplitOfJob& none) {
+    const auto has_answer = [&](const JobQuestion& changed) { return fits(changed, catalogue); };
+    throw InputError("simulate job: " + none.why + "; allowed: " + changes_that_fit(question, none.gpus, has_answer));
   }
-  for (QuantityTask* task : {&tasks.samples_per_s, &tasks.efficiency, tasks.training ? &*tasks.training : nullptr})
-    if (task != nullptr) list_defaults(question, predicted.job, catalogue, *task);
-  const Workload& workload = tasks.samples_per_s.target.front();
-  check_precision(predicted.job, workload.scenario);
-  predicted.scenario = scenario_of(question, predicted.job, tasks);
-  if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
-    return prepare_job(*opened, catalogue);
-  predicted.split = tasks.split;
-  predicted.of_whole_training = reach_of(whole_training_class(), catalogue);
-  if (predicted.job.split.is_searched) search_splits(predicted);
-  if (!workload.is_one_gpu())
-    for (int gpus : question.gpus) check(scenario_at(predicted, gpus));
-  if (question.tokens > 0 && predicted.scenario.model.tokens == 0)
-    throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
-  for (int gpus : question.gpus) {
-    JobRow row;
-    row.gpus = gpus;
-    row.samples_per_s = prediction_at(tasks.samples_per_s, predicted, gpus);
-    row.efficiency = prediction_at(tasks.efficiency, predicted, gpus);
-    if (tasks.training) row.training = prediction_at(*tasks.training, predicted, gpus);
-    predicted.rows.push_back(std::move(row));
-  }
-  return predicted;
-}
-
-void predict_largest_rate(JobPrediction& prepared, const Catalogue& catalogue, int jobs) {
-  const int largest = prepared.largest().gpus;
-  const auto row =
-      std::find_if(prepared.rows.begin(), prepared.rows.end(), [&](const JobRow& one) { return one.gpus == largest; });
-  predict_quantities({&row->samples_per_s}, catalogue, {jobs, true});
-  check_simulated(prepared.question, {&row->samples_per_s});
 }
 
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
   JobPrediction predicted = prepare_job(question, catalogue);
-  if (!question.ignores_memory)
-    for (const QuantityTask* task : predicted.tasks()) check_task_memory(*task);
+  check_memory(predicted);
   std::vector<QuantityPrediction*> predictions;
   for (JobRow& row : predicted.rows) {
     predictions.insert(predictions.end(), {&row.samples_per_s, &row.efficiency});

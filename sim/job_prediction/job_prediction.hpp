@@ -23,12 +23,12 @@ struct JobRow {
 };
 
 struct [[nodiscard]] JobPrediction {
-  JobQuestion question;      ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
-  Job job;                   ///< resolve_job()
-  Scenario scenario;         ///< of all numbers of GPUs
-  Reach of_whole_training;   ///< of the interval of a training by the calendar
-  std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
-  SplitQuestion split;       ///< which keys of the split the search may choose; used where it is searched
+  JobQuestion question;  ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
+  Job job;               ///< resolve_job()
+  Scenario scenario;     ///< of all numbers of GPUs
+  IntervalCalibration of_whole_training;  ///< of a training by the calendar
+  std::vector<JobRow> rows;               ///< by the question's numbers of GPUs
+  SplitQuestion split;                    ///< which keys of the split the search may choose; used where it is searched
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 
@@ -40,8 +40,6 @@ struct [[nodiscard]] JobPrediction {
 /// gives neither split nor batch nor algorithm, gets a searched split. Throws the errors of predict_job(), except that it does
 /// not check memory.
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
-/// Predicts only samples/s at the largest number of GPUs; job_scenario() needs no more.
-void predict_largest_rate(JobPrediction& prepared, const Catalogue& catalogue, int jobs);
 
 /// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
 /// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory.

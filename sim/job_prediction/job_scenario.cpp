@@ -10,8 +10,6 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-constexpr double kMostUncertain = 0.5;
-
 struct Origin {
   const char* pointer;
   std::vector<std::string> constants;  ///< whose names begin so
@@ -101,16 +99,24 @@ void add_facts(const GpuEntry& gpu, std::vector<Assumption>& sources) {
   }
 }
 
+void add_calibration(const std::string& interval, const QuantityTask& task, std::vector<Assumption>& sources) {
+  const std::string pointer = "/uncertainty/calibration/" + interval + "/";
+  const std::string results = "errors of published results of the class \"" + task.interval_class.name() +
+                              "\": the bounds hold four of five of unseen sources";
+  for (const char* bound : {"below", "above"}) sources.push_back({pointer + bound, Json(), "fitted", results});
+  sources.push_back({pointer + "always", Json(), "assumed", "error of any prediction, before it is scaled"});
+}
+
 std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& largest, const GpuEntry& gpu) {
   std::vector<Assumption> sources;
   add_facts(gpu, sources);
   for (const Origin& origin : origins()) sources.push_back(origin_of(origin, largest.samples_per_s.task.assumptions));
   for (std::size_t i = 0; i < scenario.compute.rates.size(); ++i)
     sources.push_back({"/compute/rates/" + std::to_string(i) + "/rate", Json(), "measured", "--rate"});
-  const std::string bounds = "half width of the job's bounds at " + std::to_string(largest.gpus) +
-                             " GPUs, which hold four unseen published results of five";
   for (const char* part : {"compute", "bandwidth", "latency"})
-    sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", bounds});
+    sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", "deviations of the fitted constants"});
+  add_calibration("samples_per_s", largest.samples_per_s.task, sources);
+  add_calibration("training", (largest.training ? *largest.training : largest.samples_per_s).task, sources);
   sources.push_back({"/uncertainty/epochs", Json(), "assumed", "--epochs is given"});
   sources.push_back({"/convergence/epochs", Json(), "assumed", "--epochs"});
   return sources;
@@ -129,17 +135,21 @@ std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenar
   return names;
 }
 
+CalibrationSpec calibration_at(const JobRow& row, const Catalogue& catalogue) {
+  const QuantityTask& rate = row.samples_per_s.task;
+  return {calibration_of(rate, catalogue), calibration_of(row.training ? row.training->task : rate, catalogue)};
+}
+
 }  // namespace
 
-// What unseen results have shown of the whole prediction: whatever part of an iteration is off, it is off by so much.
 Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   const JobRow& largest = predicted.largest();
   const QuantityPrediction& rate = largest.samples_per_s;
   if (largest.gpus == 1)
     throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
   Scenario scenario = predicted.scenario;
-  const double half_width = std::min(kMostUncertain, (rate.high - rate.low) / (2 * rate.predicted));
-  scenario.uncertainty = {half_width, half_width, half_width, 0};
+  scenario.uncertainty = rate.task.target.front().scenario.uncertainty;
+  scenario.uncertainty.calibration = calibration_at(largest, catalogue);
   Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id)));
   std::vector<std::string> variants{""};
   if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);

@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/job/job_fields.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
-#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -18,42 +16,6 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
   if (batch_per_gpu > 0) question.stated.global_batch = static_cast<int>(batch_per_gpu * gpus);
   return question;
-}
-
-bool has_fitting_split(const Scenario& scenario, int gpus, const SplitQuestion& question) {
-  try {
-    return !best_splits(scenario, gpus, question, 1).best.empty();
-  } catch (const InputError&) {
-    return false;
-  }
-}
-
-std::string option_of(const std::string& key) {
-  for (const SplitFieldName& field : split_fields())
-    if (field.key == key) return field.option;
-  return "";
-}
-
-// Changes with which a split fits: to leave out one given key, or to take more GPUs. Each was tried.
-std::string what_fits(const JobPrediction& predicted, int gpus) {
-  std::vector<std::string> changes;
-  for (const std::string& key : predicted.job.split.keys) {
-    SplitQuestion question = question_at(predicted, gpus);
-    if (question.fixed.erase(key) == 0 || option_of(key).empty()) continue;
-    if (key == "virtual_stages") question.fixed.erase("schedule");
-    if (key == "schedule") question.fixed.erase("virtual_stages");
-    if (has_fitting_split(predicted.scenario, gpus, question)) changes.push_back("without " + option_of(key));
-  }
-  for (int times = 2; times <= 64 && changes.empty(); times *= 2) {
-    if (std::int64_t{gpus} * times > kMostGpus) break;
-    Scenario larger = predicted.scenario;
-    larger.cluster.nodes *= times;
-    if (has_fitting_split(larger, gpus * times, question_at(predicted, gpus * times)))
-      changes.push_back(std::to_string(gpus * times) + " GPUs");
-  }
-  std::string text;
-  for (const std::string& change : changes) text += (text.empty() ? "" : ", or ") + change;
-  return text.empty() ? "GPUs of more memory, or another --global-batch" : text;
 }
 
 std::string share_text(double share) {
@@ -88,7 +50,7 @@ void search_splits(JobPrediction& predicted) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
     } catch (const NoSplit& none) {
-      throw InputError("simulate job: " + none.why + "; allowed: " + what_fits(predicted, gpus));
+      throw NoSplitOfJob{none.why, gpus};
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }

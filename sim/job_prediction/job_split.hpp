@@ -4,8 +4,14 @@
 
 namespace lockstep::sim::job_prediction {
 
+/// No split of the job fits at this number of GPUs.
+struct NoSplitOfJob {
+  std::string why;
+  int gpus = 0;
+};
+
 /// Sets `rankings`, and the fastest split of the largest number of GPUs in `scenario`, which has the global batch. The keys
-/// of the split that the job gives stay. Throws InputError, which names the number of GPUs.
+/// of the split that the job gives stay. Throws NoSplitOfJob, and InputError with the number of GPUs.
 void search_splits(JobPrediction& predicted);
 
 /// The job's scenario at one of its numbers of GPUs: with that number's own split where they are searched.

@@ -103,8 +103,8 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
   const double images = point.samples_per_iteration;
   const IterationsEstimate iterations =
       iterations_to_target(*s.convergence, setting_of(s, point), images, s.uncertainty.epochs);
-  const TimeToAccuracy accuracy =
-      time_to_accuracy(*s.convergence, iterations, images, o.iteration_s, o.relative_low, o.relative_high);
+  const TimeToAccuracy accuracy = time_to_accuracy(*s.convergence, iterations, images, o.iteration_s,
+                                                   point.training_interval.low, point.training_interval.high);
   o.updates = static_cast<double>(accuracy.iterations);
   o.time_s = accuracy.seconds;
   o.time_s_low = accuracy.low_s;

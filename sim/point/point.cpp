@@ -1,4 +1,5 @@
 #include "sim/point/point.hpp"
+#include "sim/point/calibration.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -198,6 +199,8 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   PointResult point = is_split           ? predict_split(at_point, request)
                       : scenario.workers ? predict_workers(at_point, request)
                                          : predict_program(std::move(at_point), request);
+  point.training_interval = point.interval;
+  calibrate_intervals(scenario, point);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   log_method(point);
   return point;

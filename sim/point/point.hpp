@@ -44,7 +44,8 @@ struct [[nodiscard]] PointResult {
   double compute_s = 0;              ///< busy compute time of a GPU in an iteration, mean
   double exposed_communication_s = 0;
   double input_wait_s = 0;
-  RelativeInterval interval;  ///< of the iteration time, from the inputs' uncertainty
+  RelativeInterval interval;           ///< of the iteration time
+  RelativeInterval training_interval;  ///< of the time to the target, where the number of iterations is exact
   double bytes_sent_per_gpu = 0;
   double messages = 0;
   Fidelity fidelity = Fidelity::analytic;  ///< requested
@@ -55,8 +56,8 @@ struct [[nodiscard]] PointResult {
   std::vector<std::string> notes;  ///< lines for the reader below the table
 
   LOCKSTEP_FIELDS(gpus, nodes, batch_per_gpu, samples_per_iteration, iteration_s, compute_s, exposed_communication_s,
-                  input_wait_s, interval, bytes_sent_per_gpu, messages, fidelity, method, wall_s, events, details,
-                  notes);
+                  input_wait_s, interval, training_interval, bytes_sent_per_gpu, messages, fidelity, method, wall_s,
+                  events, details, notes);
 
   double mean_iteration_s() const;
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }

@@ -69,6 +69,25 @@ void find_one_node(const ClusterSpec& cluster, const NcclGenerationFacts& machin
   system.tree = system.ring;
 }
 
+// NCCL runs two channels of half the speed for one that is fast (src/graph/search.cc, ncclTopoDupChannels), from Hopper on
+// where the channels are few or faster still.
+NcclGraph duplicated(NcclGraph graph, NcclGeneration generation) {
+  constexpr double kFast = 25 * kGiga, kFastFromHopper = 50 * kGiga;
+  constexpr int kFewFromHopper = 4, kMostChannels = 32;
+  const bool is_newer = generation == NcclGeneration::hopper || generation == NcclGeneration::blackwell;
+  if (graph.inter_bytes_per_s < kFast) return graph;
+  if (is_newer && graph.inter_bytes_per_s < kFastFromHopper && graph.channels > kFewFromHopper) return graph;
+  const int channels = std::max(graph.channels, std::min(2 * graph.channels, kMostChannels));
+  const double share = std::ceil(double(channels) / graph.channels);
+  return {channels, graph.intra_bytes_per_s / share, graph.inter_bytes_per_s / share};
+}
+
+// Whether a channel of a tree has a limit far below a NIC's rate, so that more and slower channels carry more. From Hopper on
+// NCCL's limits are those of such NICs; racks of GB200 are no faster with more channels.
+bool has_slow_tree_channels(const NcclGenerationFacts& machine) {
+  return machine.generation < NcclGeneration::hopper;
+}
+
 // `node` is what was found for one node.
 void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, NcclSystem& system) {
   const int nics = cluster.nic.per_node;
@@ -81,10 +100,24 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
     system.nvls = {nics, system.nvls.channels * system.nvls.intra_bytes_per_s / nics, inter};
   // Every channel passes every GPU: a rack has more NICs than a GPU's NVLinks carry channels.
   const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
-  const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / channel) : nics;
-  const int channels = std::min(nics, std::max(1, static_cast<int>(most)));
-  system.ring = {channels, channel, channel};
-  system.tree = {channels, std::min(2 * inter, std::max(channel, tree)), channel};
+  const auto channels_at = [&](double speed) {
+    const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / speed) : nics;
+    return std::min(nics, std::max(1, static_cast<int>(most)));
+  };
+  system.ring = duplicated({channels_at(channel), channel, channel}, machine.generation);
+  const auto tree_at = [&](double speed) {
+    return duplicated({channels_at(speed), std::min(2 * inter, std::max(speed, tree)), speed}, machine.generation);
+  };
+  system.tree = tree_at(channel);
+  if (!has_slow_tree_channels(machine)) return;
+  const double limit = machine.limits.tree[std::min(system.nodes, 3) - 1] * kGiga;
+  const auto most_of = [&](const NcclGraph& graph) {
+    return graph.channels * std::min(graph.inter_bytes_per_s, limit);
+  };
+  for (const double speed : machine.network_speeds) {
+    const NcclGraph slower = tree_at(std::min(channel, speed * kGiga));
+    if (most_of(slower) > most_of(system.tree)) system.tree = slower;
+  }
 }
 
 void set_graph(const std::optional<NcclGraphSpec>& spec, NcclGraph& graph) {

@@ -62,7 +62,8 @@ class Space {
   // Ranks that share an expert's matrices, or hold whole experts; software that always does the latter is so stated.
   std::vector<int> places_of_experts(int tensor, int expert) const {
     const int stated = question_.stated.expert_tensor;
-    if (question_.is_fixed("expert_tensor") || tensor == 1 || expert == 1) return {stated};
+    if (question_.is_fixed("expert_tensor") || tensor == 1) return {stated};
+    if (expert == 1) return {0};
     return stated == 0 ? std::vector<int>{0, 1} : std::vector<int>{stated};
   }
 
@@ -85,7 +86,7 @@ class Space {
 
   // Of experts on tensor ranks, as stated.
   static bool has_place(const ParallelSpec& spec) {
-    if (spec.expert == 1) return true;
+    if (spec.expert == 1) return !spec.folds_experts();
     if (spec.expert_tensor > 1) return spec.expert_tensor == spec.tensor;
     return !spec.folds_experts() || spec.expert % spec.tensor == 0;
   }

@@ -79,10 +79,11 @@ IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task) {
   if (task.epochs > 0) {
     result.kinds = {"time to accuracy"};
     if (m.job.is_mlperf()) result.kinds.emplace_back("MLPerf");
-  } else if (m.model->is_of_sequences() && !task.has_rates()) {
-    return {kinds_of_sequences(m, task)};
   }
-  if (task.has_rates()) result.kinds.emplace_back("anchored");
+  const bool is_by_tokens = task.epochs == 0 && m.model->is_of_sequences();
+  if (!task.has_rates()) return is_by_tokens ? IntervalClass{kinds_of_sequences(m, task)} : result;
+  result.without_rate = is_by_tokens ? kinds_of_sequences(m, task) : result.kinds;
+  result.kinds.emplace_back("anchored");
   return result;
 }
 

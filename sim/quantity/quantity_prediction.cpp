@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/point/calibration.hpp"
 #include "sim/stack/priors.hpp"
 
 namespace lockstep::sim::quantity {
@@ -16,7 +17,6 @@ constexpr double kReachOfBytes = 2.1;       // of a given all-reduce, in the log
 constexpr double kReachOfGpus = 8;          // on the same links: what they reach hardly changes
 constexpr double kSlightestScatter = 1e-6;  // of a given result's scatter, so that two of the same place do no harm
 constexpr double kAlwaysOff = 0.15;         // of a prediction, in the logarithm, whatever its inputs' uncertainty
-constexpr double kWidestBound = 3;          // of the bounds, in the logarithm: a factor of 20 says nothing
 
 struct Value {
   double value, low, high;
@@ -193,11 +193,29 @@ Corrected correction_of(const QuantityTask& r, const std::vector<double>& predic
   return corrected(given, place_of(r.bytes, r.target.empty() ? 1 : r.target.front().gpus));
 }
 
-// Many GPUs train no faster than as many times fewer ones.
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+// The time in which all bytes of an all-reduce pass the lines of a node's ports, which no algorithm beats without sums in the
+// network: 2 (n - 1) / n of them on n nodes. 0: not between nodes.
+double least_on_lines_s(const Workload& run) {
+  if (run.kind != Workload::Kind::all_reduce || run.node_line_bytes_per_s <= 0) return 0;
+  const double nodes = run.scenario.cluster.nodes;
+  double bytes = 0;
+  for (std::int64_t one : run.bytes) bytes += static_cast<double>(one);
+  return run.share * 2 * (nodes - 1) / nodes * bytes / run.node_line_bytes_per_s;
+}
+
+// Many GPUs train no faster than as many times fewer ones; no collective is faster than the lines.
 double most_of(const QuantityTask& r) {
   if (r.quantity == Quantity::efficiency) return 1;
   if (r.quantity == Quantity::speedup) return double(r.target.front().gpus) / r.baseline.front().gpus;
-  return std::numeric_limits<double>::infinity();
+  if (r.quantity != Quantity::bus_bandwidth && r.quantity != Quantity::algorithm_bandwidth) return kUnbounded;
+  const double least_s = least_on_lines_s(r.target.front());
+  return least_s > 0 ? quantity_of(r, r.target, least_s, r.baseline, 0) : kUnbounded;
+}
+
+double least_of(const QuantityTask& r) {
+  return r.quantity == Quantity::all_reduce_s ? least_on_lines_s(r.target.front()) * r.factor : 0;
 }
 
 // The fastest choice; those within 1 % of it are as good.
@@ -261,20 +279,36 @@ void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   prediction.high = std::max(value.low, value.high) * r.per_si;
 }
 
-double off_of(double high, double low) {
-  return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kWidestBound) : kWidestBound;
-}
-
-constexpr double kWaits = 0.95;  // of what its nodes decode, from which a run waits for it
-
 // How far what the nodes' processors decode may be off, where it is what a run waits for; it is no part of a scenario's
 // uncertainties.
 double input_off(const QuantityTask& r, const WorkloadTime& target) {
   if (r.target.empty() || !(target.seconds > 0)) return 0;
   const Workload& run = r.target.front();
-  const double nodes = double(run.gpus) / std::min(run.gpus, run.scenario.cluster.gpus_per_node);
-  const double decoded_per_s = run.scenario.input.samples_per_s_per_node * nodes;
-  return run.samples() / target.seconds > kWaits * decoded_per_s ? r.deviation_of(kDecodedImages) : 0;
+  const bool waits = waits_for_input(run.scenario, run.gpus, run.samples() / target.seconds);
+  return waits ? r.deviation_of(kDecodedImages) : 0;
+}
+
+struct Reach {
+  double below = 1.3, above = 1.3;
+};
+
+Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue) {
+  for (const std::string& name : interval_class.names()) {
+    const auto below = catalogue.constants.find("bounds below/" + name);
+    const auto above = catalogue.constants.find("bounds above/" + name);
+    if (below != catalogue.constants.end() && above != catalogue.constants.end())
+      return {below->second.value, above->second.value};
+  }
+  return {};
+}
+
+IntervalCalibration calibration_of_class(const QuantityTask& task, const IntervalClass& of,
+                                         const Catalogue& catalogue) {
+  const Reach reach = reach_of(of, catalogue);
+  // No result of AMD's GPUs was fitted: their speed adds to a width that was calibrated on NVIDIA's.
+  const bool is_fixed = of.has_fixed_width();
+  const double always = is_fixed ? std::hypot(kAlwaysOff, task.deviation_of(kSpeedOnAmd)) : kAlwaysOff;
+  return {always, task.deviation_of(kDecodedImages), !is_fixed, reach.below, reach.above};
 }
 
 void predict_one(QuantityPrediction& prediction, Times& times, const Catalogue& catalogue) {
@@ -290,9 +324,9 @@ void predict_one(QuantityPrediction& prediction, Times& times, const Catalogue& 
   const Corrected correction = correction_of(r, at_anchors);
   prediction.predicted = value.value * correction.factor * r.per_si;
   const double input = input_off(r, target);
-  prediction.off_below = correction.unknown * std::hypot(off_of(value.value, value.low), input);
-  prediction.off_above = correction.unknown * std::hypot(off_of(value.high, value.value), input);
-  set_interval(prediction, reach_of(r.interval_class, catalogue));
+  prediction.off_below = correction.unknown * std::hypot(log_distance(value.low, value.value), input);
+  prediction.off_above = correction.unknown * std::hypot(log_distance(value.value, value.high), input);
+  set_interval(prediction, calibration_of(r, catalogue));
 }
 
 void append(std::vector<const Workload*>& runs, const Alternatives& alternatives) {
@@ -311,23 +345,25 @@ void append_all(std::vector<const Workload*>& runs, const QuantityTask& task) {
 }  // namespace
 
 double half_width(const QuantityPrediction& prediction, double off) {
-  // No result of AMD's GPUs was fitted: their speed adds to a width that was calibrated on NVIDIA's.
-  if (prediction.task.interval_class.has_fixed_width())
-    return std::hypot(kAlwaysOff, prediction.task.deviation_of(kSpeedOnAmd));
-  return std::hypot(kAlwaysOff, off);
+  return half_width(calibration_of_class(prediction.task, prediction.task.interval_class, Catalogue()), off);
 }
 
-Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue) {
-  for (const std::string& name : interval_class.names()) {
-    const auto below = catalogue.constants.find("bounds below/" + name);
-    const auto above = catalogue.constants.find("bounds above/" + name);
-    if (below != catalogue.constants.end() && above != catalogue.constants.end())
-      return {below->second.value, above->second.value};
+IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& catalogue) {
+  IntervalCalibration calibration = calibration_of_class(task, task.interval_class, catalogue);
+  if (task.interval_class.without_rate.empty()) return calibration;
+  const IntervalCalibration without =
+      calibration_of_class(task, IntervalClass{task.interval_class.without_rate, {}}, catalogue);
+  if (without.counts_inputs) {
+    calibration.below = std::min(calibration.below, without.below);
+    calibration.above = std::min(calibration.above, without.above);
+  } else {
+    calibration.most_below = without.below * without.always;
+    calibration.most_above = without.above * without.always;
   }
-  return {};
+  return calibration;
 }
 
-void set_interval(QuantityPrediction& prediction, const Reach& reach) {
+void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration) {
   const QuantityTask& r = prediction.task;
   if (!prediction.is_mapped() || !r.interval_class.is_calibrated()) return;
   const bool is_share = r.quantity == Quantity::efficiency || r.quantity == Quantity::speedup;
@@ -335,13 +371,11 @@ void set_interval(QuantityPrediction& prediction, const Reach& reach) {
     prediction.low = prediction.high = prediction.predicted;  // of itself
     return;
   }
-  const auto to = [&](double of, double off) {
-    return std::exp(std::min(kWidestBound, of * half_width(prediction, off)));
-  };
-  prediction.low = prediction.predicted / to(reach.below, prediction.off_below);
-  prediction.high = prediction.predicted * to(reach.above, prediction.off_above);
+  prediction.low = prediction.predicted / factor_below(calibration, prediction.off_below);
+  prediction.high = prediction.predicted * factor_above(calibration, prediction.off_above);
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
   prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
+  prediction.low = std::max(prediction.low, std::min(prediction.predicted, least_of(r) * r.per_si));
 }
 
 void predict_quantities(const std::vector<QuantityPrediction*>& predictions, const Catalogue& catalogue,

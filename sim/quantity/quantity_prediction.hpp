@@ -24,17 +24,14 @@ struct [[nodiscard]] QuantityPrediction {
 void predict_quantities(const std::vector<QuantityPrediction*>& predictions, const Catalogue& catalogue,
                         const TimingOptions& timing);
 
-/// Half width of the interval of log(value) before it is scaled by Reach; `off`: off_below or off_above.
+/// Half width of the interval of log(value) before it is calibrated; `off`: off_below or off_above.
 double half_width(const QuantityPrediction& prediction, double off);
 
-/// Calibrated factors on half_width(), by class.
-struct Reach {
-  double below = 1.3, above = 1.3;
-};
-/// The catalogue's calibration of the narrowest class that has one.
-Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue);
+/// How far the bounds are: by the catalogue's calibration of the narrowest class that has one. A measured rate says more than
+/// none, so that the calibration without one limits the bounds.
+IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& catalogue);
 /// Sets `low` and `high`, if the prediction's class is calibrated.
-void set_interval(QuantityPrediction& prediction, const Reach& reach);
+void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
 /// An entry of a file of that schema: id, metric, unit, predicted, low, high, assumptions, memory; or why it is unmapped.

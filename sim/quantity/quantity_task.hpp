@@ -62,6 +62,7 @@ struct Estimate {
 /// "little work"}.
 struct IntervalClass {
   std::vector<std::string> kinds;
+  std::vector<std::string> without_rate{};  ///< of the same prediction without a measured rate; empty: it has none
 
   bool is_calibrated() const { return !kinds.empty(); }
   /// "sequences, other, little work"

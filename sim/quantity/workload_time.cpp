@@ -7,7 +7,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/process_pool.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/point/point.hpp"
+#include "sim/point/calibration.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"
@@ -17,10 +17,8 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-constexpr double kSlightest = 0.01;  // of a prediction: no input is known better than that
-
 WorkloadTime bounded(double seconds, double gain, double loss) {
-  return {seconds, seconds * (1 - std::hypot(gain, kSlightest)), seconds * (1 + std::hypot(loss, kSlightest))};
+  return {seconds, seconds * (1 - std::hypot(gain, kLeastError)), seconds * (1 + std::hypot(loss, kLeastError))};
 }
 
 // One GPU alone needs no simulation.

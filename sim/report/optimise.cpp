@@ -166,7 +166,7 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
       const IterationsEstimate iterations = iterations_to_target(*scenario.convergence, setting_of(scenario, result),
                                                                  images, scenario.uncertainty.epochs);
       const TimeToAccuracy time = time_to_accuracy(*scenario.convergence, iterations, images, result.mean_iteration_s(),
-                                                   result.interval.low, result.interval.high);
+                                                   result.training_interval.low, result.training_interval.high);
       candidate.iterations = iterations.bound.iterations;
       candidate.iteration_s = result.mean_iteration_s();
       candidate.samples_per_s = result.samples_per_s();

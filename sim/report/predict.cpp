@@ -156,7 +156,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
     const IterationsEstimate iterations =
         iterations_to_target(*scenario.convergence, setting_of(scenario, point), images, scenario.uncertainty.epochs);
     row.accuracy = time_to_accuracy(*scenario.convergence, iterations, images, point.mean_iteration_s(),
-                                    point.interval.low, point.interval.high);
+                                    point.training_interval.low, point.training_interval.high);
     row.point.notes.insert(row.point.notes.end(), iterations.notes.begin(), iterations.notes.end());
   }
   return row;

@@ -133,12 +133,27 @@ struct PublishedSpec {
   bool is_fitted = false;  ///< a constant of the scenario was fitted on it
 };
 
+/// The error that published results of one class showed. The 80 % interval of log(value) reaches `below` and `above` times
+/// sqrt(always^2 + inputs^2) away; inputs: the effect of the inputs' uncertainty on log(value). See sim/point/calibration.hpp.
+inline constexpr double kWidestBound = 3;  ///< of log(value): a factor of 20 says nothing
+struct IntervalCalibration {
+  double always = 0;          ///< of log(value), whatever the inputs' uncertainty
+  double input = 0;           ///< of log(samples/s that the nodes decode), where an iteration waits for them
+  bool counts_inputs = true;  ///< false: the inputs' uncertainty did not predict the errors of this class
+  double below = 1, above = 1;
+  double most_below = kWidestBound, most_above = kWidestBound;  ///< of log(value)
+};
+struct CalibrationSpec {
+  IntervalCalibration samples_per_s, training;  ///< training: of the time to the target
+};
+
 /// Relative uncertainty (one standard deviation) of the groups of inputs; bounds of a prediction come from these.
 struct UncertaintySpec {
   double compute = 0;
   double bandwidth = 0;
   double latency = 0;
   double epochs = 0;
+  std::optional<CalibrationSpec> calibration{};  ///< none: the bounds are those of the inputs' uncertainty
 };
 
 struct [[nodiscard]] Scenario : ExchangeSpecs {

@@ -89,6 +89,42 @@ Json write_model(const Scenario& s) {
           {"attention", job.fused_attention ? "fused" : "in-passes"}};
 }
 
+const ObjectFormat<IntervalCalibration>& interval_calibration_format() {
+  static const ObjectFormat<IntervalCalibration> format = [] {
+    using Spec = IntervalCalibration;
+    ObjectFormat<Spec> f("calibration of an interval");
+    f.number("always", &Spec::always, {0, 3}).means("error of the logarithm, whatever the inputs' uncertainty");
+    f.number("input", &Spec::input, {0, 3})
+        .otherwise(0)
+        .means("error of the logarithm of what the nodes decode, where an iteration waits for it");
+    f.boolean("counts_inputs", &Spec::counts_inputs)
+        .otherwise(true)
+        .means("whether the inputs' uncertainty adds to `always`, in quadrature");
+    f.number("below", &Spec::below, {0, 100}).means("the lower bound is so many of these errors away");
+    f.number("above", &Spec::above, {0, 100}).means("the upper bound is so many of these errors away");
+    f.number("most_below", &Spec::most_below, {0, kWidestBound})
+        .otherwise(kWidestBound)
+        .means("of the logarithm: the lower bound is no farther away");
+    f.number("most_above", &Spec::most_above, {0, kWidestBound})
+        .otherwise(kWidestBound)
+        .means("of the logarithm: the upper bound is no farther away");
+    return f;
+  }();
+  return format;
+}
+
+const ObjectFormat<CalibrationSpec>& calibration_format() {
+  static const ObjectFormat<CalibrationSpec> format = [] {
+    using Spec = CalibrationSpec;
+    ObjectFormat<Spec> f("calibration");
+    f.object("samples_per_s", &Spec::samples_per_s, interval_calibration_format())
+        .means("of samples/s and the time of an iteration");
+    f.object("training", &Spec::training, interval_calibration_format()).means("of the time to the target");
+    return f;
+  }();
+  return format;
+}
+
 const ObjectFormat<UncertaintySpec>& uncertainty_format() {
   static const ObjectFormat<UncertaintySpec> format = [] {
     using Spec = UncertaintySpec;
@@ -101,6 +137,9 @@ const ObjectFormat<UncertaintySpec>& uncertainty_format() {
         .assumed(0.25, "default")
         .means("link latencies, `message_overhead`, the all-reduce's `launch_overhead`");
     f.number("epochs", &Spec::epochs, {0, 0.9}).assumed(0.05, "default").means("time to accuracy");
+    f.object("calibration", &Spec::calibration, calibration_format())
+        .optional("bounds from the inputs' uncertainty alone")
+        .means("errors that published results showed; `simulate job --scenario` writes them");
     return f;
   }();
   return format;

@@ -165,6 +165,7 @@ double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Un
   const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
   // An activation and a gradient under way.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
+  if (spec.ranks_of_sharding() == 1) return bytes;
   if (spec.sharding == ShardingStage::zero3)
     bytes += options.parameters.gathered * (units.largest + options.layers_ahead * units.layer);
   if (spec.sharding == ShardingStage::zero3 || spec.sharding == ShardingStage::zero2)

@@ -257,6 +257,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   cluster.host.memory_bandwidth_bytes_per_s = std::max(node.host_memory_bytes_per_s, network ? 2 * nics : 0.0);
   cluster.host.memory_latency_s = 5e-6;
   if (network) set_network(m, cluster, *network);
+  m.node_line_bytes_per_s = network ? network->count * line_rate_of(*network->entry, network->bytes_per_s) / 8 : 0;
   return cluster;
 }
 

@@ -34,11 +34,13 @@ struct AllReduceChoice {
 };
 
 // NCCL's rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one. And since NCCL 2.4,
-// which came after V100, what is left to it is no longer one ring: in a node it is LL, LL128 or NVLS, too.
+// which came after V100, what is left to it is no longer one ring: in a node it is LL, LL128 or NVLS, too. A machine whose
+// nodes have several NICs runs such a release on one node of it, too.
 std::optional<AllReduceChoice> choice_of_nccl(const StackModel& m, const ClusterSpec& cluster) {
   if (m.job.transport != Transport::nccl) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  const bool has_nics = cluster.nodes > 1 && cluster.nic.per_node > 1, is_modern = m.gpu->has_tensor_cores();
+  const bool has_nics = cluster.nodes > 1 && cluster.nic.per_node > 1;
+  const bool is_modern = m.gpu->has_tensor_cores() || m.job.network.count > 1;
   if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
   const bool is_in_node = cluster.nodes == 1 && !m.job.tree_slices;

@@ -194,6 +194,7 @@ Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int
   workload.bytes = bytes;
   workload.scenario.cluster = cluster_of(m, gpus);
   workload.scenario.communication = communication_of(m, workload.scenario.cluster);
+  workload.node_line_bytes_per_s = m.node_line_bytes_per_s;
   workload.scenario.uncertainty = {0, bandwidth_error(m.inputs), kLatencyError, 0};
   return with_all_reduce(m, workload);
 }

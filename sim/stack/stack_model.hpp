@@ -81,10 +81,11 @@ struct [[nodiscard]] Workload {
   Kind kind = Kind::iteration;
   Scenario scenario;
   int gpus = 1;
-  int batch_per_gpu = 1;            ///< iteration: of a micro-step
-  int accumulation = 1;             ///< iteration: micro-steps from one exchange and update to the next
-  std::vector<std::int64_t> bytes;  ///< all_reduce: of each
-  double share = 1;                 ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
+  int batch_per_gpu = 1;             ///< iteration: of a micro-step
+  int accumulation = 1;              ///< iteration: micro-steps from one exchange and update to the next
+  std::vector<std::int64_t> bytes;   ///< all_reduce: of each
+  double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
+  double node_line_bytes_per_s = 0;  ///< all_reduce: of the ports of a node; 0: one node
   StalenessSpec staleness;
 
   /// Samples of an iteration, over all GPUs.
@@ -109,6 +110,7 @@ struct StackModel {
   Wire wire = Wire::fp32;
   const IntraNodeEntry* intra_node = nullptr;  ///< set by the last cluster_of(), like `network`
   const NetworkEntry* network = nullptr;       ///< nullptr: one node
+  double node_line_bytes_per_s = 0;            ///< of all its ports by their standard; 0: one node
 
   void assume(const std::string& key, const Json& value, const std::string& source) {
     inputs.assume(key, value, source);

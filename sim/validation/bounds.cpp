@@ -95,8 +95,7 @@ void set_bounds_left_out(std::vector<Prediction>& left_out) {
   std::map<std::string, Catalogue> by_source;
   for (const Prediction& p : left_out) by_source[whole_source(p.record->source)];
   for (auto& [source, catalogue] : by_source) catalogue.constants = bounds_from(left_out, source);
-  for (Prediction& p : left_out)
-    set_interval(p, reach_of(p.task.interval_class, by_source.at(whole_source(p.record->source))));
+  for (Prediction& p : left_out) set_interval(p, calibration_of(p.task, by_source.at(whole_source(p.record->source))));
 }
 
 }  // namespace lockstep::sim::validation

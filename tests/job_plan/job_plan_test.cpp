@@ -26,7 +26,7 @@ sim::JobPlan small_words() {
 }
 
 sim::PlanSpec plan_of(const sim::JobPlan& words) {
-  return sim::read_plan(JsonDocument::parse(sim::read_job_plan(words, catalogue(), 1).plan.dump(), "plan job"));
+  return sim::read_plan(JsonDocument::parse(sim::read_job_plan(words, catalogue()).plan.dump(), "plan job"));
 }
 
 std::string refusal(const sim::JobPlan& words) {

@@ -278,11 +278,9 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
     CHECK(report.points[0].scaling_efficiency == Approx(predicted.rows[0].efficiency.predicted).epsilon(1e-6));
     if (job.job.epochs > 0)
       CHECK(report.points[0].accuracy.seconds == Approx(predicted.rows[0].training->predicted).epsilon(1e-3));
-    // Parts of an iteration are off independently: at most as far as the job, at least as three alike ones are.
     const sim::QuantityPrediction& rate = predicted.rows[0].samples_per_s;
-    const double half = (rate.high - rate.low) / (2 * rate.predicted);
-    CHECK(point.interval.high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
-    CHECK(point.interval.high - 1 >= half / std::sqrt(3));
+    CHECK(point.samples_per_s() / point.interval.high == Approx(rate.low).epsilon(1e-9));
+    CHECK(point.samples_per_s() / point.interval.low == Approx(rate.high).epsilon(1e-9));
   }
   const Json file = sim::job_scenario(sim::predict_job(measured, catalogue(), 1), catalogue());
   CHECK(file.at("compute").at("rates")[0].at("rate").at("kind") == "measured");

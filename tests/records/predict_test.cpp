@@ -1,5 +1,6 @@
 // Predictions of records: laws and bounds first, then values that follow from given ones, then what is not mapped.
 #include "sim/validation/predict.hpp"
+#include "sim/point/calibration.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -312,9 +313,34 @@ TEST_CASE("bounds are those of the narrowest class that was calibrated") {
   add("all", 4);
   add("sequences", 2);
   add("sequences, other, much work", 1);
-  CHECK(sim::reach_of(Class{{"sequences", "other", "much work"}}, known).above == 1);
-  CHECK(sim::reach_of(Class{{"sequences", "other", "little work"}}, known).above == 2);
-  CHECK(sim::reach_of(Class{{"exchange"}}, known).below == 4);
+  const auto calibration = [&](const Class& of) {
+    sim::QuantityTask task;
+    task.interval_class = of;
+    return sim::calibration_of(task, known);
+  };
+  CHECK(calibration({{"sequences", "other", "much work"}}).above == 1);
+  CHECK(calibration({{"sequences", "other", "little work"}}).above == 2);
+  CHECK(calibration({{"exchange"}}).below == 4);
+}
+
+TEST_CASE("bounds with a measured rate are no wider than without one") {
+  sim::Catalogue known;
+  const auto add = [&](const std::string& name, double below, double above) {
+    known.constants["bounds below/" + name].value = below;
+    known.constants["bounds above/" + name].value = above;
+  };
+  add("throughput", 1.5, 0.8);
+  add("throughput, anchored", 1.2, 1.3);
+  add("sequences", 2, 2);
+  sim::QuantityTask task;
+  task.interval_class = {{"throughput", "anchored"}, {"throughput"}};
+  CHECK(sim::calibration_of(task, known).below == 1.2);
+  CHECK(sim::calibration_of(task, known).above == 0.8);
+  task.interval_class.without_rate = {"sequences"};  // of a fixed width, which is the most
+  const sim::IntervalCalibration limited = sim::calibration_of(task, known);
+  CHECK(limited.above == 1.3);
+  CHECK(sim::factor_above(limited, 10) == Approx(std::exp(2 * limited.always)));
+  CHECK(sim::factor_above(limited, 0) == Approx(std::exp(1.3 * limited.always)));
 }
 
 TEST_CASE("the same records give the same bytes") {

@@ -64,18 +64,29 @@ std::string text_of(const sim::JobQuestion& job) {
          ", rate " + std::to_string(job.rate_samples_per_s);
 }
 
-struct Answer {
-  double samples_per_s = 0, training_s = 0;
+struct Bounded {
+  double value = 0, low = 0, high = 0;
 };
 
+struct Answer {
+  Bounded samples_per_s, training_s;
+};
+
+Bounded bounded(const sim::QuantityPrediction& prediction) {
+  return {prediction.predicted, prediction.low, prediction.high};
+}
+
 Answer of_row(const sim::JobRow& row) {
-  return {row.samples_per_s.predicted, row.training ? row.training->predicted : 0};
+  return {bounded(row.samples_per_s), row.training ? bounded(*row.training) : Bounded{}};
 }
 
 Answer as_scenario(const Json& file) {
   const TemporaryFolder folder;
   const sim::Report report = sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1, {});
-  return {report.points[0].point.samples_per_s(), report.points[0].accuracy.seconds};
+  const sim::PointResult& point = report.points[0].point;
+  const sim::TimeToAccuracy& time = report.points[0].accuracy;
+  const double rate = point.samples_per_s();
+  return {{rate, rate / point.interval.high, rate / point.interval.low}, {time.seconds, time.low_s, time.high_s}};
 }
 
 Answer as_plan_point(const Json& file) {
@@ -91,10 +102,13 @@ Answer as_plan_point(const Json& file) {
   task.fidelity = sim::Fidelity::fast;
   const sim::Outcome outcome = sim::evaluate(spec, task);
   REQUIRE(outcome.status == "ok");
-  return {outcome.global_batch / outcome.iteration_s, file.contains("convergence") ? outcome.time_s : 0};
+  const double rate = outcome.global_batch / outcome.iteration_s;
+  const Bounded time{outcome.time_s, outcome.time_s_low, outcome.time_s_high};
+  return {{rate, rate / outcome.relative_high, rate / outcome.relative_low},
+          file.contains("convergence") ? time : Bounded{}};
 }
 
-double predicted_record(Json record, const Json& given) {
+Bounded predicted_record(Json record, const Json& given) {
   Json all = Json::array({std::move(record)});
   if (!given.is_null()) all.push_back(given);
   const std::vector<sim::Record> records = records_from(all.dump());
@@ -103,7 +117,7 @@ double predicted_record(Json record, const Json& given) {
   const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1, options);
   INFO(predictions.at(0).task.unmapped);
   CHECK(predictions.at(0).is_mapped());
-  return predictions.at(0).predicted;
+  return bounded(predictions.at(0));
 }
 
 Answer as_record(const sim::JobQuestion& job) {
@@ -127,12 +141,18 @@ Answer as_record(const sim::JobQuestion& job) {
   }
   Json training = keys;
   training["metric"] = "training_time_s";
-  return {predicted_record(keys, given), job.job.epochs > 0 ? predicted_record(training, given) : 0};
+  return {predicted_record(keys, given), job.job.epochs > 0 ? predicted_record(training, given) : Bounded{}};
+}
+
+void check_same(const Bounded& a, const Bounded& b) {
+  CHECK(a.value == Approx(b.value).epsilon(kSame));
+  CHECK(a.low == Approx(b.low).epsilon(kSame));
+  CHECK(a.high == Approx(b.high).epsilon(kSame));
 }
 
 void check_same(const Answer& a, const Answer& b) {
-  CHECK(a.samples_per_s == Approx(b.samples_per_s).epsilon(kSame));
-  CHECK(a.training_s == Approx(b.training_s).epsilon(kSame));
+  check_same(a.samples_per_s, b.samples_per_s);
+  check_same(a.training_s, b.training_s);
 }
 
 }  // namespace
@@ -145,7 +165,7 @@ TEST_CASE("a job, its scenario, a point of a plan and a record of it are predict
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
     const Answer answer = of_row(predicted.rows.front());
     const Json file = sim::job_scenario(predicted, catalogue());
-    REQUIRE(answer.samples_per_s > 0);
+    REQUIRE(answer.samples_per_s.value > 0);
     {
       INFO("scenario");
       check_same(as_scenario(file), answer);

@@ -1,0 +1,64 @@
+#include "sim/point/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::sim::point {
+namespace {
+
+constexpr double kWaits = 0.95;  // of what its nodes decode, from which a run waits for it
+
+// Errors that two points share cancel between them; what a calibration adds is shared as the inputs' errors are.
+void scale_spread(RelativeInterval& interval) {
+  InputSpread& spread = interval.spread;
+  const double wanted = std::log(interval.high / interval.low) / 2;
+  const double of_inputs = std::hypot(spread.compute, spread.bandwidth, spread.latency);
+  if (of_inputs <= 0) {
+    spread.compute = wanted;
+    return;
+  }
+  for (double* part : {&spread.compute, &spread.bandwidth, &spread.latency}) *part *= wanted / of_inputs;
+}
+
+}  // namespace
+
+double log_distance(double low, double high) {
+  return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kWidestBound) : kWidestBound;
+}
+
+double half_width(const IntervalCalibration& calibration, double off) {
+  return calibration.counts_inputs ? std::hypot(calibration.always, off) : calibration.always;
+}
+
+double factor_below(const IntervalCalibration& calibration, double off) {
+  return std::exp(std::min(calibration.most_below, calibration.below * half_width(calibration, off)));
+}
+
+double factor_above(const IntervalCalibration& calibration, double off) {
+  return std::exp(std::min(calibration.most_above, calibration.above * half_width(calibration, off)));
+}
+
+bool waits_for_input(const Scenario& scenario, int gpus, double samples_per_s) {
+  const double nodes = double(gpus) / std::min(gpus, scenario.cluster.gpus_per_node);
+  return scenario.input.samples_per_s_per_node > 0 &&
+         samples_per_s > kWaits * scenario.input.samples_per_s_per_node * nodes;
+}
+
+void calibrate_intervals(const Scenario& scenario, PointResult& point) {
+  if (!scenario.uncertainty.calibration) return;
+  const RelativeInterval of_inputs = point.interval;
+  const double faster = log_distance(1 - std::hypot(1 - of_inputs.low, kLeastError), 1);
+  const double slower = log_distance(1, 1 + std::hypot(of_inputs.high - 1, kLeastError));
+  const bool waits = waits_for_input(scenario, point.gpus, point.samples_per_s());
+  const auto& [rate, training] = *scenario.uncertainty.calibration;
+  const auto with_input = [&](double off, const IntervalCalibration& of) {
+    return std::hypot(off, waits ? of.input : 0);
+  };
+  point.interval.low = 1 / factor_above(rate, with_input(faster, rate));
+  point.interval.high = factor_below(rate, with_input(slower, rate));
+  scale_spread(point.interval);
+  point.training_interval.low = 1 / factor_below(training, with_input(faster, training));
+  point.training_interval.high = factor_above(training, with_input(slower, training));
+}
+
+}  // namespace lockstep::sim::point

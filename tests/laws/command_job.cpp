@@ -1,0 +1,100 @@
+#include "tests/laws/command_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sim/cost/utilisation.hpp"
+#include "sim/job_options.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/program/gpu_memory.hpp"
+#include "tests/catalogue/catalogue.hpp"
+
+namespace lockstep::tests {
+
+CommandJob& CommandJob::give(const std::string& option, const std::string& value) {
+  for (auto& [name, given] : options_)
+    if (name == option) {
+      given = value;
+      return *this;
+    }
+  options_.emplace_back(option, value);
+  return *this;
+}
+
+CommandJob& CommandJob::give(const std::string& option, double value) {
+  return give(option, value == std::floor(value) ? std::to_string(static_cast<std::int64_t>(value))
+                                                 : formatted("%.17g", value));
+}
+
+CommandJob& CommandJob::leave_out(const std::string& option) {
+  options_.erase(std::remove_if(options_.begin(), options_.end(), [&](const auto& one) { return one.first == option; }),
+                 options_.end());
+  return *this;
+}
+
+std::string CommandJob::value(const std::string& option) const {
+  for (const auto& [name, value] : options_)
+    if (name == option) return value;
+  return "";
+}
+
+bool CommandJob::has(const std::string& option) const {
+  return std::any_of(options_.begin(), options_.end(), [&](const auto& one) { return one.first == option; });
+}
+
+std::string CommandJob::command() const {
+  std::string text = "simulate job";
+  for (const auto& [name, value] : options_) {
+    text += " " + name;
+    if (value.empty()) continue;
+    text += value.find(' ') == std::string::npos ? " " + value : " \"" + value + "\"";
+  }
+  return text;
+}
+
+sim::JobQuestion CommandJob::question() const {
+  CLI::App app;
+  sim::JobQuestion question;
+  sim::declare_job(app, question);
+  sim::declare_gpu_counts(app, question, "");
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options_) {
+    words.push_back(name);
+    if (!value.empty()) words.push_back(value);
+  }
+  std::reverse(words.begin(), words.end());
+  app.parse(words);
+  return question;
+}
+
+sim::JobPrediction predict(const CommandJob& job) {
+  if (std::getenv("LOCKSTEP_LAW_TRACE") != nullptr) std::fprintf(stderr, "%s\n", job.command().c_str());
+  try {
+    return sim::predict_job(job.question(), catalogue(), 0);
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw std::runtime_error(job.command() + "\n  " + error.what());
+  }
+}
+
+JobAnswer answer(const CommandJob& job) {
+  const sim::JobPrediction predicted = predict(job);
+  const sim::JobRow& row = predicted.largest();
+  const sim::Workload& run = row.samples_per_s.task.target.front();
+  JobAnswer answer;
+  answer.gpus = row.gpus;
+  answer.samples_per_s = row.samples_per_s.predicted;
+  answer.low = row.samples_per_s.low;
+  answer.high = row.samples_per_s.high;
+  answer.samples_per_iteration = run.samples() * run.accumulation;
+  answer.memory_bytes = static_cast<double>(sim::gpu_memory(run.scenario, run.gpus, run.batch_per_gpu).total_bytes());
+  const double peak = sim::utilisation_peak_flops(run.scenario.cluster.gpu, run.scenario.compute.precision);
+  if (peak > 0) answer.mfu = sim::model_flops_per_gpu(run.scenario.model, answer.samples_per_s, row.gpus) / peak;
+  return answer;
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,43 @@
+#pragma once
+// Laws that every answer obeys, held over random jobs. A law compares answers to jobs that differ in one fact.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/laws/random_job.hpp"
+
+namespace lockstep::tests {
+
+/// How far a case is beyond its law, relative; at or below 0 it keeps it.
+struct Compared {
+  double beyond = 0;
+  std::vector<std::string> commands;  ///< that show it
+};
+
+/// None: the drawn job is not of this law.
+using Case = std::optional<Compared>;
+
+struct Law {
+  std::string name;
+  double tolerance;
+  std::function<Case(Draws& draws)> compare;  ///< throws InputError where the drawn job is refused
+};
+
+const std::vector<Law>& laws_of_replicas();
+const std::vector<Law>& laws_of_splits();
+const std::vector<Law>& laws_of_intervals();
+const std::vector<Law>& laws_of_all_reduces();
+
+struct LawResult {
+  int cases = 0, violations = 0;
+  Compared worst;
+};
+LawResult hold(const Law& law, int cases, unsigned seed);
+
+/// A second job that may be no slower than the first.
+inline Case no_slower(const CommandJob& first, const CommandJob& second) {
+  return Compared{answer(first).samples_per_s / answer(second).samples_per_s - 1, {first.command(), second.command()}};
+}
+
+}  // namespace lockstep::tests

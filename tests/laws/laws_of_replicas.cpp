@@ -1,0 +1,133 @@
+// Laws of jobs whose GPUs each hold the model.
+#include <cmath>
+
+#include "tests/catalogue/catalogue.hpp"
+#include "tests/laws/law.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// From two nodes on: one has no network.
+Case more_gpus(Draws& draws) {
+  const CommandJob job = random_replicas(draws);
+  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
+  CommandJob more = job;
+  more.give("--gpus", 2.0 * std::stoi(job.value("--gpus")));
+  return no_slower(job, more);
+}
+
+// Twice the GPUs train at most twice as fast. One node beside several has other links, whose use differs.
+Case no_gain_from_more_gpus(Draws& draws) {
+  const CommandJob job = random_replicas(draws);
+  const int gpus = std::stoi(job.value("--gpus"));
+  if (job.value("--algorithm") == "parameter-server") return std::nullopt;  // it has more servers
+  CommandJob more = job;
+  more.give("--gpus", 2.0 * gpus);
+  return Compared{answer(more).samples_per_s / answer(job).samples_per_s / 2 - 1, {job.command(), more.command()}};
+}
+
+Case faster_network(Draws& draws) {
+  const CommandJob job = random_replicas(draws);
+  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
+  CommandJob faster = job;
+  faster.give("--network", *with_double_rate(job.value("--network")));
+  return no_slower(job, faster);
+}
+
+Case more_ports(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
+  const std::string rate = draws.of({"25 GbE", "100 Gb/s InfiniBand", "200 Gb/s InfiniBand", "400 Gb/s InfiniBand"});
+  const int ports = draws.of({1, 2, 4});
+  job.give("--network", std::to_string(ports) + "x " + rate);
+  CommandJob more = job;
+  more.give("--network", std::to_string(2 * ports) + "x " + rate);
+  return no_slower(job, more);
+}
+
+Case faster_pcie(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  if (std::stoi(job.value("--gpus-per-node")) < 2) return std::nullopt;
+  const int generation = draws.of({2, 3, 4});
+  job.give("--link", "PCIe " + std::to_string(generation));
+  CommandJob faster = job;
+  faster.give("--link", "PCIe " + std::to_string(generation + 1));
+  return no_slower(job, faster);
+}
+
+// Another GPU with at least as much of everything, in the same node.
+bool dominates(const sim::GpuEntry& a, const sim::GpuEntry& b, sim::Precision precision) {
+  return a.spec.peak_flops(precision) >= b.spec.peak_flops(precision) && b.spec.peak_flops(precision) > 0 &&
+         a.spec.memory_bandwidth_bytes_per_s >= b.spec.memory_bandwidth_bytes_per_s &&
+         a.compute_capability >= b.compute_capability && a.vendor == b.vendor && a.has_gpudirect >= b.has_gpudirect &&
+         a.has_pcie_peers >= b.has_pcie_peers;
+}
+
+Case dominated_gpu(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  job.give("--link", "PCIe 3");
+  const std::string precision = draws.of({"fp32", "tf32", "mixed", "fp8"});
+  job.give("--precision", precision);
+  const sim::GpuEntry& gpu = *catalogue().gpus.with_id(job.value("--gpu"));
+  std::vector<std::string> better;
+  const sim::Precision in_layers = sim::layers_precision(*sim::find_choice_in_words<sim::RecordPrecision>(precision));
+  for (const sim::GpuEntry& other : catalogue().gpus)
+    if (other.id != gpu.id && dominates(other, gpu, in_layers)) better.push_back(other.id);
+  if (better.empty()) return std::nullopt;
+  CommandJob faster = job;
+  faster.give("--gpu", draws.of(better));
+  return no_slower(job, faster);
+}
+
+Case lower_precision(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  const std::vector<std::string> precisions = precisions_of(job.value("--gpu"));
+  if (precisions.size() < 2) return std::nullopt;
+  std::vector<int> places;
+  for (std::size_t i = 0; i + 1 < precisions.size(); ++i) places.push_back(static_cast<int>(i));
+  const auto at = static_cast<std::size_t>(draws.of(places));
+  job.give("--precision", precisions[at]);
+  CommandJob lower = job;
+  lower.give("--precision", precisions[at + 1]);
+  return no_slower(job, lower);
+}
+
+Case larger_batch(Draws& draws) {
+  const CommandJob job = random_replicas(draws);
+  CommandJob larger = job;
+  larger.give("--batch", 2.0 * std::stoi(job.value("--batch")));
+  return no_slower(job, larger);
+}
+
+Case less_memory_at_smaller_batch(Draws& draws) {
+  const CommandJob job = random_replicas(draws);
+  CommandJob larger = job;
+  larger.give("--batch", 2.0 * std::stoi(job.value("--batch")));
+  return Compared{answer(job).memory_bytes / answer(larger).memory_bytes - 1, {job.command(), larger.command()}};
+}
+
+Case rate_is_given(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  job.leave_out("--algorithm").give("--gpus", 1).give("--gpus-per-node", 1);
+  const double rate = draws.of({3, 217, 4000});
+  job.give("--rate", rate);
+  return Compared{std::abs(std::log(answer(job).samples_per_s / rate)), {job.command()}};
+}
+
+}  // namespace
+
+const std::vector<Law>& laws_of_replicas() {
+  static const std::vector<Law> all{{"twice the GPUs, no fewer samples/s", 0.005, more_gpus},
+                                    {"twice the GPUs, at most twice the samples/s", 0.005, no_gain_from_more_gpus},
+                                    {"a network of twice the rate is no slower", 0.005, faster_network},
+                                    {"twice the network ports are no slower", 0.005, more_ports},
+                                    {"the next PCIe generation is no slower", 0.005, faster_pcie},
+                                    {"a GPU with more of everything is no slower", 0.005, dominated_gpu},
+                                    {"a lower precision with units is no slower", 0.005, lower_precision},
+                                    {"twice the batch has no lower rate", 0.005, larger_batch},
+                                    {"memory does not fall with the batch", 1e-9, less_memory_at_smaller_batch},
+                                    {"a measured rate is predicted on one GPU", 1e-9, rate_is_given}};
+  return all;
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,70 @@
+// Laws over random jobs of the whole catalogue. LOCKSTEP_RANDOM_CASES=2000 tries so many of each law;
+// LOCKSTEP_LAW_TABLE=FILE writes the table of results/trust.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "engine/base/json.hpp"
+#include "tests/catch.hpp"
+#include "tests/laws/law.hpp"
+
+namespace lockstep::tests {
+
+LawResult hold(const Law& law, int cases, unsigned seed) {
+  Draws draws(seed);
+  LawResult result;
+  for (int tried = 0; tried < 20 * cases && result.cases < cases; ++tried) {
+    Case compared;
+    try {
+      compared = law.compare(draws);
+    } catch (const InputError&) {
+      continue;  // refused, which is another law's matter
+    }
+    if (!compared) continue;
+    ++result.cases;
+    if (!(compared->beyond <= law.tolerance)) ++result.violations;
+    if (result.worst.commands.empty() || compared->beyond > result.worst.beyond) result.worst = *compared;
+  }
+  return result;
+}
+
+namespace {
+
+int cases_of_law() {
+  const char* const said = std::getenv("LOCKSTEP_RANDOM_CASES");
+  return said != nullptr ? std::atoi(said) : 12;
+}
+
+void check_laws(const std::vector<Law>& laws) {
+  const char* const table = std::getenv("LOCKSTEP_LAW_TABLE");
+  for (const Law& law : laws) {
+    const LawResult result = hold(law, cases_of_law(), 20261128);
+    std::string commands;
+    for (const std::string& command : result.worst.commands) commands += "\n  " + command;
+    INFO(law.name << ": " << result.violations << " of " << result.cases << " cases, by " << 100 * result.worst.beyond
+                  << " % at most:" << commands);
+    CHECK(result.cases > 0);
+    CHECK(result.violations == 0);
+    if (table != nullptr)
+      std::ofstream(table, std::ios::app) << "| " << law.name << " | " << result.cases << " | " << result.violations
+                                          << " | " << formatted("%.3g %%", 100 * result.worst.beyond) << " |\n"
+                                          << (result.violations > 0 ? commands + "\n" : "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("laws of replicas hold for random jobs") {
+  check_laws(laws_of_replicas());
+}
+TEST_CASE("laws of splits hold for random jobs") {
+  check_laws(laws_of_splits());
+}
+TEST_CASE("laws of intervals hold for random jobs") {
+  check_laws(laws_of_intervals());
+}
+TEST_CASE("laws of all-reduces hold for random jobs") {
+  check_laws(laws_of_all_reduces());
+}
+
+}  // namespace lockstep::tests
