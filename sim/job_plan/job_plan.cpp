@@ -22,6 +22,8 @@ struct Machine {
   Json scenario;
   int tokens = 0;             ///< of a sequence; 0: the model has none
   bool has_own_size = false;  ///< its scenario is of one number of GPUs
+  bool is_in_closed_form = false;
+  std::string refused;  ///< why it cannot run; the rest is then as asked
 };
 
 template <class Value>
@@ -95,7 +97,7 @@ void check_words(const JobPlan& words) {
 
 // Read as `simulate job` reads it.
 void read(Machine& machine, const Catalogue& catalogue) {
-  JobPrediction predicted = prepare_job(machine.question, catalogue);
+  const JobPrediction predicted = prepare_job(machine.question, catalogue);
   const std::string training = training_text(merge_inputs(predicted.tasks()));
   const JobSummary summary = summary_of(machine.question.job, predicted.job, predicted.scenario, catalogue);
   machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
@@ -103,15 +105,42 @@ void read(Machine& machine, const Catalogue& catalogue) {
   machine.title = summary.title;
   machine.tokens = predicted.scenario.model.tokens;
   machine.scenario = job_scenario(predicted, catalogue);
+  machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
+}
+
+// A name that is not known is an error of the plan; a combination that cannot run is refused by itself.
+void read_or_refuse(Machine& machine, const Catalogue& catalogue) {
+  (void)resolve_job(machine.question, catalogue);
+  try {
+    read(machine, catalogue);
+  } catch (const InputError& error) {
+    machine.refused = error.what();
+  }
+}
+
+bool opens_split(const Machine& machine, const Catalogue& catalogue) {
+  if (machine.question.job.split.is_searched) return true;
+  try {
+    return prepare_job(machine.question, catalogue).question.job.split.is_searched;
+  } catch (const InputError&) {
+    return machine.question.is_split();
+  }
 }
 
 // One model that no GPU of a machine holds: then all are split.
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
-  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return machine.question.job.split.is_searched ||
-           prepare_job(machine.question, catalogue).question.job.split.is_searched;
-  });
+  return std::any_of(machines.begin(), machines.end(),
+                     [&](const Machine& machine) { return opens_split(machine, catalogue); });
+}
+
+// The machines that can run; throws why the first one cannot where none can.
+std::vector<Machine> running(const std::vector<Machine>& machines) {
+  std::vector<Machine> all;
+  for (const Machine& machine : machines)
+    if (machine.refused.empty()) all.push_back(machine);
+  if (all.empty()) throw InputError(machines.front().refused);
+  return all;
 }
 
 // Members that all scenarios have alike stay in the plan's own; the rest is the machine's.
@@ -142,8 +171,16 @@ std::string name_of(const Machine& machine) {
   return name;
 }
 
-Json machine_axis(const std::vector<Machine>& machines) {
+// Those that cannot run have no split of their own to show.
+Json refused_value(Machine machine, bool has_splits) {
+  if (has_splits) machine.shown["split"] = "none";
+  return {{"name", name_of(machine)}, {"shown", machine.shown}, {"refused", machine.refused}};
+}
+
+Json machine_axis(const std::vector<Machine>& machines, const std::vector<Machine>& refused) {
   Json values = Json::array();
+  const bool has_splits = machines.front().shown.contains("split");
+  for (const Machine& machine : refused) values.push_back(refused_value(machine, has_splits));
   for (const Machine& machine : machines) {
     Json set = Json::object();
     for (const auto& member : machine.scenario.items()) set["/" + member.key()] = member.value();
@@ -151,6 +188,11 @@ Json machine_axis(const std::vector<Machine>& machines) {
     values.push_back({{"name", name_of(machine)}, {"shown", machine.shown}, {"set", set}});
   }
   return {{"name", "machine"}, {"values", values}};
+}
+
+// As `simulate job` predicts them: a plan has one fidelity for all.
+bool are_in_closed_form(const std::vector<Machine>& machines) {
+  return std::all_of(machines.begin(), machines.end(), [](const Machine& machine) { return machine.is_in_closed_form; });
 }
 
 Json size_axis(const JobPlan& words) {
@@ -197,16 +239,21 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
     machine.has_own_size = has_own_sizes;
-    read(machine, catalogue);
-    gpus.push_back(machine.gpu);
+    read_or_refuse(machine, catalogue);
   }
+  std::vector<Machine> refused;
+  std::copy_if(machines.begin(), machines.end(), std::back_inserter(refused),
+               [](const Machine& machine) { return !machine.refused.empty(); });
+  machines = running(machines);
+  for (const Machine& machine : machines) gpus.push_back(machine.gpu);
   result.read = all_read(machines);
   plan["schema"] = "lockstep/plan/1";
   plan["name"] = title_of(machines);
   plan["description"] = "Made by plan job.";
   plan["scenario"] = common_scenario(machines);
-  plan["axes"] = Json::array({machine_axis(machines)});
+  plan["axes"] = Json::array({machine_axis(machines, refused)});
   if (!has_own_sizes) plan["axes"].push_back(size_axis(words));
+  if (are_in_closed_form(machines)) plan["refine"] = {{"coarse", "analytic"}, {"refined", "analytic"}};
   if (!words.tokens.empty()) plan["work"] = work_of(words, machines.front());
   const Json prices = job_prices(words, gpus, catalogue);
   if (!prices.is_null()) plan["prices"] = prices;

@@ -201,6 +201,7 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
 }  // namespace
 
 Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series) {
+  if (const std::string& why = plan.points[task.point].refused; !why.empty()) return refused(why);
   const Scenario* read = nullptr;
   std::optional<Scenario> searched;
   try {

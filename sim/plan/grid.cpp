@@ -10,6 +10,7 @@ namespace {
 void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
   if (value.facets.empty()) point.setting[name] = value.shown;
   for (const auto& facet : value.facets.items()) point.setting[facet.key()] = facet.value();
+  if (point.refused.empty()) point.refused = value.refused;
   point.settings.insert(point.settings.end(), value.settings.begin(), value.settings.end());
   const auto override_with = [](std::optional<double>& mine, const std::optional<double>& other) {
     if (other) mine = other;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
 
 bool sets_gpus(const AxisValue& value) {
-  return std::any_of(value.settings.begin(), value.settings.end(),
+  return !value.refused.empty() || std::any_of(value.settings.begin(), value.settings.end(),
                      [](const Setting& s) { return s.pointer == "/gpus" || s.pointer == "/nodes"; });
 }
 
@@ -53,6 +53,7 @@ void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
               std::map<std::string, std::string>& inputs) {
   std::string first_error;
   for (std::size_t point : points) {
+    if (!plan.points[point].refused.empty()) return;
     try {
       const LoadedScenario loaded = scenario_with(plan, plan.points[point].settings);
       inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
@@ -118,7 +119,7 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
   Axis axis{"GPUs", {}};
   for (const Json& count : gpus)
     axis.values.push_back(
-        {count.dump(), count, Json::object(), {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "/scenario"});
+        {count.dump(), count, Json::object(), {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "", "/scenario"});
   if (!axis.values.empty()) plan.axes.push_back(axis);
 }
 

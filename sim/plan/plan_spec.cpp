@@ -107,7 +107,7 @@ RefineSpec read_refine(const JsonNode& node) {
   if (const auto coarse = node.find("coarse"))
     refine.coarse = choice_named<Fidelity>(coarse->choice(names), "fidelity");
   if (const auto refined = node.find("refined"))
-    refine.refined = choice_named<Fidelity>(refined->choice({"fast", "message"}), "fidelity");
+    refine.refined = choice_named<Fidelity>(refined->choice({"analytic", "fast", "message"}), "fidelity");
   if (const auto error = node.find("analytic_error")) refine.analytic_error = error->sourced_number({0, 1});
   if (const auto most = node.find("most")) refine.most = static_cast<int>(most->integer(0, 1000000));
   if (const auto messages = node.find("most_messages")) refine.most_messages = messages->number({1, 1e15});
@@ -129,11 +129,14 @@ Json read_facets(const JsonNode& node) {
 }
 
 AxisValue read_named_value(const JsonNode& node) {
-  node.keys({"name", "set", "prices", "shown"});
+  node.keys({"name", "set", "prices", "shown", "refused"});
   AxisValue value;
   value.name = node.at("name").text();
   value.shown = value.name;
-  value.settings = read_set(node.at("set"));
+  if (const auto refused = node.find("refused"))
+    value.refused = refused->text();
+  else
+    value.settings = read_set(node.at("set"));
   if (const auto prices = node.find("prices")) value.prices = read_overrides(*prices);
   if (const auto shown = node.find("shown")) value.facets = read_facets(*shown);
   value.pointer = node.pointer();

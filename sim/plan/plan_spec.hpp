@@ -86,6 +86,7 @@ struct AxisValue {
   Json facets = Json::object();  ///< what a point says of it in its place: {"GPU": "H100", "network": "8x NDR"}
   std::vector<Setting> settings;
   PriceOverrides prices;
+  std::string refused;  ///< why its points are refused; empty: they are not
   std::string pointer;  ///< in the plan file, for errors
 };
 
@@ -100,6 +101,7 @@ struct PlanPoint {
   Json setting = Json::object();  ///< axis name -> value shown
   std::vector<Setting> settings;  ///< shallow pointers first, so that a cluster is set before its NICs
   PriceOverrides prices;
+  std::string refused;  ///< why it cannot run, whatever its settings; empty: they say
 };
 
 struct PlanSpec {

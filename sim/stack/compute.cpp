@@ -332,32 +332,37 @@ double iteration_s(StackModel& m, const ComputeSpec& compute, int batch) {
   return roofline_cost(graph_of(m), device_cost(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
 }
 
-// Libraries that may compute in TF32 need not: on GPUs whose tensor cores are no faster in it than their other cores in
-// single precision, such as GeForce, they have kernels of both.
-ComputeSpec compute_in_tf32(StackModel& m, int gpus, int batch) {
+// Products in single precision where the job's precision is slower: libraries that may compute in TF32 need not, and on GPUs
+// whose tensor cores are no faster in it, such as GeForce, they have kernels of both. Before tensor cores, products of half
+// precision are computed in single precision where that is faster.
+ComputeSpec compute_with_faster_products(StackModel& m, int gpus, int batch) {
+  const Precision stated = m.precision;
   const Inputs before = m.inputs;
   const ComputeSpec compute = compute_in_precision(m, gpus, batch);
-  if (!compute.rates.empty()) return compute;  // measured in TF32, whichever kernels the library took
-  const Inputs in_tf32 = m.inputs;
+  if (!compute.rates.empty()) return compute;  // measured, whichever kernels the library took
+  const Inputs in_stated = m.inputs;
   m.inputs = before;  // of the two, what is taken says what it rests on
   m.precision = Precision::fp32;
   ComputeSpec single = compute_in_precision(m, gpus, batch);
-  m.precision = Precision::tf32;
+  m.precision = stated;
   if (iteration_s(m, compute, batch) <= iteration_s(m, single, batch)) {
-    m.inputs = in_tf32;
+    m.inputs = in_stated;
     return compute;
   }
-  m.assume("products", "in single precision", "faster than TF32 on " + m.gpu->name);
-  single.precision = Precision::tf32;
+  m.assume("products", "in single precision", "faster than " + name_of(stated) + " on " + m.gpu->name);
+  single.precision = stated;
+  single.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
   for (EfficiencySpec& point : single.compute_efficiency)
-    point.efficiency *= m.gpu->spec.fp32_flops / m.gpu->spec.tf32_flops;
+    point.efficiency *= m.gpu->spec.fp32_flops / m.gpu->spec.peak_flops(stated);
   return single;
 }
 
 }  // namespace
 
 ComputeSpec compute_of(StackModel& m, int gpus, int batch) {
-  return m.precision == Precision::tf32 ? compute_in_tf32(m, gpus, batch) : compute_in_precision(m, gpus, batch);
+  const bool is_half_without_units = m.precision == Precision::mixed && before_tensor_cores(*m.gpu);
+  if (m.precision == Precision::tf32 || is_half_without_units) return compute_with_faster_products(m, gpus, batch);
+  return compute_in_precision(m, gpus, batch);
 }
 
 }  // namespace stack

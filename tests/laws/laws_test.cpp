@@ -1,8 +1,10 @@
 // Laws over random jobs of the whole catalogue. LOCKSTEP_RANDOM_CASES=2000 tries so many of each law;
 // LOCKSTEP_LAW_TABLE=FILE writes the table of results/trust.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include "engine/base/json.hpp"
 #include "tests/catch.hpp"
@@ -21,6 +23,7 @@ LawResult hold(const Law& law, int cases, unsigned seed) {
       continue;  // refused, which is another law's matter
     }
     if (!compared) continue;
+    if (std::isnan(compared->beyond)) compared->beyond = std::numeric_limits<double>::infinity();
     ++result.cases;
     if (!(compared->beyond <= law.tolerance)) ++result.violations;
     if (result.worst.commands.empty() || compared->beyond > result.worst.beyond) result.worst = *compared;

@@ -118,7 +118,7 @@ TEST_CASE("what is wrong with a plan is said in one line") {
              Contains("unknown key \"bandwith\""));
   CHECK_THAT(with("/axes/2/values/0/prices", Json::parse(R"({"port": "1 USD/h"})")), Contains("unknown key \"port\""));
   CHECK_THAT(with("/scenario/iterations", 0), Contains("plan.json: /scenario/iterations: "));
-  CHECK_THAT(with("/refine/refined", "analytic"), Contains("/refine/refined: "));
+  CHECK_THAT(with("/refine/refined", "closed-form"), Contains("/refine/refined: "));
   CHECK_THAT(with("/variant", "b"), Contains("none is named \"b\""));
 }
 
