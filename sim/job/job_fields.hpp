@@ -77,8 +77,10 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(
       Name{"global_batch", "--global-batch", "Sequences of an iteration, over all GPUs; required if you give a split"},
       a.global_batch, b.global_batch, Range{1, double(std::int64_t{1} << 40)});
-  visit(Name{"accumulation"}, a.accumulation, b.accumulation, kCount);
-  visit(Name{"optimizer"}, a.optimizer, b.optimizer);
+  visit(Name{"accumulation", "--accumulation",
+             "Micro-batches that a replica adds up before it updates the weights, instead of --global-batch"},
+        a.accumulation, b.accumulation, kCount);
+  visit(Name{"optimizer", "--optimizer", "Default: by software, such as adam"}, a.optimizer, b.optimizer);
   visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
   visit(Name{"channels_last", "--channels-last",

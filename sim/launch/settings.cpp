@@ -1,0 +1,167 @@
+#include "sim/launch/settings.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/shell_tests.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+std::optional<double> number_in(const std::string& text) {
+  std::string digits;
+  for (const char c : text)
+    if (c != '_') digits += c;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool is_number = error == std::errc() && end == digits.data() + digits.size() && std::isfinite(value);
+  return is_number ? std::optional<double>(value) : std::nullopt;
+}
+
+std::optional<bool> boolean_in(const std::string& text) {
+  const std::string small = lower_case(text);
+  if (small == "true" || small == "yes" || small == "1" || small == "on") return true;
+  if (small == "false" || small == "no" || small == "0" || small == "off") return false;
+  return std::nullopt;
+}
+
+bool is_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (!value.is_string()) return false;
+  const std::string small = lower_case(value.get<std::string>());
+  return small.empty() || small == "none" || small == "null" || small == "~";
+}
+
+}  // namespace
+
+std::string plain_text(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : " ") + plain_text(item);
+  return text;
+}
+
+std::string Setting::text() const {
+  const std::string shown = plain_text(value);
+  return place.text() + ": " + one_line(written) + (shown.empty() ? "" : " " + one_line(shown.substr(0, 80)));
+}
+
+void fail_at(const Setting& setting, const std::string& wrong, const std::string& allowed) {
+  throw InputError(setting.text() + ": " + wrong + "; " + allowed);
+}
+
+void Settings::add(Setting setting) {
+  all_.push_back(std::move(setting));
+}
+
+void Settings::append(const Settings& other) {
+  all_.insert(all_.end(), other.all_.begin(), other.all_.end());
+  unevaluated_.insert(unevaluated_.end(), other.unevaluated_.begin(), other.unevaluated_.end());
+}
+
+const Setting* Settings::find(const std::string& key) const {
+  for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting)
+    if (setting->key == key) return &*setting;
+  return nullptr;
+}
+
+const Setting* Settings::take(const std::string& key, const std::string& option) {
+  Setting* last = nullptr;
+  for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting) {
+    if (setting->key != key) continue;
+    if (last == nullptr) {
+      last = &*setting;
+    } else {
+      setting->use = Use::overridden;
+      setting->why = "given again at " + last->place.text();
+    }
+  }
+  if (last == nullptr) return nullptr;
+  if (last->use == Use::unread && !last->unknown.empty()) unevaluated_.push_back({*last, option});
+  last->use = Use::read;
+  return last->unknown.empty() ? last : nullptr;
+}
+
+std::optional<double> Settings::number(const std::string& key, const std::string& option) {
+  const Setting* setting = take(key, option);
+  if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
+  if (setting->value.is_number()) return setting->value.get<double>();
+  const std::string text = plain_text(setting->value);
+  const std::optional<double> number = number_in(text);
+  if (!number) fail_at(*setting, in_quotes(text) + " is no number", "give a number");
+  return number;
+}
+
+std::optional<std::int64_t> Settings::whole(const std::string& key, const std::string& option) {
+  constexpr double kMost = 1e15;
+  const std::optional<double> value = number(key, option);
+  if (!value) return std::nullopt;
+  if (*value != std::floor(*value) || std::abs(*value) > kMost)
+    fail_at(*find(key), short_number(*value) + " is no whole number", "give a whole number");
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<std::string> Settings::text(const std::string& key, const std::string& option) {
+  const Setting* setting = take(key, option);
+  if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
+  return plain_text(setting->value);
+}
+
+std::vector<std::string> Settings::words(const std::string& key, const std::string& option) {
+  const std::optional<std::string> value = text(key, option);
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : value.value_or("") + " ") {
+    if (c != ' ' && c != ',' && c != '[' && c != ']' && c != '"' && c != '\'') {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) words.push_back(word);
+    word.clear();
+  }
+  return words;
+}
+
+std::optional<bool> Settings::boolean(const std::string& key, const std::string& option) {
+  const Setting* setting = take(key, option);
+  if (setting == nullptr) return std::nullopt;
+  if (setting->value.is_null()) return true;
+  if (setting->value.is_boolean()) return setting->value.get<bool>();
+  if (is_nothing(setting->value)) return false;
+  const std::optional<bool> value = boolean_in(plain_text(setting->value));
+  if (!value) fail_at(*setting, "is neither true nor false", "give true or false");
+  return value;
+}
+
+bool Settings::is_on(const std::string& key, const std::string& option) {
+  return boolean(key, option).value_or(false);
+}
+
+void Settings::mark(const std::string& key, Use use, const std::string& why) {
+  for (Setting& setting : all_)
+    if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {
+      setting.use = use;
+      setting.why = why;
+    }
+}
+
+void Settings::mark_rest(const std::vector<UnreadKeys>& tables) {
+  for (Setting& setting : all_) {
+    if (setting.use != Use::unread) continue;
+    setting.use = Use::unknown;
+    for (const UnreadKeys& table : tables) {
+      std::istringstream keys(table.keys);
+      for (std::string key; keys >> key && setting.use == Use::unknown;)
+        if (matches_pattern(setting.key, key)) {
+          setting.use = table.use;
+          setting.why = table.why;
+        }
+    }
+  }
+}
+
+}  // namespace lockstep::sim::launch
