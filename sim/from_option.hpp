@@ -41,7 +41,12 @@ inline CLI::Option* given_instead(CLI::App& app, const std::string& name) {
 }
 
 inline bool is_same_text(const CLI::Option& option, const LaunchOption& given) {
-  return option.get_name() == given.name && option.results().size() == 1 && option.results().front() == given.value;
+  return option.results().size() == 1 && option.get_name() == given.name &&
+         lower_case(option.results().front()) == lower_case(given.value.empty() ? "true" : given.value);
+}
+
+inline bool is_negated(const LaunchOption& option) {
+  return option.value.empty() && option.name.compare(0, 5, "--no-") == 0;
 }
 
 /// What a prediction needs and neither the file nor the command line gives, all at once.
@@ -67,7 +72,7 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   if (missing.empty()) return;
   std::string text = missing.front();
   for (std::size_t i = 1; i < missing.size(); ++i) text += ", " + missing[i];
-  throw InputError(job.path + ": also give " + text + "\n");
+  throw InputError(job.path + ": also give " + text);
 }
 
 /// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
@@ -94,7 +99,7 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   }
   for (auto& [option, given] : filled) {
     try {
-      option->add_result(given.value.empty() ? "true" : given.value);
+      option->add_result(!given.value.empty() ? given.value : is_negated(given) ? "false" : "true");
       option->run_callback();
     } catch (const CLI::ParseError& error) {
       throw InputError((given.place.line > 0 ? given.place.text() : o.path) + ": " + given.written + ": " + error.what() +

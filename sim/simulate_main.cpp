@@ -311,6 +311,7 @@ void answer(JobOptions& o, CLI::App& app) {
   if (o.question.job.model.stated.empty() || o.question.job.gpu.stated.empty() || o.question.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario}, {o.from.path});
+  if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
   if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
   const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
@@ -319,7 +320,6 @@ void answer(JobOptions& o, CLI::App& app) {
     if (launch) json["from"] = sim::launch_json(launch->job, launch->overriding);
     write_json_atomically(o.json, json, 2);
   }
-  if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   print_result(o.json, sim::job_table(predicted, catalogue));
 }

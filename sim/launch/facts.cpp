@@ -49,6 +49,10 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
   options_.push_back({option, value, place, written});
 }
 
+void Facts::give_from(const std::string& option, const std::string& value, Settings& settings, const std::string& key) {
+  if (const Setting* setting = settings.take(key, option)) give(option, value, setting->place, setting->written);
+}
+
 void Facts::give_whole(const std::string& option, Settings& settings, const std::string& key) {
   const std::optional<std::int64_t> value = settings.whole(key, option);
   if (!value) return;

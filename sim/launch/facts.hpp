@@ -36,7 +36,9 @@ class Facts {
   void give_flag(const std::string& option, const Place& place, const std::string& written) {
     give(option, "", place, written);
   }
-  /// Whole numbers and texts of a setting.
+  /// The same with the place of a setting that was read.
+  void give_from(const std::string& option, const std::string& value, Settings& settings, const std::string& key);
+  /// The setting's number; its flag.
   void give_whole(const std::string& option, Settings& settings, const std::string& key);
   void give_flag(const std::string& option, Settings& settings, const std::string& key);
 

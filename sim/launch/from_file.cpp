@@ -104,6 +104,7 @@ class Launch {
   void read_script(const std::string& text) {
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
     script_ = read_shell(text, request_.path, slurm_environment(directives));
+    check_stray_arguments();
     Candidate candidate = chosen_candidate();
     job_.settings = std::move(candidate.settings);
     job_.settings.append(candidate.line.launchers);
@@ -116,7 +117,6 @@ class Launch {
     job_.notes.insert(job_.notes.end(), script_.notes.begin(), script_.notes.end());
     if (candidate.line.is_conditional)
       job_.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
-    note_stray_arguments();
     read_machine(job_.settings, candidate.line.starts_processes, facts_, catalogue_);
     read_by_reader();
   }
@@ -127,7 +127,7 @@ class Launch {
   }
 
   // A comment within a command of several lines ends it.
-  void note_stray_arguments() {
+  void check_stray_arguments() const {
     for (const ShellCommand& command : script_.commands)
       if (!command.words.empty() && command.words.front().text.compare(0, 2, "--") == 0)
         throw InputError(command.place.text() + ": arguments without a command (" +

@@ -22,6 +22,19 @@ constexpr Direct kDirectNumbers[] = {
     {"expert_tensor_model_parallel_size", "--expert-tensor"},
 };
 
+// What Megatron-LM does where an argument is not given.
+void give_defaults(Settings& s, Facts& f) {
+  for (const char* option : {"--tensor", "--pipeline", "--context"})
+    if (!f.has(option)) f.give(option, "1", {}, "Megatron-LM's default");
+  if (f.number_of("--pipeline", 1) > 1 && !f.has("--virtual-stages"))
+    f.give("--virtual-stages", "1", {}, "Megatron-LM's default");
+  const bool has_experts = s.has("num_experts") || s.has("num_moe_experts");
+  if (has_experts && !f.has("--expert")) f.give("--expert", "1", {}, "Megatron-LM's default");
+  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence")) f.give_flag("--no-sequence", {}, "Megatron-LM's default");
+  if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
+    f.give_flag("--no-expert-overlap", {}, "Megatron-LM's default");
+}
+
 void read_ranks(Settings& s, Facts& f) {
   for (const Direct& number : kDirectNumbers) f.give_whole(number.option, s, number.key);
   if (const auto size = s.whole("ds_sequence_parallel_size", "--context"); size && *size > 1) {
@@ -201,6 +214,7 @@ void read_megatron(Settings& s, Facts& f, const Catalogue& catalogue, MegatronKe
   read_length(s, f);
   read_capacity(s, f);
   read_megatron_model(s, f, catalogue, kind);
+  give_defaults(s, f);
 }
 
 }  // namespace lockstep::sim::launch

@@ -2,6 +2,8 @@
 // Where a value was read, so that messages can name it.
 #include <string>
 
+#include "sim/modules.hpp"
+
 namespace lockstep::sim::launch {
 
 struct Place {

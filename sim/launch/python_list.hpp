@@ -2,6 +2,8 @@
 // Patterns of layers as Megatron-LM's arguments write them: "([0]*3+[1]*58)", "[1,0]*12".
 #include <optional>
 #include <string>
+
+#include "sim/modules.hpp"
 #include <vector>
 
 namespace lockstep::sim::launch {

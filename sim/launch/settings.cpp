@@ -141,6 +141,45 @@ bool Settings::is_on(const std::string& key, const std::string& option) {
   return boolean(key, option).value_or(false);
 }
 
+void Settings::rename(const std::string& key, const std::string& to) {
+  for (Setting& setting : all_)
+    if (setting.key == key) setting.key = to;
+}
+
+void Settings::replace(const std::string& key, Json value) {
+  replace_key(key, key, std::move(value));
+}
+
+void Settings::replace_key(const std::string& key, const std::string& to, Json value) {
+  for (Setting& setting : all_)
+    if (setting.key == key) {
+      setting.key = to;
+      setting.value = value;
+    }
+}
+
+void Settings::replace_prefix(const std::string& prefix, const std::string& to) {
+  for (Setting& setting : all_)
+    if (setting.key.compare(0, prefix.size(), prefix) == 0) setting.key = to + setting.key.substr(prefix.size());
+}
+
+void Settings::resolve_references() {
+  for (Setting& setting : all_) {
+    if (!setting.value.is_string()) continue;
+    const std::string text = setting.value.get<std::string>();
+    if (text.compare(0, 2, "${") != 0 || text.back() != '}') continue;
+    const std::string inside = text.substr(2, text.size() - 3);
+    const std::size_t colon = inside.find(':');
+    const Setting* other = find(inside);
+    if (other != nullptr && other != &setting && !(other->value.is_string() && other->value.get<std::string>().find("${") == 0))
+      setting.value = other->value;
+    else if (colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos)
+      setting.value = inside.substr(colon + 1);
+    else
+      setting.unknown = text;
+  }
+}
+
 void Settings::mark(const std::string& key, Use use, const std::string& why) {
   for (Setting& setting : all_)
     if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {

@@ -66,6 +66,15 @@ class Settings {
   bool is_on(const std::string& key, const std::string& option = "");
   std::optional<bool> boolean(const std::string& key, const std::string& option = "");
 
+  /// Another key, or another value, for what a format spells in its own way.
+  void rename(const std::string& key, const std::string& to);
+  void replace(const std::string& key, Json value);
+  void replace_key(const std::string& key, const std::string& to, Json value);
+  void replace_prefix(const std::string& prefix, const std::string& to);
+  void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
+  /// "${trainer.devices}" becomes that key's value, "${NAME:8}" its default; others are unknown.
+  void resolve_references();
+
   /// The settings of that key are of that use.
   void mark(const std::string& key, Use use, const std::string& why);
   /// What no reader took: by the tables, else unknown.

@@ -2,6 +2,8 @@
 // A shell script cut into words and operators (POSIX shell with bash's arrays, tests and here-strings). Words keep their
 // quotes and their "$": shell_values.hpp expands them.
 #include <string>
+
+#include "sim/modules.hpp"
 #include <vector>
 
 namespace lockstep::sim::launch {

@@ -177,7 +177,9 @@ Settings read_tree(const std::string& text, const std::string& name, TreeSyntax 
     read_toml(text, name, out);
   else
     read_yaml(text, name, out);
-  return out.take();
+  Settings settings = out.take();
+  settings.resolve_references();
+  return settings;
 }
 
 }  // namespace lockstep::sim::launch

@@ -85,7 +85,7 @@ class Space {
 
   // Of experts on tensor ranks, as stated.
   static bool has_place(const ParallelSpec& spec) {
-    if (spec.expert == 1) return true;
+    if (spec.expert == 1) return !spec.folds_experts();
     if (spec.expert_tensor > 1) return spec.expert_tensor == spec.tensor;
     return !spec.folds_experts() || spec.expert % spec.tensor == 0;
   }

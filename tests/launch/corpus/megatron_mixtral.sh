@@ -1,8 +1,8 @@
 #!/bin/bash
-# Mixtral 8x7B on two nodes by an older launcher.
+# Mixtral 8x7B on eight nodes by an older launcher.
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 GPUS_PER_NODE=8
-NNODES=${NNODES:-"2"}
+NNODES=${NNODES:-"8"}
 if [ -z "$TP" ]; then TP=1; fi
 
 DISTRIBUTED_ARGS="--nproc_per_node $GPUS_PER_NODE --nnodes $NNODES --node_rank ${RANK:-0} --master_addr $MASTER_ADDR"

@@ -1,0 +1,46 @@
+#include "sim/launch/named_config.hpp"
+
+#include <filesystem>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/own_model.hpp"
+#include "sim/launch/tree.hpp"
+
+namespace lockstep::sim::launch {
+
+void append_named_file(Settings& s, const std::string& key, const std::string& prefix, const ReadNamedFile& read_named) {
+  const auto name = s.text(key);
+  if (!name) return;
+  const Setting setting = *s.take(key);
+  const std::string text = read_named(setting, *name);
+  const Settings named = read_tree(text, *name, syntax_of(*name, text));
+  for (Setting one : named.all()) {
+    one.key = prefix + one.key;
+    s.add(std::move(one));
+  }
+}
+
+void give_named_model(Settings& s, Facts& f, const std::string& key, const Catalogue& catalogue) {
+  const auto name = s.text(key, "--model");
+  if (!name || f.has("--model")) return;
+  if (const ModelEntry* entry = model_named(*name, catalogue))
+    return f.give_from("--model", sized_name(entry->id, f.sequence), s, key);
+  std::error_code error;
+  const std::string config = *name + "/config.json";
+  if (std::filesystem::exists(config, error)) return f.give_from("--model", sized_name(config, f.sequence), s, key);
+  f.notes.push_back(s.take(key)->text() + ": no model of the catalogue has this name; give its config.json by --model");
+}
+
+std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b) {
+  std::vector<UnreadKeys> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+bool has_any_key(const Settings& settings, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    if (settings.has(key)) return true;
+  return false;
+}
+
+}  // namespace lockstep::sim::launch
