@@ -5,44 +5,30 @@
 namespace lockstep::sim::launch {
 namespace {
 
-bool is_auto(Settings& s, const std::string& key) {
-  if (s.text(key).value_or("") != "auto") return false;
-  s.mark(key, Use::no_effect, "auto: the Trainer's value holds");
-  return true;
-}
-
-std::optional<std::int64_t> whole_unless_auto(Settings& s, const std::string& key, const std::string& option) {
-  return is_auto(s, key) ? std::nullopt : s.whole(key, option);
-}
-
-bool is_on_unless_auto(Settings& s, const std::string& key, const std::string& option) {
-  return s.has(key) && !is_auto(s, key) && s.is_on(key, option);
-}
-
-void read_stage(Settings& s, Facts& f) {
-  const auto stage = whole_unless_auto(s, "zero_optimization.stage", "--sharding");
+void read_stage(LaunchSettings& s, Facts& f) {
+  const auto stage = s.whole("zero_optimization.stage", "--sharding");
   if (!stage) return;
-  const Setting* setting = s.take("zero_optimization.stage");
+  const LaunchSetting* setting = s.take("zero_optimization.stage");
   if (*stage < 0 || *stage > 3) fail_at(*setting, "is no stage of ZeRO", "give 0 to 3");
   f.give("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), setting->place, setting->written);
-  const auto group = whole_unless_auto(s, "zero_optimization.zero_hpz_partition_size", "--sharding-group");
+  const auto group = s.whole("zero_optimization.zero_hpz_partition_size", "--sharding-group");
   if (group && *group > 1)
     s.mark("zero_optimization.zero_hpz_partition_size", Use::not_simulated, "weights are gathered over all ranks");
-  if (const auto group_size = whole_unless_auto(s, "zero_optimization.mics_shard_size", "--sharding-group");
+  if (const auto group_size = s.whole("zero_optimization.mics_shard_size", "--sharding-group");
       group_size && *group_size > 0) {
-    const Setting* mics = s.take("zero_optimization.mics_shard_size");
+    const LaunchSetting* mics = s.take("zero_optimization.mics_shard_size");
     f.give("--sharding-group", std::to_string(*group_size), mics->place, mics->written);
   }
 }
 
-void read_offload(Settings& s, Facts& f) {
+void read_offload(LaunchSettings& s, Facts& f) {
   for (const char* key : {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload"}) {
     const std::string device = s.text(key, "--offload-optimizer").value_or("none");
     if (device == "none" || device == "false") continue;
     if (device == "nvme") {
       s.mark(key, Use::not_simulated, "the optimizer's state on NVMe; host memory is predicted");
     }
-    const Setting* setting = s.take(key);
+    const LaunchSetting* setting = s.take(key);
     f.give_flag("--offload-optimizer", setting->place, setting->written);
     if (device == "nvme") s.mark(key, Use::not_simulated, "state on NVMe is predicted as in host memory");
   }
@@ -51,19 +37,19 @@ void read_offload(Settings& s, Facts& f) {
     s.mark("zero_optimization.offload_param.device", Use::not_simulated, "weights are predicted as kept on the GPUs");
 }
 
-void read_deepspeed_precision(Settings& s, Facts& f) {
+void read_deepspeed_precision(LaunchSettings& s, Facts& f) {
   for (const char* name : {"bf16", "fp16", "bfloat16"}) {
     const std::string key = std::string(name) + ".enabled";
-    if (!is_on_unless_auto(s, key, "--precision") || f.has("--precision")) continue;
-    const Setting* setting = s.take(key);
+    if (!s.is_on(key, "--precision") || f.has("--precision")) continue;
+    const LaunchSetting* setting = s.take(key);
     f.give("--precision", std::string(name) == "fp16" ? "fp16" : "bf16", setting->place, setting->written);
   }
 }
 
-void read_deepspeed_batch(Settings& s, Facts& f) {
-  const auto micro = whole_unless_auto(s, "train_micro_batch_size_per_gpu", "--micro-batch");
-  const auto all = whole_unless_auto(s, "train_batch_size", "--global-batch");
-  const auto steps = whole_unless_auto(s, "gradient_accumulation_steps", "--accumulation");
+void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
+  const auto micro = s.whole("train_micro_batch_size_per_gpu", "--micro-batch");
+  const auto all = s.whole("train_batch_size", "--global-batch");
+  const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
   if (micro && !f.micro_batch) f.micro_batch = micro;
   if (all && !f.global_batch) f.global_batch = all;
   if (steps && !f.accumulation) f.accumulation = steps;
@@ -78,13 +64,14 @@ void read_deepspeed_batch(Settings& s, Facts& f) {
 
 }  // namespace
 
-void read_deepspeed(Settings& s, Facts& f) {
+void read_deepspeed(LaunchSettings& s, Facts& f) {
+  s.set_aside_auto();
   read_stage(s, f);
   read_offload(s, f);
   read_deepspeed_precision(s, f);
   read_deepspeed_batch(s, f);
-  if (const auto size = whole_unless_auto(s, "tensor_parallel.autotp_size", "--tensor"); size && *size > 1) {
-    const Setting* setting = s.take("tensor_parallel.autotp_size");
+  if (const auto size = s.whole("tensor_parallel.autotp_size", "--tensor"); size && *size > 1) {
+    const LaunchSetting* setting = s.take("tensor_parallel.autotp_size");
     f.give("--tensor", std::to_string(*size), setting->place, setting->written);
   }
   const std::string optimizer = lower_case(s.text("optimizer.type").value_or(""));

@@ -6,7 +6,7 @@ namespace lockstep::sim::launch {
 
 /// Batch, precision, sharding, offload and recomputation. `gpus`: of the job, as far as known; 0: not known. "auto", which the
 /// Trainer fills in, is as if it were not given.
-void read_deepspeed(Settings& settings, Facts& facts);
+void read_deepspeed(LaunchSettings& settings, Facts& facts);
 
 const std::vector<UnreadKeys>& deepspeed_unread();
 

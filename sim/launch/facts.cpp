@@ -49,20 +49,20 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
   options_.push_back({option, value, place, written});
 }
 
-void Facts::give_from(const std::string& option, const std::string& value, Settings& settings, const std::string& key) {
-  if (const Setting* setting = settings.take(key, option)) give(option, value, setting->place, setting->written);
+void Facts::give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key) {
+  if (const LaunchSetting* setting = settings.take(key, option)) give(option, value, setting->place, setting->written);
 }
 
-void Facts::give_whole(const std::string& option, Settings& settings, const std::string& key) {
+void Facts::give_whole(const std::string& option, LaunchSettings& settings, const std::string& key) {
   const std::optional<std::int64_t> value = settings.whole(key, option);
   if (!value) return;
-  const Setting* setting = settings.take(key, option);
+  const LaunchSetting* setting = settings.take(key, option);
   give(option, std::to_string(*value), setting->place, setting->written);
 }
 
-void Facts::give_flag(const std::string& option, Settings& settings, const std::string& key) {
+void Facts::give_flag(const std::string& option, LaunchSettings& settings, const std::string& key) {
   if (!settings.is_on(key, option)) return;
-  const Setting* setting = settings.take(key, option);
+  const LaunchSetting* setting = settings.take(key, option);
   give(option, "", setting->place, setting->written);
 }
 
@@ -100,14 +100,24 @@ void Facts::add_machine(std::vector<LaunchOption>& options) const {
     options.push_back({"--gpus-per-node", std::to_string(per_node), from->place, from->written});
 }
 
-void Facts::add_batch(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
+void Facts::add_batch(std::vector<LaunchOption>& options) const {
   if (micro_batch) options.push_back({"--micro-batch", std::to_string(*micro_batch), {}, "batch"});
   if (global_batch) {
     options.push_back({"--global-batch", std::to_string(*global_batch), {}, "batch"});
     return;
   }
   if (accumulation) options.push_back({"--accumulation", std::to_string(*accumulation), {}, "batch"});
-  static_cast<void>(gpus);
+}
+
+// Weights that are sharded over all ranks are not in groups, which a search would otherwise try.
+void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
+  const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
+  const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1);
+  const bool is_sharded = std::any_of(options_.begin(), options_.end(), [](const LaunchOption& option) {
+    return option.name == "--sharding" && (option.value == "zero2" || option.value == "zero3");
+  });
+  if (!is_sharded || has("--sharding-group") || ranks < 1 || count % ranks != 0 || count < ranks) return;
+  options.push_back({"--sharding-group", std::to_string(count / ranks), {}, "all ranks"});
 }
 
 void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
@@ -133,7 +143,8 @@ std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus) const {
   add_machine(all);
   for (const LaunchOption& option : options_)
     if (option.name != "--model" && option.name != "--gpu") all.push_back(option);
-  add_batch(all, gpus);
+  add_group(all, gpus);
+  add_batch(all);
   add_length(all, gpus);
   return all;
 }

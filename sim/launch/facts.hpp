@@ -37,10 +37,10 @@ class Facts {
     give(option, "", place, written);
   }
   /// The same with the place of a setting that was read.
-  void give_from(const std::string& option, const std::string& value, Settings& settings, const std::string& key);
+  void give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key);
   /// The setting's number; its flag.
-  void give_whole(const std::string& option, Settings& settings, const std::string& key);
-  void give_flag(const std::string& option, Settings& settings, const std::string& key);
+  void give_whole(const std::string& option, LaunchSettings& settings, const std::string& key);
+  void give_flag(const std::string& option, LaunchSettings& settings, const std::string& key);
 
   bool has(const std::string& option) const;
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
@@ -58,7 +58,8 @@ class Facts {
  private:
   void give_number(std::optional<GivenNumber>& fact, const std::string& what, const GivenNumber& given);
   void add_machine(std::vector<LaunchOption>& options) const;
-  void add_batch(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
+  void add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
+  void add_batch(std::vector<LaunchOption>& options) const;
   void add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
 
   std::optional<GivenNumber> nodes_, gpus_per_node_, gpus_;

@@ -9,13 +9,13 @@
 namespace lockstep::sim::launch {
 namespace {
 
-void read_megatron_arguments(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
   if (is_deepspeed) {
-    const Setting* setting = s.take(s.has("deepspeed") ? "deepspeed" : "deepspeed_config");
+    const LaunchSetting* setting = s.take(s.has("deepspeed") ? "deepspeed" : "deepspeed_config");
     if (setting != nullptr) f.give("--software", "Megatron-DeepSpeed", setting->place, setting->written);
     if (const auto stage = s.whole("zero_stage", "--sharding")) {
-      const Setting* zero = s.take("zero_stage");
+      const LaunchSetting* zero = s.take("zero_stage");
       f.give("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), zero->place, zero->written);
     }
     append_named_file(s, "deepspeed_config", "", read_named);
@@ -28,7 +28,7 @@ void read_megatron_arguments(Settings& s, Facts& f, const Catalogue& catalogue, 
   if (!f.has("--recompute")) f.give("--recompute", "none", {}, "no recomputation is given");
 }
 
-void read_deepspeed_file(Settings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
+void read_deepspeed_file(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
   f.give("--software", "DeepSpeed", {}, "its configuration");
   read_deepspeed(s, f);
 }
@@ -39,13 +39,13 @@ const std::vector<LaunchReader>& launch_readers() {
   static const std::vector<LaunchReader> all = [] {
     std::vector<LaunchReader> readers{
       {LaunchFormat::megatron, "Megatron-LM arguments",
-       [](const Settings& s) {
+       [](const LaunchSettings& s) {
          return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
                 has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
        },
        read_megatron_arguments, both_tables(megatron_unread(), deepspeed_unread())},
       {LaunchFormat::deepspeed, "DeepSpeed's configuration",
-       [](const Settings& s) {
+       [](const LaunchSettings& s) {
          return has_any_key(s, {"zero_optimization.stage", "train_micro_batch_size_per_gpu"}) ||
                 (s.has("train_batch_size") && has_any_key(s, {"optimizer.type", "fp16.enabled", "bf16.enabled"}));
        },

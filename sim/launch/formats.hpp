@@ -39,14 +39,14 @@ inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
 }
 
 /// Reads a file that another names, relative to its folder: the text, or nothing with a note.
-using ReadNamedFile = std::function<std::string(const Setting& setting, const std::string& name)>;
+using ReadNamedFile = std::function<std::string(const LaunchSetting& setting, const std::string& name)>;
 
 struct LaunchReader {
   LaunchFormat format;
   std::string title;  ///< "Megatron-LM arguments"
   /// Whether the keys are those of the format.
-  std::function<bool(const Settings&)> recognises;
-  std::function<void(Settings&, Facts&, const Catalogue&, const ReadNamedFile&)> read;
+  std::function<bool(const LaunchSettings&)> recognises;
+  std::function<void(LaunchSettings&, Facts&, const Catalogue&, const ReadNamedFile&)> read;
   std::vector<UnreadKeys> unread;
 };
 

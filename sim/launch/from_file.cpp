@@ -39,7 +39,7 @@ const std::vector<std::string>& argument_flags() {
   return all;
 }
 
-std::vector<const LaunchReader*> recognisers_of(const Settings& settings, const std::optional<LaunchFormat>& forced) {
+std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings, const std::optional<LaunchFormat>& forced) {
   std::vector<const LaunchReader*> found;
   for (const LaunchReader& reader : launch_readers())
     if (forced ? reader.format == *forced : reader.recognises(settings)) found.push_back(&reader);
@@ -49,7 +49,7 @@ std::vector<const LaunchReader*> recognisers_of(const Settings& settings, const 
 // What a script starts, with all that was said about it.
 struct Candidate {
   LaunchLine line;
-  Settings settings;
+  LaunchSettings settings;
   const LaunchReader* reader = nullptr;
 };
 
@@ -123,7 +123,7 @@ class Launch {
 
   void read_by_reader() {
     reader_->read(job_.settings, facts_, catalogue_,
-                  [this](const Setting& setting, const std::string& name) { return text_of_named(setting, name); });
+                  [this](const LaunchSetting& setting, const std::string& name) { return text_of_named(setting, name); });
   }
 
   // A comment within a command of several lines ends it.
@@ -137,13 +137,13 @@ class Launch {
 
   // The configuration that a command names: "train.yaml" of "llamafactory-cli train train.yaml".
   void add_named_configuration(Candidate& candidate) {
-    for (const Setting& setting : candidate.settings.all()) {
+    for (const LaunchSetting& setting : candidate.settings.all()) {
       const std::string name = plain_text(setting.value);
       const std::string ending = std::filesystem::path(name).extension().string();
       const bool is_argument = setting.key == "argument" || setting.key == "job.config_file" ||
                                setting.key == "config" || setting.key == "config_file" || setting.key == "exp";
       if (!is_argument || (ending != ".yaml" && ending != ".yml" && ending != ".toml" && ending != ".json")) continue;
-      Settings merged = read_tree(text_of_named(setting, name), name, syntax_of(name, ""));
+      LaunchSettings merged = read_tree(text_of_named(setting, name), name, syntax_of(name, ""));
       const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
       if (found.empty()) continue;
       candidate.reader = &chosen(found);
@@ -177,7 +177,7 @@ class Launch {
     throw InputError(request_.path + ": several commands start a training: " + joined(places) + "; keep one");
   }
 
-  std::string text_of_named(const Setting& setting, const std::string& name) {
+  std::string text_of_named(const LaunchSetting& setting, const std::string& name) {
     for (const auto& [path, content] : script_.written_files)
       if (path == name) {
         if (!content.unknown.empty())
@@ -225,9 +225,9 @@ std::string in_shell_quotes(const std::string& word) {
 }
 
 // Keys of that use, grouped by the reason.
-std::string uses_text(const Settings& settings, Use use, const std::string& head) {
+std::string uses_text(const LaunchSettings& settings, Use use, const std::string& head) {
   std::vector<std::pair<std::string, std::string>> groups;
-  for (const Setting& setting : settings.all()) {
+  for (const LaunchSetting& setting : settings.all()) {
     if (setting.use != use) continue;
     const std::string name = one_line(setting.written.substr(0, 60)) + (use == Use::unknown && setting.place.line > 0
                                                         ? " (line " + std::to_string(setting.place.line) + ")"
@@ -278,7 +278,7 @@ std::string launch_text(const LaunchedJob& job, const std::vector<std::string>& 
 
 Json launch_json(const LaunchedJob& job, const std::vector<std::string>& overriding) {
   Json settings = Json::array();
-  for (const Setting& setting : job.settings.all()) {
+  for (const LaunchSetting& setting : job.settings.all()) {
     Json entry{{"key", setting.written}, {"value", setting.value}, {"place", setting.place.text()},
                {"use", name_of(setting.use)}};
     if (!setting.why.empty()) entry["why"] = setting.why;

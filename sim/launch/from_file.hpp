@@ -20,7 +20,7 @@ struct LaunchedJob {
   LaunchFormat format = LaunchFormat::megatron;
   std::string title;  ///< "a shell script with Megatron-LM arguments"
   std::vector<LaunchOption> options;
-  Settings settings;
+  LaunchSettings settings;
   std::vector<std::string> notes;
 };
 

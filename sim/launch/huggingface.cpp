@@ -12,31 +12,31 @@ const std::vector<std::string> kLengthKeys{"cutoff_len", "sequence_len", "max_se
                                            "model_max_length", "block_size"};
 const std::vector<std::string> kModelKeys{"model_name_or_path", "base_model", "model_name", "config_name"};
 
-std::string given_key(const Settings& s, const std::vector<std::string>& keys) {
+std::string given_key(const LaunchSettings& s, const std::vector<std::string>& keys) {
   for (const std::string& key : keys)
     if (s.has(key)) return key;
   return "";
 }
 
-void read_trainer_length(Settings& s, Facts& f) {
+void read_trainer_length(LaunchSettings& s, Facts& f) {
   const std::string key = given_key(s, kLengthKeys);
   if (!key.empty()) f.sequence = s.whole(key, "--model").value_or(0);
   const auto steps = s.whole("max_steps", "--tokens");
   if (steps && *steps > 0) f.iterations = *steps;
 }
 
-void read_model_name(Settings& s, Facts& f, const Catalogue& catalogue) {
+void read_model_name(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   for (const std::string& key : kModelKeys)
     if (s.has(key)) give_named_model(s, f, key, catalogue);
 }
 
 // true, "bf16", or "auto", which means bf16 where the GPU has it.
-bool is_on_or_auto(Settings& s, const std::string& key) {
+bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
   const std::string text = lower_case(s.text(key, "--precision").value_or(s.has(key) ? "true" : "false"));
   return text == "true" || text == "auto" || text == "1" || text == "yes";
 }
 
-void read_trainer_precision(Settings& s, Facts& f) {
+void read_trainer_precision(LaunchSettings& s, Facts& f) {
   if (f.has("--precision")) return;
   const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
   const std::string launched = lower_case(s.text("accelerate.mixed_precision", "--precision").value_or(mixed));
@@ -50,7 +50,7 @@ void read_trainer_precision(Settings& s, Facts& f) {
   f.give("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", {}, "no half precision is given");
 }
 
-void read_fsdp(Settings& s, Facts& f) {
+void read_fsdp(LaunchSettings& s, Facts& f) {
   std::string key = "fsdp";
   std::string words = lower_case(s.text("fsdp", "--sharding").value_or(""));
   if (words == "[]" || words == "false") words.clear();
@@ -78,7 +78,7 @@ void read_fsdp(Settings& s, Facts& f) {
     f.give_from("--offload-optimizer", "", s, key);
 }
 
-void read_trainer_optimizer(Settings& s, Facts& f) {
+void read_trainer_optimizer(LaunchSettings& s, Facts& f) {
   const std::string key = given_key(s, {"optim", "optimizer"});
   const std::string name = key.empty() ? "adamw_torch" : lower_case(s.text(key, "--optimizer").value_or("adamw_torch"));
   if (name.find("8bit") != std::string::npos || name.find("4bit") != std::string::npos)
@@ -91,7 +91,7 @@ void read_trainer_optimizer(Settings& s, Facts& f) {
     s.mark(key, Use::not_simulated, "the software's default is predicted");
 }
 
-void read_adapters(Settings& s, Facts& f) {
+void read_adapters(LaunchSettings& s, Facts& f) {
   const std::string type = lower_case(s.text("finetuning_type").value_or(s.text("adapter").value_or("")));
   const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora");
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
@@ -108,7 +108,7 @@ void read_adapters(Settings& s, Facts& f) {
       s.mark(bits, Use::not_simulated, "the frozen weights are predicted in half precision");
 }
 
-void refuse_other_stages(Settings& s) {
+void refuse_other_stages(LaunchSettings& s) {
   const std::string stage = lower_case(s.text("stage").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
     fail_at(*s.take("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are", "give pt or sft");
@@ -116,7 +116,7 @@ void refuse_other_stages(Settings& s) {
   if (!other.empty()) fail_at(*s.take("rl"), "cannot be predicted", "leave it out");
 }
 
-void read_trainer_batch(Settings& s, Facts& f, std::int64_t default_batch) {
+void read_trainer_batch(LaunchSettings& s, Facts& f, std::int64_t default_batch) {
   const std::string key = given_key(s, {"per_device_train_batch_size", "micro_batch_size", "per_gpu_train_batch_size"});
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
   if (!f.micro_batch) f.micro_batch = default_batch;
@@ -126,7 +126,7 @@ void read_trainer_batch(Settings& s, Facts& f, std::int64_t default_batch) {
   if (!f.global_batch && !f.accumulation) f.accumulation = 1;
 }
 
-void finish_trainer(Settings& s, Facts& f) {
+void finish_trainer(LaunchSettings& s, Facts& f) {
   if (!f.has("--sharding")) f.give("--sharding", "none", {}, "no sharding is given");
   const std::string key = given_key(s, {"gradient_checkpointing", "activation_checkpointing",
                                         "fsdp_config.activation_checkpointing", "fsdp_config.fsdp_activation_checkpointing"});
@@ -138,22 +138,22 @@ void finish_trainer(Settings& s, Facts& f) {
 }
 
 // "ds_z3.json", "zero3", or the keys themselves below "deepspeed".
-void read_deepspeed_of_trainer(Settings& s, Facts& f, const ReadNamedFile& read_named) {
+void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
   for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
                           "deepspeed_config_file"})
     if (s.text(key)) append_named_file(s, key, "", read_named);
-  std::vector<Setting> below;
-  for (const Setting& setting : s.all())
+  std::vector<LaunchSetting> below;
+  for (const LaunchSetting& setting : s.all())
     if (setting.key.compare(0, 10, "deepspeed.") == 0 && setting.key.compare(0, 13, "deepspeed.num") != 0 &&
         setting.written.compare(0, 2, "--") != 0)
       below.push_back(setting);
-  for (Setting setting : below) {
+  for (LaunchSetting setting : below) {
     s.mark(setting.key, Use::read, "");
     setting.key.erase(0, 10);
     s.add(setting);
   }
-  for (const auto& [key, to] : {std::pair<std::string, std::string>{"deepspeed_config.zero_stage", ""},
-                                {"accelerate.zero_stage", ""}, {"zero_stage", ""}})
+  s.set_aside_auto();
+  for (const char* key : {"deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"})
     if (const auto stage = s.whole(key, "--sharding"))
       f.give_from("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), s, key);
   const std::string offload = s.text("deepspeed_config.offload_optimizer_device").value_or(
@@ -163,23 +163,23 @@ void read_deepspeed_of_trainer(Settings& s, Facts& f, const ReadNamedFile& read_
                                                   ? "accelerate.offload_optimizer_device"
                                                   : "deepspeed_config.offload_optimizer_device")->place,
                 "offload_optimizer_device");
-  if (const auto steps = s.text("deepspeed_config.gradient_accumulation_steps"); steps && *steps != "auto")
+  if (s.has("deepspeed_config.gradient_accumulation_steps"))
     f.accumulation = s.whole("deepspeed_config.gradient_accumulation_steps", "--accumulation");
   if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage"}))
     f.give("--software", "DeepSpeed", {}, "its configuration");
   read_deepspeed(s, f);
 }
 
-void read_machine_of_accelerate(Settings& s, Facts& f) {
-  const Setting* nodes = s.take("num_machines", "--gpus");
+void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
+  const LaunchSetting* nodes = s.take("num_machines", "--gpus");
   if (nodes != nullptr) f.give_nodes(s.whole("num_machines").value_or(1), nodes->place, nodes->written);
-  const Setting* processes = s.take("num_processes", "--gpus");
+  const LaunchSetting* processes = s.take("num_processes", "--gpus");
   if (processes != nullptr) f.give_gpus(s.whole("num_processes").value_or(1), processes->place, processes->written);
   s.text("distributed_type");
   s.text("use_fsdp");
 }
 
-void read_trainer(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
+void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
                   std::int64_t default_batch) {
   for (const char* key : {"accelerate.config_file", "accelerate_config"})
     if (s.text(key)) append_named_file(s, key, "", read_named);
@@ -202,7 +202,7 @@ void read_trainer(Settings& s, Facts& f, const Catalogue& catalogue, const ReadN
   finish_trainer(s, f);
 }
 
-void read_accelerate_file(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   const bool has_batch = has_any_key(s, {"per_device_train_batch_size"});
   read_trainer(s, f, catalogue, read_named, 1);
   if (!has_batch) f.notes.push_back("Accelerate's configuration gives no batch: one sample of a GPU is assumed (--micro-batch)");
@@ -236,7 +236,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "fsdp_config.fsdp_state_dict_type fsdp_config.state_dict_type fsdp_config.*cpu_ram_efficient_loading fsdp_config.*sync_module_states "
        "deepspeed_config.zero3_save_16bit_model deepspeed_config.zero3_init_flag deepspeed_config.deepspeed_multinode_launcher "
        "deepspeed_config.deepspeed_hostfile fsdp_final_state_dict_type accelerate.zero3_* accelerate.multi_gpu "
-       "accelerate.use_deepspeed accelerate.fsdp_state_dict_type accelerate.fsdp_cpu* accelerate.fsdp_sync* accelerate.gpu_ids "
+       "accelerate.m accelerate.module accelerate.main_process_* accelerate.use_deepspeed accelerate.fsdp_state_dict_type accelerate.fsdp_cpu* accelerate.fsdp_sync* accelerate.gpu_ids "
        "accelerate.num_cpu* fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.transformer_layer_cls_to_wrap "
        "fsdp_config.fsdp_auto_wrap_policy fsdp_config.auto_wrap_policy fsdp_transformer_layer_cls_to_wrap "
        "fsdp_config.final_state_dict_type accelerate.fsdp_transformer* accelerate.fsdp_auto* argument push_to_hub_token strict_mode"},
@@ -260,7 +260,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
   return all;
 }
 
-bool is_trainer(const Settings& s) {
+bool is_trainer(const LaunchSettings& s) {
   return has_any_key(s, {"per_device_train_batch_size", "per_gpu_train_batch_size"}) &&
          !has_any_key(s, {"finetuning_type", "base_model"});
 }
@@ -270,7 +270,7 @@ bool is_trainer(const Settings& s) {
 std::vector<LaunchReader> huggingface_readers() {
   const std::vector<UnreadKeys> unread = both_tables(trainer_unread(), deepspeed_unread());
   const auto with_batch = [](std::int64_t batch) {
-    return [batch](Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+    return [batch](LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
       read_trainer(s, f, catalogue, read_named, batch);
     };
   };
@@ -278,11 +278,11 @@ std::vector<LaunchReader> huggingface_readers() {
   return {
       {LaunchFormat::huggingface, "arguments of HuggingFace's Trainer", is_trainer, with_batch(kTrainerBatch), unread},
       {LaunchFormat::accelerate, "Accelerate's configuration",
-       [](const Settings& s) { return has_any_key(s, {"distributed_type", "compute_environment"}) && !is_trainer(s); },
+       [](const LaunchSettings& s) { return has_any_key(s, {"distributed_type", "compute_environment"}) && !is_trainer(s); },
        read_accelerate_file, unread},
       {LaunchFormat::llama_factory, "LLaMA-Factory's configuration",
-       [](const Settings& s) { return s.has("finetuning_type"); }, with_batch(kTrainerBatch), unread},
-      {LaunchFormat::axolotl, "axolotl's configuration", [](const Settings& s) { return s.has("base_model"); },
+       [](const LaunchSettings& s) { return s.has("finetuning_type"); }, with_batch(kTrainerBatch), unread},
+      {LaunchFormat::axolotl, "axolotl's configuration", [](const LaunchSettings& s) { return s.has("base_model"); },
        with_batch(1), unread},
   };
 }

@@ -58,9 +58,9 @@ bool is_option(const Word& word) {
 }
 
 // One option with its value from `words[i]` on; `i` is then behind it.
-Setting option_setting(const std::vector<Word>& words, std::size_t& i, const std::string& prefix, bool is_flag) {
+LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, const std::string& prefix, bool is_flag) {
   const Word& word = words[i++];
-  Setting setting;
+  LaunchSetting setting;
   setting.place = word.place;
   setting.unknown = word.unknown;
   const std::size_t equals = word.text.find('=');
@@ -209,10 +209,10 @@ class LineReader {
 };
 
 // "8", "h100:8", "gpu:h100:8".
-void read_gpus_of_node(Settings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
+void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
   const auto text = s.text(key, "--gpus-per-node");
   if (!text) return;
-  const Setting& setting = *s.take(key);
+  const LaunchSetting& setting = *s.take(key);
   std::vector<std::string> parts{""};
   for (const char c : *text) {
     if (c == ',') break;
@@ -234,9 +234,9 @@ void read_gpus_of_node(Settings& s, const std::string& key, Facts& f, const Cata
     f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
 }
 
-void read_count(Settings& s, const std::string& key, void (Facts::*give)(std::int64_t, const Place&, const std::string&),
+void read_count(LaunchSettings& s, const std::string& key, void (Facts::*give)(std::int64_t, const Place&, const std::string&),
                 Facts& f) {
-  const Setting* setting = s.take(key, "--gpus");
+  const LaunchSetting* setting = s.take(key, "--gpus");
   if (setting == nullptr) return;
   const std::string text = plain_text(setting->value);
   if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit) || text.size() > 7) {
@@ -258,13 +258,13 @@ std::vector<LaunchLine> launch_lines(const ShellScript& script) {
   return lines;
 }
 
-Settings directive_settings(const std::vector<ShellCommand>& directives) {
+LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
   static const std::vector<std::pair<std::string, std::string>> kShort{
       {"sbatch.N", "sbatch.nodes"}, {"sbatch.n", "sbatch.ntasks"}, {"sbatch.G", "sbatch.gpus"}};
-  Settings settings;
+  LaunchSettings settings;
   for (const ShellCommand& directive : directives)
     for (std::size_t i = 0; i < directive.words.size();) {
-      Setting setting = option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
+      LaunchSetting setting = option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
       // "-N4"
       const std::string& written = setting.written;
       if (written.size() > 2 && written[0] == '-' && written[1] != '-') {
@@ -279,10 +279,10 @@ Settings directive_settings(const std::vector<ShellCommand>& directives) {
   return settings;
 }
 
-Settings environment_settings(const ShellScript& script) {
-  Settings settings;
+LaunchSettings environment_settings(const ShellScript& script) {
+  LaunchSettings settings;
   for (const auto& [name, value] : script.exported) {
-    Setting setting;
+    LaunchSetting setting;
     setting.key = "env." + name;
     setting.written = name;
     setting.value = value.text;
@@ -294,17 +294,17 @@ Settings environment_settings(const ShellScript& script) {
 }
 
 std::map<std::string, std::string> slurm_environment(const std::vector<ShellCommand>& directives) {
-  Settings settings = directive_settings(directives);
+  LaunchSettings settings = directive_settings(directives);
   std::map<std::string, std::string> environment;
   const auto give = [&](const std::string& key, const std::vector<std::string>& names) {
-    if (const Setting* setting = settings.take(key))
+    if (const LaunchSetting* setting = settings.take(key))
       for (const std::string& name : names) environment[name] = plain_text(setting->value);
   };
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
   give("sbatch.ntasks_per_node", {"SLURM_NTASKS_PER_NODE"});
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
-    if (const Setting* setting = settings.take(key)) {
+    if (const LaunchSetting* setting = settings.take(key)) {
       const std::string text = plain_text(setting->value);
       environment["SLURM_GPUS_ON_NODE"] = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
       if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = text;
@@ -312,15 +312,15 @@ std::map<std::string, std::string> slurm_environment(const std::vector<ShellComm
   return environment;
 }
 
-Settings argument_settings(const std::vector<Word>& arguments, const std::vector<std::string>& flags) {
-  Settings settings;
+LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::vector<std::string>& flags) {
+  LaunchSettings settings;
   for (std::size_t i = 0; i < arguments.size();) {
     const Word& word = arguments[i];
     if (is_option(word)) {
       const std::size_t equals = word.text.find('=');
       const bool is_flag = is_among(key_of(word.text.substr(0, equals)), flags);
       const bool next_is_lost = is_flag && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
-      Setting setting = option_setting(arguments, i, "", next_is_lost);
+      LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
              !is_option(arguments[i])) {
@@ -331,7 +331,7 @@ Settings argument_settings(const std::vector<Word>& arguments, const std::vector
       settings.add(std::move(setting));
       continue;
     }
-    Setting setting;
+    LaunchSetting setting;
     const std::size_t equals = word.text.find('=');
     const bool is_assignment = equals != std::string::npos && equals > 0;
     setting.key = is_assignment ? word.text.substr(0, equals) : "argument";
@@ -349,7 +349,7 @@ Settings argument_settings(const std::vector<Word>& arguments, const std::vector
   return settings;
 }
 
-void read_machine(Settings& s, bool starts_processes, Facts& f, const Catalogue& catalogue) {
+void read_machine(LaunchSettings& s, bool starts_processes, Facts& f, const Catalogue& catalogue) {
   for (const char* key : {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes",
                           "accelerate.num_machines"})
     read_count(s, key, &Facts::give_nodes, f);

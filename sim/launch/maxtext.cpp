@@ -15,17 +15,17 @@ struct Axis {
   std::int64_t ranks() const { return is_open() ? -1 : between * within; }
 };
 
-Axis axis_of(Settings& s, const std::string& name, const std::string& option, std::int64_t between = 1,
+Axis axis_of(LaunchSettings& s, const std::string& name, const std::string& option, std::int64_t between = 1,
              std::int64_t within = 1) {
   return {s.whole("dcn_" + name + "_parallelism", option).value_or(between),
           s.whole("ici_" + name + "_parallelism", option).value_or(within)};
 }
 
-std::string axis_key(const Settings& s, const std::string& name) {
+std::string axis_key(const LaunchSettings& s, const std::string& name) {
   return s.has("ici_" + name + "_parallelism") ? "ici_" + name + "_parallelism" : "dcn_" + name + "_parallelism";
 }
 
-void give_axis(Settings& s, Facts& f, const std::string& option, const std::vector<std::string>& names) {
+void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std::vector<std::string>& names) {
   std::int64_t ranks = 1;
   std::string key;
   for (const std::string& name : names) {
@@ -41,7 +41,7 @@ void give_axis(Settings& s, Facts& f, const std::string& option, const std::vect
     f.give_from(option, std::to_string(ranks), s, key);
 }
 
-void read_mesh(Settings& s, Facts& f) {
+void read_mesh(LaunchSettings& s, Facts& f) {
   give_axis(s, f, "--tensor", {"tensor", "tensor_sequence"});
   give_axis(s, f, "--pipeline", {"pipeline"});
   give_axis(s, f, "--context", {"context"});
@@ -61,7 +61,7 @@ void read_mesh(Settings& s, Facts& f) {
   const std::int64_t within = f.number_of("--tensor", 1);
   const std::int64_t others = axis_of(s, "pipeline", "").within * axis_of(s, "context", "").within * expert.within;
   if (!fsdp.is_open() && data.within > 0 && s.has("ici_fsdp_parallelism") && within > 0) {
-    const Setting* setting = s.take("ici_fsdp_parallelism");
+    const LaunchSetting* setting = s.take("ici_fsdp_parallelism");
     const std::int64_t tensor = axis_of(s, "tensor", "").within * axis_of(s, "tensor_sequence", "").within;
     f.give_gpus_per_node(fsdp.within * data.within * tensor * others, setting->place, "ici_*_parallelism");
     const std::int64_t nodes = fsdp.between * data.between * axis_of(s, "tensor", "").between *
@@ -70,7 +70,7 @@ void read_mesh(Settings& s, Facts& f) {
   }
 }
 
-void read_maxtext_batch(Settings& s, Facts& f) {
+void read_maxtext_batch(LaunchSettings& s, Facts& f) {
   const double of_device = s.number("per_device_batch_size", "--micro-batch").value_or(12);
   const std::int64_t ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1) * f.number_of("--context", 1);
   const std::int64_t stages = f.number_of("--pipeline", 1);
@@ -84,7 +84,7 @@ void read_maxtext_batch(Settings& s, Facts& f) {
   f.accumulation = parts * s.whole("gradient_accumulation_steps", "--accumulation").value_or(1);
 }
 
-void read_remat(Settings& s, Facts& f) {
+void read_remat(LaunchSettings& s, Facts& f) {
   const std::string policy = lower_case(s.text("remat_policy", "--recompute").value_or("full"));
   const bool keeps_all = policy.find("minimal") == 0 || policy == "none";
   const std::string value = policy == "full" ? "full" : keeps_all ? "none" : "alternate-matrices";
@@ -94,7 +94,7 @@ void read_remat(Settings& s, Facts& f) {
     f.notes.push_back("remat_policy " + policy + ": predicted as every other matrix computed again");
 }
 
-void read_maxtext_precision(Settings& s, Facts& f) {
+void read_maxtext_precision(LaunchSettings& s, Facts& f) {
   const std::string quantization = lower_case(s.text("quantization", "--precision").value_or(""));
   if (quantization.find("fp8") != std::string::npos) return f.give_from("--precision", "fp8", s, "quantization");
   if (!quantization.empty()) s.mark("quantization", Use::not_simulated, "matrices are predicted in half precision");
@@ -103,7 +103,7 @@ void read_maxtext_precision(Settings& s, Facts& f) {
   f.give("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", {}, "dtype");
 }
 
-void read_maxtext_model(Settings& s, Facts& f, const Catalogue& catalogue) {
+void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const std::string name = s.text("model_name", "--model").value_or("default");
   if (name != "default") {
     if (const ModelEntry* entry = model_named(name, catalogue))
@@ -142,12 +142,12 @@ void read_maxtext_model(Settings& s, Facts& f, const Catalogue& catalogue) {
 
 }  // namespace
 
-bool is_maxtext(const Settings& s) {
+bool is_maxtext(const LaunchSettings& s) {
   return (s.has("per_device_batch_size") && (s.has("max_target_length") || s.has("base_config") || s.has("model_name"))) ||
          s.has("base_emb_dim") || s.has("ici_fsdp_parallelism");
 }
 
-void read_maxtext(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give("--software", "MaxText", {}, "its configuration");
   f.sequence = s.whole("max_target_length", "--model").value_or(2048);
   if (const auto steps = s.whole("steps", "--tokens"); steps && *steps > 0) f.iterations = *steps;

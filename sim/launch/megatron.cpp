@@ -23,7 +23,7 @@ constexpr Direct kDirectNumbers[] = {
 };
 
 // What Megatron-LM does where an argument is not given.
-void give_defaults(Settings& s, Facts& f) {
+void give_defaults(LaunchSettings& s, Facts& f) {
   for (const char* option : {"--tensor", "--pipeline", "--context"})
     if (!f.has(option)) f.give(option, "1", {}, "Megatron-LM's default");
   if (f.number_of("--pipeline", 1) > 1 && !f.has("--virtual-stages"))
@@ -35,29 +35,29 @@ void give_defaults(Settings& s, Facts& f) {
     f.give_flag("--no-expert-overlap", {}, "Megatron-LM's default");
 }
 
-void read_ranks(Settings& s, Facts& f) {
+void read_ranks(LaunchSettings& s, Facts& f) {
   for (const Direct& number : kDirectNumbers) f.give_whole(number.option, s, number.key);
   if (const auto size = s.whole("ds_sequence_parallel_size", "--context"); size && *size > 1) {
-    const Setting* setting = s.take("ds_sequence_parallel_size");
+    const LaunchSetting* setting = s.take("ds_sequence_parallel_size");
     f.give("--context", std::to_string(*size), setting->place, setting->written);
     f.give("--context-exchange", "all-to-all", setting->place, setting->written);
   }
   f.give_flag("--sequence", s, "sequence_parallel");
   f.give_flag("--expert-overlap", s, "overlap_moe_expert_parallel_comm");
   if (s.is_on("tp_comm_overlap", "--tensor-overlap")) {
-    const Setting* setting = s.take("tp_comm_overlap");
+    const LaunchSetting* setting = s.take("tp_comm_overlap");
     f.give("--tensor-overlap", "all", setting->place, setting->written);
   }
   if (s.is_on("use_tp_pp_dp_mapping", "--order")) {
-    const Setting* setting = s.take("use_tp_pp_dp_mapping");
+    const LaunchSetting* setting = s.take("use_tp_pp_dp_mapping");
     f.give("--order", "tensor,context,expert,pipeline,data", setting->place, setting->written);
   }
 }
 
-void read_context_exchange(Settings& s, Facts& f) {
+void read_context_exchange(LaunchSettings& s, Facts& f) {
   const std::vector<std::string> kinds = s.words("cp_comm_type", "--context-exchange");
   if (kinds.empty()) return;
-  const Setting* setting = s.take("cp_comm_type");
+  const LaunchSetting* setting = s.take("cp_comm_type");
   const bool is_one = std::all_of(kinds.begin(), kinds.end(), [&](const std::string& k) { return k == kinds.front(); });
   const std::string kind = is_one ? kinds.front() : "";
   const std::string value = kind == "p2p"         ? "ring"
@@ -69,7 +69,7 @@ void read_context_exchange(Settings& s, Facts& f) {
 }
 
 // Chunks of layers per stage.
-void read_virtual_stages(Settings& s, Facts& f) {
+void read_virtual_stages(LaunchSettings& s, Facts& f) {
   const std::int64_t stages = f.number_of("--pipeline", 1);
   std::optional<std::int64_t> chunks = s.whole("num_virtual_stages_per_pipeline_rank", "--virtual-stages");
   if (!chunks) chunks = s.whole("virtual_pipeline_model_parallel_size", "--virtual-stages");
@@ -84,14 +84,14 @@ void read_virtual_stages(Settings& s, Facts& f) {
     chunks = all / (stages * *layers);
   }
   if (!chunks || *chunks <= 1 || stages == 1) return;
-  const Setting* setting = s.take(key);
+  const LaunchSetting* setting = s.take(key);
   f.give("--virtual-stages", std::to_string(*chunks), setting->place, setting->written);
 }
 
 // Megatron-LM's own sharding, of the optimizer's state, and those of its FSDPs.
-void read_sharding(Settings& s, Facts& f) {
+void read_sharding(LaunchSettings& s, Facts& f) {
   const auto give = [&](const char* key, const char* value) {
-    const Setting* setting = s.take(key);
+    const LaunchSetting* setting = s.take(key);
     f.give("--sharding", value, setting->place, setting->written);
   };
   const std::string strategy = s.text("data_parallel_sharding_strategy", "--sharding").value_or("optim_grads_params");
@@ -107,20 +107,20 @@ void read_sharding(Settings& s, Facts& f) {
   if (has_optimizer) give("use_distributed_optimizer", "zero1");
 }
 
-void read_recomputed_modules(Settings& s, Facts& f) {
+void read_recomputed_modules(LaunchSettings& s, Facts& f) {
   std::string modules;
   for (std::string module : s.words("recompute_modules", "--recompute-modules")) {
     if (module == "moe_act") module = "act";
     modules += (modules.empty() ? "" : ",") + module;
   }
   if (modules.empty()) return;
-  const Setting* setting = s.take("recompute_modules");
+  const LaunchSetting* setting = s.take("recompute_modules");
   f.give("--recompute-modules", modules, setting->place, setting->written);
 }
 
-void read_recomputation(Settings& s, Facts& f) {
+void read_recomputation(LaunchSettings& s, Facts& f) {
   const auto give = [&](const std::string& key, const char* value) {
-    const Setting* setting = s.take(key);
+    const LaunchSetting* setting = s.take(key);
     f.give("--recompute", value, setting->place, setting->written);
   };
   const std::string granularity = s.text("recompute_granularity", "--recompute").value_or("");
@@ -146,9 +146,9 @@ void read_recomputation(Settings& s, Facts& f) {
     s.mark("recompute_num_layers", Use::not_simulated, "the input of every layer is predicted as kept");
 }
 
-void read_precision(Settings& s, Facts& f) {
+void read_precision(LaunchSettings& s, Facts& f) {
   const auto give = [&](const char* key, const char* value) {
-    const Setting* setting = s.take(key);
+    const LaunchSetting* setting = s.take(key);
     f.give("--precision", value, setting->place, setting->written);
   };
   const bool is_bf16 = s.is_on("bf16", "--precision"), is_fp16 = s.is_on("fp16", "--precision");
@@ -163,20 +163,20 @@ void read_precision(Settings& s, Facts& f) {
   f.give("--precision", "fp32", {}, "neither --bf16 nor --fp16");
 }
 
-void read_optimizer(Settings& s, Facts& f) {
+void read_optimizer(LaunchSettings& s, Facts& f) {
   const auto optimizer = s.text("optimizer", "--optimizer");
   if (s.is_on("optimizer_cpu_offload", "--offload-optimizer") || s.is_on("cpu_optimizer", "--offload-optimizer")) {
-    const Setting* setting = s.take(s.has("optimizer_cpu_offload") ? "optimizer_cpu_offload" : "cpu_optimizer");
+    const LaunchSetting* setting = s.take(s.has("optimizer_cpu_offload") ? "optimizer_cpu_offload" : "cpu_optimizer");
     f.give_flag("--offload-optimizer", setting->place, setting->written);
   }
   if (!optimizer) return;
-  const Setting* setting = s.take("optimizer");
+  const LaunchSetting* setting = s.take("optimizer");
   if (*optimizer == "adam" || *optimizer == "adamw") return f.give("--optimizer", "adam", setting->place, setting->written);
   if (*optimizer == "sgd") return f.give("--optimizer", "momentum", setting->place, setting->written);
   s.mark("optimizer", Use::not_simulated, "Adam is predicted");
 }
 
-void read_batch(Settings& s, Facts& f) {
+void read_batch(LaunchSettings& s, Facts& f) {
   f.micro_batch = s.whole("micro_batch_size", "--micro-batch");
   if (!f.micro_batch) f.micro_batch = s.whole("batch_size", "--micro-batch");
   f.global_batch = s.whole("global_batch_size", "--global-batch");
@@ -185,7 +185,7 @@ void read_batch(Settings& s, Facts& f) {
     s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
 }
 
-void read_length(Settings& s, Facts& f) {
+void read_length(LaunchSettings& s, Facts& f) {
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   if (f.sequence == 0) f.sequence = s.whole("encoder_seq_length", "--model").value_or(0);
   f.iterations = s.whole("train_iters", "--tokens");
@@ -193,16 +193,16 @@ void read_length(Settings& s, Facts& f) {
   f.tokens = s.number("train_tokens", "--tokens");
 }
 
-void read_capacity(Settings& s, Facts& f) {
+void read_capacity(LaunchSettings& s, Facts& f) {
   const auto capacity = s.number("moe_expert_capacity_factor", "--expert-capacity");
   if (!capacity) return;
-  const Setting* setting = s.take("moe_expert_capacity_factor");
+  const LaunchSetting* setting = s.take("moe_expert_capacity_factor");
   f.give("--expert-capacity", short_number(*capacity), setting->place, setting->written);
 }
 
 }  // namespace
 
-void read_megatron(Settings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
+void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
   read_ranks(s, f);
   read_context_exchange(s, f);
   read_virtual_stages(s, f);

@@ -9,7 +9,7 @@ namespace lockstep::sim::launch {
 enum class MegatronKeys { arguments, configuration };
 
 /// Takes what decides the job; the keys that it does not take are marked by megatron_unread().
-void read_megatron(Settings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
+void read_megatron(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
 
 /// Keys that are not read, and why.
 const std::vector<UnreadKeys>& megatron_unread();

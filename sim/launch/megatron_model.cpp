@@ -48,11 +48,11 @@ constexpr struct {
     {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
 };
 
-void refuse_unmodelled(Settings& s) {
+void refuse_unmodelled(LaunchSettings& s) {
   std::vector<std::string> wrong;
   for (const auto& refused : kRefused) {
     if (!s.has(refused.key)) continue;
-    const Setting* setting = s.take(refused.key, kModel);
+    const LaunchSetting* setting = s.take(refused.key, kModel);
     if (setting == nullptr || setting->value == Json(false) || plain_text(setting->value) == "false") continue;
     wrong.push_back(setting->text() + ": " + refused.what);
   }
@@ -62,10 +62,10 @@ void refuse_unmodelled(Settings& s) {
   throw InputError(text + "; predict a model without them (--model)");
 }
 
-void copy_pattern(Settings& s, const std::string& key, Json& config) {
+void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
   const auto text = s.text(key, kModel);
   if (!text) return;
-  const Setting* setting = s.take(key, kModel);
+  const LaunchSetting* setting = s.take(key, kModel);
   if (setting->value.is_array()) {
     config[key] = setting->value;
   } else if (text->find('[') == std::string::npos) {
@@ -77,7 +77,7 @@ void copy_pattern(Settings& s, const std::string& key, Json& config) {
   }
 }
 
-void copy_experts(Settings& s, Json& config) {
+void copy_experts(LaunchSettings& s, Json& config) {
   auto experts = s.whole("num_experts", kModel);
   if (!experts) experts = s.whole("num_moe_experts", kModel);
   if (!experts || *experts <= 1) return;
@@ -89,7 +89,7 @@ void copy_experts(Settings& s, Json& config) {
 }
 
 // "(128, 0)": tokens before and behind.
-void copy_window(Settings& s, Json& config) {
+void copy_window(LaunchSettings& s, Json& config) {
   const auto text = s.text("window_size", kModel);
   if (!text) return;
   int window = 0;
@@ -102,7 +102,7 @@ void copy_window(Settings& s, Json& config) {
   copy_pattern(s, "window_attn_skip_freq", config);
 }
 
-void copy_positions(Settings& s, Json& config) {
+void copy_positions(LaunchSettings& s, Json& config) {
   std::string kind = s.text("position_embedding_type", kModel).value_or("learned_absolute");
   if (s.is_on("use_rotary_position_embeddings", kModel)) kind = "rope";
   if (s.is_on("use_alibi_position_embeddings", kModel) || s.is_on("no_position_embedding", kModel))
@@ -112,7 +112,7 @@ void copy_positions(Settings& s, Json& config) {
 }
 
 // The part of `key` in the catalogue's model that the tokenizer is of.
-std::optional<int> vocabulary_of_tokenizer(Settings& s, const Catalogue& catalogue) {
+std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& catalogue) {
   const std::string type = s.text("tokenizer_type", kModel).value_or("");
   const std::string name = s.text("tokenizer_model", kModel).value_or(
       s.text("tokenizer_name_or_path", kModel).value_or(""));
@@ -125,7 +125,7 @@ std::optional<int> vocabulary_of_tokenizer(Settings& s, const Catalogue& catalog
   return std::nullopt;
 }
 
-void copy_vocabulary(Settings& s, const Catalogue& catalogue, Json& config) {
+void copy_vocabulary(LaunchSettings& s, const Catalogue& catalogue, Json& config) {
   const auto given = s.whole("vocab_size", kModel), padded = s.whole("padded_vocab_size", kModel);
   s.whole("make_vocab_size_divisible_by", kModel);  // the software pads, which the prediction knows
   const std::optional<int> of_tokenizer = vocabulary_of_tokenizer(s, catalogue);
@@ -135,7 +135,7 @@ void copy_vocabulary(Settings& s, const Catalogue& catalogue, Json& config) {
     config["vocab_size"] = *of_tokenizer;
 }
 
-void copy_heads(Settings& s, MegatronKeys kind, Json& config) {
+void copy_heads(LaunchSettings& s, MegatronKeys kind, Json& config) {
   const auto groups = s.whole("num_query_groups", kModel);
   const bool counts = s.is_on("group_query_attention", kModel) || kind == MegatronKeys::configuration;
   if (groups && counts)
@@ -144,7 +144,7 @@ void copy_heads(Settings& s, MegatronKeys kind, Json& config) {
     config["num_query_groups"] = *heads;
 }
 
-Json config_of(Settings& s, const Catalogue& catalogue, MegatronKeys kind) {
+Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind) {
   Json config{{"model_type", "megatron"}};
   for (const char* key : kShapeNumbers)
     if (const auto value = s.whole(key, kModel)) config[key] = *value;
@@ -182,7 +182,7 @@ void drop_defaults(Json& config) {
 
 }  // namespace
 
-void read_megatron_model(Settings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
+void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
   refuse_unmodelled(s);
   Json config = config_of(s, catalogue, kind);
   drop_defaults(config);
@@ -191,7 +191,7 @@ void read_megatron_model(Settings& s, Facts& f, const Catalogue& catalogue, Mega
   const bool is_shape = config.contains("num_layers") && config.contains("hidden_size") &&
                         config.contains("num_attention_heads");
   if (!is_shape || f.has(kModel)) return;
-  const Setting* setting = s.take("num_layers");
+  const LaunchSetting* setting = s.take("num_layers");
   const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");
   f.give(kModel, option.text, setting->place, "the model's numbers");
   if (!option.note.empty()) f.notes.push_back(option.note);

@@ -5,6 +5,6 @@
 namespace lockstep::sim::launch {
 
 /// Gives --model, if the settings describe one. Throws InputError for an architecture that is not modelled.
-void read_megatron_model(Settings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
+void read_megatron_model(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
 
 }  // namespace lockstep::sim::launch

@@ -8,19 +8,19 @@
 
 namespace lockstep::sim::launch {
 
-void append_named_file(Settings& s, const std::string& key, const std::string& prefix, const ReadNamedFile& read_named) {
+void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix, const ReadNamedFile& read_named) {
   const auto name = s.text(key);
   if (!name) return;
-  const Setting setting = *s.take(key);
+  const LaunchSetting setting = *s.take(key);
   const std::string text = read_named(setting, *name);
-  const Settings named = read_tree(text, *name, syntax_of(*name, text));
-  for (Setting one : named.all()) {
+  const LaunchSettings named = read_tree(text, *name, syntax_of(*name, text));
+  for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));
   }
 }
 
-void give_named_model(Settings& s, Facts& f, const std::string& key, const Catalogue& catalogue) {
+void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const Catalogue& catalogue) {
   const auto name = s.text(key, "--model");
   if (!name || f.has("--model")) return;
   if (const ModelEntry* entry = model_named(*name, catalogue))
@@ -37,7 +37,7 @@ std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std:
   return all;
 }
 
-bool has_any_key(const Settings& settings, const std::vector<std::string>& keys) {
+bool has_any_key(const LaunchSettings& settings, const std::vector<std::string>& keys) {
   for (const std::string& key : keys)
     if (settings.has(key)) return true;
   return false;

@@ -13,26 +13,26 @@ void give_megatron_defaults(Facts& f) {
   if (!f.has("--recompute")) f.give("--recompute", "none", {}, "no recomputation is given");
 }
 
-void give_count(Settings& s, Facts& f, const std::string& key,
+void give_count(LaunchSettings& s, Facts& f, const std::string& key,
                 void (Facts::*give)(std::int64_t, const Place&, const std::string&)) {
   const auto value = s.whole(key, "--gpus");
   if (!value || *value < 1) return;
-  const Setting* setting = s.take(key);
+  const LaunchSetting* setting = s.take(key);
   (f.*give)(*value, setting->place, setting->written);
 }
 
 // "bf16-mixed", 32, "16".
-void give_lightning_precision(Settings& s, const std::string& key, Settings& as_megatron) {
+void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
   const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
   if (precision.empty()) return;
-  Setting setting = *s.take(key);
+  LaunchSetting setting = *s.take(key);
   setting.key = precision.find("bf16") == 0 ? "bf16" : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16" : "";
   setting.value = true;
   if (!setting.key.empty()) as_megatron.add(setting);
 }
 
 // NeMo's own names of what Megatron-LM calls otherwise.
-void rename_nemo_keys(Settings& s) {
+void rename_nemo_keys(LaunchSettings& s) {
   s.rename("activations_checkpoint_granularity", "recompute_granularity");
   s.rename("activations_checkpoint_method", "recompute_method");
   s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
@@ -42,7 +42,7 @@ void rename_nemo_keys(Settings& s) {
   s.rename("moe_grouped_gemm_nemo", "moe_grouped_gemm");
 }
 
-void read_nemo_names(Settings& s) {
+void read_nemo_names(LaunchSettings& s) {
   const std::string norm = lower_case(s.text("normalization", "--model").value_or(""));
   if (!norm.empty()) s.replace("normalization", norm == "rmsnorm" ? "RMSNorm" : "LayerNorm");
   const std::string activation = lower_case(s.text("activation", "--model").value_or(""));
@@ -51,7 +51,7 @@ void read_nemo_names(Settings& s) {
   if (activation.find("squared") != std::string::npos) s.replace_key("activation", "squared_relu", true);
 }
 
-void read_nemo(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give("--software", "NeMo", {}, "its configuration");
   give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
   give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
@@ -67,7 +67,7 @@ void read_nemo(Settings& s, Facts& f, const Catalogue& catalogue, const ReadName
   give_megatron_defaults(f);
 }
 
-void read_bridge(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give("--software", "Megatron-Bridge", {}, "its configuration");
   const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
   if (mixed.find("fp8") != std::string::npos) s.replace_key("mixed_precision", "fp8", "hybrid");
@@ -83,7 +83,7 @@ void read_bridge(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNa
 }
 
 // A value of the model's own file of Primus: "llama3_8B.yaml".
-void give_primus_model(Settings& s, Facts& f, const Catalogue& catalogue) {
+void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   auto name = s.text("primus.model", "--model");
   if (!name || f.has("--model")) return;
   const std::string ending = ".yaml";
@@ -92,7 +92,7 @@ void give_primus_model(Settings& s, Facts& f, const Catalogue& catalogue) {
   give_named_model(s, f, "primus.model", catalogue);
 }
 
-void read_primus(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   for (const char* module : {"modules.pre_trainer.", "modules.sft_trainer.", "modules.post_trainer."}) {
     s.strip_prefix(std::string(module) + "overrides.");
     s.replace_prefix(module, "primus.");
@@ -155,13 +155,13 @@ std::vector<LaunchReader> pretraining_readers() {
   return {
       {LaunchFormat::torchtitan, "torchtitan's configuration", is_torchtitan, read_torchtitan, torchtitan_unread()},
       {LaunchFormat::nemo, "NeMo's configuration",
-       [](const Settings& s) { return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"}); },
+       [](const LaunchSettings& s) { return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"}); },
        read_nemo, megatron},
       {LaunchFormat::megatron_bridge, "Megatron-Bridge's configuration",
-       [](const Settings& s) { return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"}); }, read_bridge,
+       [](const LaunchSettings& s) { return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"}); }, read_bridge,
        megatron},
       {LaunchFormat::primus, "Primus' configuration",
-       [](const Settings& s) { return has_any_key(s, {"modules.pre_trainer.framework", "modules.post_trainer.framework", "modules.sft_trainer.framework"}); },
+       [](const LaunchSettings& s) { return has_any_key(s, {"modules.pre_trainer.framework", "modules.post_trainer.framework", "modules.sft_trainer.framework"}); },
        read_primus, both_tables(megatron, both_tables(torchtitan_unread(), maxtext_unread()))},
       {LaunchFormat::maxtext, "MaxText's configuration", is_maxtext, read_maxtext, maxtext_unread()},
   };

@@ -27,6 +27,14 @@ std::optional<bool> boolean_in(const std::string& text) {
   return std::nullopt;
 }
 
+// ".name" is beside `key`, "..name" a level above.
+std::string key_beside(const std::string& key, const std::string& reference) {
+  const std::size_t levels = std::min(reference.find_first_not_of('.'), reference.size());
+  std::string folder = key;
+  for (std::size_t i = 0; i < levels; ++i) folder.resize(folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
+  return folder + (folder.empty() ? "" : ".") + reference.substr(levels);
+}
+
 bool is_nothing(const Json& value) {
   if (value.is_null()) return true;
   if (!value.is_string()) return false;
@@ -45,32 +53,32 @@ std::string plain_text(const Json& value) {
   return text;
 }
 
-std::string Setting::text() const {
+std::string LaunchSetting::text() const {
   const std::string shown = plain_text(value);
   return place.text() + ": " + one_line(written) + (shown.empty() ? "" : " " + one_line(shown.substr(0, 80)));
 }
 
-void fail_at(const Setting& setting, const std::string& wrong, const std::string& allowed) {
+void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
   throw InputError(setting.text() + ": " + wrong + "; " + allowed);
 }
 
-void Settings::add(Setting setting) {
+void LaunchSettings::add(LaunchSetting setting) {
   all_.push_back(std::move(setting));
 }
 
-void Settings::append(const Settings& other) {
+void LaunchSettings::append(const LaunchSettings& other) {
   all_.insert(all_.end(), other.all_.begin(), other.all_.end());
   unevaluated_.insert(unevaluated_.end(), other.unevaluated_.begin(), other.unevaluated_.end());
 }
 
-const Setting* Settings::find(const std::string& key) const {
+const LaunchSetting* LaunchSettings::find(const std::string& key) const {
   for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting)
     if (setting->key == key) return &*setting;
   return nullptr;
 }
 
-const Setting* Settings::take(const std::string& key, const std::string& option) {
-  Setting* last = nullptr;
+const LaunchSetting* LaunchSettings::take(const std::string& key, const std::string& option) {
+  LaunchSetting* last = nullptr;
   for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting) {
     if (setting->key != key) continue;
     if (last == nullptr) {
@@ -86,8 +94,8 @@ const Setting* Settings::take(const std::string& key, const std::string& option)
   return last->unknown.empty() ? last : nullptr;
 }
 
-std::optional<double> Settings::number(const std::string& key, const std::string& option) {
-  const Setting* setting = take(key, option);
+std::optional<double> LaunchSettings::number(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
   if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
   if (setting->value.is_number()) return setting->value.get<double>();
   const std::string text = plain_text(setting->value);
@@ -96,7 +104,7 @@ std::optional<double> Settings::number(const std::string& key, const std::string
   return number;
 }
 
-std::optional<std::int64_t> Settings::whole(const std::string& key, const std::string& option) {
+std::optional<std::int64_t> LaunchSettings::whole(const std::string& key, const std::string& option) {
   constexpr double kMost = 1e15;
   const std::optional<double> value = number(key, option);
   if (!value) return std::nullopt;
@@ -105,13 +113,13 @@ std::optional<std::int64_t> Settings::whole(const std::string& key, const std::s
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<std::string> Settings::text(const std::string& key, const std::string& option) {
-  const Setting* setting = take(key, option);
+std::optional<std::string> LaunchSettings::text(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
   if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
   return plain_text(setting->value);
 }
 
-std::vector<std::string> Settings::words(const std::string& key, const std::string& option) {
+std::vector<std::string> LaunchSettings::words(const std::string& key, const std::string& option) {
   const std::optional<std::string> value = text(key, option);
   std::vector<std::string> words;
   std::string word;
@@ -126,8 +134,8 @@ std::vector<std::string> Settings::words(const std::string& key, const std::stri
   return words;
 }
 
-std::optional<bool> Settings::boolean(const std::string& key, const std::string& option) {
-  const Setting* setting = take(key, option);
+std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
   if (setting == nullptr) return std::nullopt;
   if (setting->value.is_null()) return true;
   if (setting->value.is_boolean()) return setting->value.get<bool>();
@@ -137,40 +145,50 @@ std::optional<bool> Settings::boolean(const std::string& key, const std::string&
   return value;
 }
 
-bool Settings::is_on(const std::string& key, const std::string& option) {
+bool LaunchSettings::is_on(const std::string& key, const std::string& option) {
   return boolean(key, option).value_or(false);
 }
 
-void Settings::rename(const std::string& key, const std::string& to) {
-  for (Setting& setting : all_)
+void LaunchSettings::rename(const std::string& key, const std::string& to) {
+  for (LaunchSetting& setting : all_)
     if (setting.key == key) setting.key = to;
 }
 
-void Settings::replace(const std::string& key, Json value) {
+void LaunchSettings::replace(const std::string& key, Json value) {
   replace_key(key, key, std::move(value));
 }
 
-void Settings::replace_key(const std::string& key, const std::string& to, Json value) {
-  for (Setting& setting : all_)
+void LaunchSettings::replace_key(const std::string& key, const std::string& to, Json value) {
+  for (LaunchSetting& setting : all_)
     if (setting.key == key) {
       setting.key = to;
       setting.value = value;
     }
 }
 
-void Settings::replace_prefix(const std::string& prefix, const std::string& to) {
-  for (Setting& setting : all_)
+void LaunchSettings::replace_prefix(const std::string& prefix, const std::string& to) {
+  for (LaunchSetting& setting : all_)
     if (setting.key.compare(0, prefix.size(), prefix) == 0) setting.key = to + setting.key.substr(prefix.size());
 }
 
-void Settings::resolve_references() {
-  for (Setting& setting : all_) {
+void LaunchSettings::set_aside_auto() {
+  for (LaunchSetting& setting : all_) {
+    if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16") continue;
+    setting.key = "auto " + setting.key;
+    setting.use = Use::no_effect;
+    setting.why = "auto: the Trainer's value holds";
+  }
+}
+
+void LaunchSettings::resolve_references() {
+  for (LaunchSetting& setting : all_) {
     if (!setting.value.is_string()) continue;
     const std::string text = setting.value.get<std::string>();
     if (text.compare(0, 2, "${") != 0 || text.back() != '}') continue;
     const std::string inside = text.substr(2, text.size() - 3);
+    if (inside.empty()) continue;
     const std::size_t colon = inside.find(':');
-    const Setting* other = find(inside);
+    const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
     if (other != nullptr && other != &setting && !(other->value.is_string() && other->value.get<std::string>().find("${") == 0))
       setting.value = other->value;
     else if (colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos)
@@ -180,16 +198,16 @@ void Settings::resolve_references() {
   }
 }
 
-void Settings::mark(const std::string& key, Use use, const std::string& why) {
-  for (Setting& setting : all_)
+void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
+  for (LaunchSetting& setting : all_)
     if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {
       setting.use = use;
       setting.why = why;
     }
 }
 
-void Settings::mark_rest(const std::vector<UnreadKeys>& tables) {
-  for (Setting& setting : all_) {
+void LaunchSettings::mark_rest(const std::vector<UnreadKeys>& tables) {
+  for (LaunchSetting& setting : all_) {
     if (setting.use != Use::unread) continue;
     setting.use = Use::unknown;
     for (const UnreadKeys& table : tables) {

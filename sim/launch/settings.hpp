@@ -21,7 +21,7 @@ inline const Choices<Use>& choices_of(Use) {
   return all;
 }
 
-struct Setting {
+struct LaunchSetting {
   std::string key;      ///< in the spelling of the format's table: "tensor_model_parallel_size", "training.seq_len"
   std::string written;  ///< in the spelling of the file: "--tensor-model-parallel-size"
   Json value;           ///< null: a flag, or an empty value
@@ -43,20 +43,20 @@ struct UnreadKeys {
 
 /// A value that a prediction needs and that cannot be evaluated, with the option that gives it instead.
 struct Unevaluated {
-  Setting setting;
+  LaunchSetting setting;
   std::string option;
 };
 
-class Settings {
+class LaunchSettings {
  public:
-  void add(Setting setting);
+  void add(LaunchSetting setting);
   /// The settings of another source behind these.
-  void append(const Settings& other);
+  void append(const LaunchSettings& other);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
   /// The last setting of that key, which is then read; earlier ones are overridden. nullptr: there is none, or its value
   /// cannot be evaluated; `option`: which option would give it.
-  const Setting* take(const std::string& key, const std::string& option = "");
+  const LaunchSetting* take(const std::string& key, const std::string& option = "");
   std::optional<std::int64_t> whole(const std::string& key, const std::string& option = "");
   std::optional<double> number(const std::string& key, const std::string& option = "");
   std::optional<std::string> text(const std::string& key, const std::string& option = "");
@@ -72,6 +72,8 @@ class Settings {
   void replace_key(const std::string& key, const std::string& to, Json value);
   void replace_prefix(const std::string& prefix, const std::string& to);
   void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
+  /// DeepSpeed's "auto", which the Trainer fills in, is as if it were not given; "bf16: auto" of axolotl is a value.
+  void set_aside_auto();
   /// "${trainer.devices}" becomes that key's value, "${NAME:8}" its default; others are unknown.
   void resolve_references();
 
@@ -80,17 +82,17 @@ class Settings {
   /// What no reader took: by the tables, else unknown.
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
-  const std::deque<Setting>& all() const { return all_; }
+  const std::deque<LaunchSetting>& all() const { return all_; }
   const std::vector<Unevaluated>& unevaluated() const { return unevaluated_; }
 
  private:
-  const Setting* find(const std::string& key) const;
-  std::deque<Setting> all_;
+  const LaunchSetting* find(const std::string& key) const;
+  std::deque<LaunchSetting> all_;
   std::vector<Unevaluated> unevaluated_;
 };
 
 /// Throws InputError: "FILE:LINE: KEY VALUE: wrong; allowed".
-[[noreturn]] void fail_at(const Setting& setting, const std::string& wrong, const std::string& allowed);
+[[noreturn]] void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed);
 
 /// A number, as text without quotes: 8, 1.5, true.
 std::string plain_text(const Json& value);

@@ -4,8 +4,8 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/launch/shell_state.hpp"
 #include "sim/launch/shell_tests.hpp"
-#include "sim/launch/shell_tokens.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -13,28 +13,18 @@ namespace {
 constexpr int kMostSteps = 100'000, kDeepestCommand = 64;
 constexpr std::size_t kMostRounds = 256;  // of a loop
 
-struct Assignment {
-  std::string name;
-  bool adds = false;  // "NAME+=..."
-  std::string raw;
-};
+// Whether a branch runs.
+enum class Runs { never, perhaps, always };
 
-// "NAME=value", "NAME+=value".
-std::optional<Assignment> assignment_of(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) return std::nullopt;
-  const bool adds = word[equals - 1] == '+';
-  const std::string name = word.substr(0, equals - (adds ? 1 : 0));
-  const auto is_of_name = [](char c) { return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z'); };
-  if (name.empty() || is_digit(name.front()) || !std::all_of(name.begin(), name.end(), is_of_name)) return std::nullopt;
-  return Assignment{name, adds, word.substr(equals + 1)};
+Runs runs_if(const std::optional<bool>& condition) {
+  return !condition ? Runs::perhaps : *condition ? Runs::always : Runs::never;
 }
 
-class Interpreter {
+class Interpreter : private ShellState {
  public:
-  Interpreter(const std::string& name, const std::map<std::string, std::string>& environment) : name_(name) {
-    for (const auto& [key, value] : environment) variables_.values[key] = {{value, "", {name, 0}}};
-  }
+  Interpreter(const std::string& name, const std::map<std::string, std::string>& environment)
+      : ShellState(name, environment) {}
+  using ShellState::finish;
 
   void run_text(const std::string& text, int first_line, bool is_sure) {
     if (++depth_ > kDeepestCommand) fail(first_line, "functions or evaluated texts call each other without end");
@@ -44,27 +34,7 @@ class Interpreter {
     --depth_;
   }
 
-  ShellScript finish() {
-    for (const std::string& name : variables_.exported) {
-      const Value* value = variables_.find(name);
-      if (value != nullptr && !value->empty()) script_.exported[name] = value->front();
-    }
-    std::string unset;
-    for (const std::string& name : variables_.taken_as_unset) unset += (unset.empty() ? "" : ", ") + name;
-    if (!unset.empty()) script_.notes.push_back("taken as not set in the environment: " + unset);
-    return std::move(script_);
-  }
-
  private:
-  [[noreturn]] void fail(int line, const std::string& wrong) const {
-    throw InputError(name_ + ":" + std::to_string(line) + ": " + wrong + "; simplify the script");
-  }
-  void note(int line, const std::string& text) {
-    const std::string whole = "line " + std::to_string(line) + ": " + text;
-    if (std::find(script_.notes.begin(), script_.notes.end(), whole) == script_.notes.end())
-      script_.notes.push_back(whole);
-  }
-
   void run_tokens(const std::vector<Token>& tokens, bool is_sure) {
     const std::vector<Token>* const outer_tokens = tokens_;
     const std::size_t outer_at = at_;
@@ -192,25 +162,25 @@ class Interpreter {
       if (is_done) --skipping_;
       expect("then");
       if (!condition && !is_done && skipping_ == 0) note(line, "the test cannot be evaluated; both ways are followed");
-      status = run_branch(is_sure, is_done ? std::optional<bool>(false) : condition, all_known);
+      status = run_branch(is_sure, is_done ? Runs::never : runs_if(condition), all_known);
       if (condition == true && !is_done) is_done = true;
       if (!condition) all_known = false;
       if (!is_word("elif")) break;
     }
     if (is_word("else")) {
       ++at_;
-      status = run_branch(is_sure, !is_done, all_known, {"fi"});
+      status = run_branch(is_sure, is_done ? Runs::never : Runs::always, all_known, {"fi"});
     }
     expect("fi");
     skip_redirections();
     return status;
   }
 
-  std::optional<bool> run_branch(bool is_sure, std::optional<bool> runs, bool all_known,
+  std::optional<bool> run_branch(bool is_sure, Runs runs, bool all_known,
                                  const std::vector<std::string>& until = {"elif", "else", "fi"}) {
-    if (runs == false) ++skipping_;
-    const std::optional<bool> status = run_list(is_sure && all_known && runs.has_value(), until);
-    if (runs == false) --skipping_;
+    if (runs == Runs::never) ++skipping_;
+    const std::optional<bool> status = run_list(is_sure && all_known && runs != Runs::perhaps, until);
+    if (runs == Runs::never) --skipping_;
     return status;
   }
 
@@ -239,7 +209,7 @@ class Interpreter {
         variables_.values[variable] = {item};
         run_list(true, {"done"});
       }
-      if (items.empty()) run_branch(false, false, true, {"done"});
+      if (items.empty()) run_branch(false, Runs::never, true, {"done"});
     } else {
       if (skipping_ == 0) note(line, "what the loop runs over is not known; it is followed once");
       if (skipping_ == 0) forget(variable, line);
@@ -258,7 +228,7 @@ class Interpreter {
     expect("do");
     const bool runs_never = condition && *condition == is_until;
     if (!runs_never && skipping_ == 0) note(line, "the loop is followed once");
-    run_branch(false, runs_never ? std::optional<bool>(false) : std::nullopt, true, {"done"});
+    run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
     expect("done");
     skip_redirections();
     return std::nullopt;
@@ -283,7 +253,7 @@ class Interpreter {
           matches = matches ||
                     matches_pattern(subject.text, expand_to_one(peek().text, variables_, {name_, peek().line}).text);
       if (is_op(")")) ++at_;
-      const std::optional<bool> runs = is_known ? std::optional<bool>(matches && !is_done) : std::nullopt;
+      const Runs runs = !is_known ? Runs::perhaps : matches && !is_done ? Runs::always : Runs::never;
       run_branch(is_sure, runs, true, {";;", "esac"});
       is_done = is_done || matches;
       if (is_op(";;")) ++at_;
@@ -388,10 +358,6 @@ class Interpreter {
     return command.words.empty() ? std::optional<bool>(true) : execute(std::move(command), is_sure);
   }
 
-  static bool is_declaration(const std::string& word) {
-    return word == "export" || word == "declare" || word == "local" || word == "readonly" || word == "typeset";
-  }
-
   std::optional<bool> run_bracket(const std::vector<std::pair<std::string, int>>& raw, std::size_t first, int line) {
     std::vector<std::string> words;
     for (std::size_t i = first + 1; i < raw.size(); ++i) words.push_back(raw[i].first);
@@ -433,7 +399,7 @@ class Interpreter {
       return std::nullopt;
     }
     if (name == "eval") return evaluate(command, is_sure);
-    if ((name == "cat" || name == "echo") && !target_.empty()) write_file(command);
+    if ((name == "cat" || name == "echo") && !target_.empty()) write_file(command, target_, body_);
     script_.commands.push_back(std::move(command));
     return std::nullopt;
   }
@@ -445,63 +411,6 @@ class Interpreter {
     return std::nullopt;
   }
 
-  // cat <<EOF > FILE
-  void write_file(const ShellCommand& command) {
-    const Word path = expand_to_one(target_, variables_, command.place);
-    Word content{"", "", command.place};
-    if (body_ != nullptr) {
-      const Place place{name_, body_->line + 1};
-      content = body_->is_literal ? Word{body_->body, "", place} : expand_body(body_->body, variables_, place);
-    } else {
-      for (std::size_t i = 1; i < command.words.size(); ++i) {
-        content.text += command.words[i].text + " ";
-        if (content.unknown.empty()) content.unknown = command.words[i].unknown;
-      }
-    }
-    script_.written_files[path.text] = content;
-  }
-
-  void forget(const std::string& variable, int line) {
-    variables_.values[variable] = {{"$" + variable, "$" + variable, {name_, line}}};
-  }
-
-  Value elements_of(const std::string& raw, int line) {
-    Value elements;
-    for (const Token& token : tokens_of(raw.substr(1, raw.size() - 2), name_)) {
-      if (token.kind != Token::Kind::word) continue;
-      for (Word& word : expand(token.text, variables_, {name_, line + token.line - 1})) elements.push_back(std::move(word));
-    }
-    return elements;
-  }
-
-  void assign(const Assignment& assignment, int line, bool is_sure) {
-    const bool is_array = assignment.raw.size() > 1 && assignment.raw.front() == '(' && assignment.raw.back() == ')';
-    Value value = is_array ? elements_of(assignment.raw, line)
-                           : Value{expand_to_one(assignment.raw, variables_, {name_, line})};
-    Value& kept = variables_.values[assignment.name];
-    if (assignment.adds && is_array) {
-      value.insert(value.begin(), kept.begin(), kept.end());
-    } else if (assignment.adds && !kept.empty()) {
-      if (kept.front().text.size() > kLargestScript) fail(line, "a value of more than 1 MiB");
-      value.front().text = kept.front().text + value.front().text;
-      if (!kept.front().unknown.empty()) value.front().unknown = kept.front().unknown;
-    }
-    if (value.size() > kMostSteps) fail(line, "an array of more than 100,000 values");
-    if (is_sure) {
-      kept = std::move(value);
-      return;
-    }
-    const auto texts = [](const Value& words) {
-      std::string all;
-      for (const Word& word : words) all += word.text + "\n";
-      return all;
-    };
-    if (texts(kept) != texts(value)) forget(assignment.name, line);
-  }
-
-  const std::string& name_;
-  Variables variables_;
-  ShellScript script_;
   std::map<std::string, std::vector<Token>> functions_;
   const std::vector<Token>* tokens_ = nullptr;
   std::size_t at_ = 0;
@@ -512,33 +421,6 @@ class Interpreter {
 };
 
 }  // namespace
-
-std::vector<ShellCommand> read_directives(const std::string& text, const std::string& name) {
-  const std::string mark = "#SBATCH";
-  std::vector<ShellCommand> directives;
-  int line = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    ++line;
-    if (text.compare(begin, mark.size(), mark) == 0) {
-      ShellCommand directive{{}, {name, line}};
-      std::string row = text.substr(begin + mark.size(), end - begin - mark.size());
-      row = row.substr(0, row.find(" #"));
-      std::string word;
-      for (const char c : row + " ") {
-        if (c != ' ' && c != '\t' && c != '\r') {
-          word += c;
-          continue;
-        }
-        if (!word.empty()) directive.words.push_back({word, "", {name, line}});
-        word.clear();
-      }
-      directives.push_back(std::move(directive));
-    }
-    begin = end + 1;
-  }
-  return directives;
-}
 
 ShellScript read_shell(const std::string& text, const std::string& name,
                        const std::map<std::string, std::string>& environment) {

@@ -8,18 +8,18 @@ namespace lockstep::sim::launch {
 namespace {
 
 // The key of the section that this version of torchtitan has it in.
-std::string section_key(const Settings& s, const std::string& name) {
+std::string section_key(const LaunchSettings& s, const std::string& name) {
   for (const char* section : {"parallelism.", "training.", "experimental."})
     if (s.has(section + name)) return section + name;
   return "";
 }
 
-std::int64_t degree_of(Settings& s, const std::string& name, const std::string& option, std::int64_t otherwise) {
+std::int64_t degree_of(LaunchSettings& s, const std::string& name, const std::string& option, std::int64_t otherwise) {
   const std::string key = section_key(s, name);
   return key.empty() ? otherwise : s.whole(key, option).value_or(otherwise);
 }
 
-void give_degree(Settings& s, Facts& f, const std::string& name, const std::string& option) {
+void give_degree(LaunchSettings& s, Facts& f, const std::string& name, const std::string& option) {
   const std::int64_t degree = degree_of(s, name, option, 1);
   const std::string key = section_key(s, name);
   if (key.empty())
@@ -28,7 +28,7 @@ void give_degree(Settings& s, Facts& f, const std::string& name, const std::stri
     f.give_from(option, std::to_string(degree), s, key);
 }
 
-void read_titan_ranks(Settings& s, Facts& f) {
+void read_titan_ranks(LaunchSettings& s, Facts& f) {
   give_degree(s, f, "tensor_parallel_degree", "--tensor");
   give_degree(s, f, "pipeline_parallel_degree", "--pipeline");
   give_degree(s, f, "context_parallel_degree", "--context");
@@ -44,7 +44,7 @@ void read_titan_ranks(Settings& s, Facts& f) {
 }
 
 // Shards of a copy; -1: all that are left.
-void read_titan_sharding(Settings& s, Facts& f) {
+void read_titan_sharding(LaunchSettings& s, Facts& f) {
   const std::int64_t copies = degree_of(s, "data_parallel_replicate_degree", "--sharding-group", 1);
   const std::int64_t shards = degree_of(s, "data_parallel_shard_degree", "--sharding", -1);
   const std::string key = section_key(s, "data_parallel_shard_degree");
@@ -62,7 +62,7 @@ void read_titan_sharding(Settings& s, Facts& f) {
                       ": give --sharding-group, the GPUs that share a copy");
 }
 
-void read_titan_schedule(Settings& s, Facts& f) {
+void read_titan_schedule(LaunchSettings& s, Facts& f) {
   const std::string key = section_key(s, "pipeline_parallel_schedule");
   if (f.number_of("--pipeline", 1) == 1) {
     if (!key.empty()) s.mark(key, Use::no_effect, "one stage");
@@ -78,7 +78,7 @@ void read_titan_schedule(Settings& s, Facts& f) {
   s.mark(key, Use::not_simulated, "the fastest of 1F1B and interleaved 1F1B is predicted");
 }
 
-void read_titan_batch(Settings& s, Facts& f) {
+void read_titan_batch(LaunchSettings& s, Facts& f) {
   std::optional<std::int64_t> local;
   for (const char* key : {"training.local_batch_size", "training.batch_size"})
     if (!local) local = s.whole(key, "--micro-batch");
@@ -101,7 +101,7 @@ void read_titan_batch(Settings& s, Facts& f) {
     f.accumulation = has_stages ? (stages ? *stages : std::max<std::int64_t>(1, of_rank / of_stage)) : 1;
 }
 
-void read_titan_recomputation(Settings& s, Facts& f) {
+void read_titan_recomputation(LaunchSettings& s, Facts& f) {
   const std::string mode = lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or("selective"));
   const std::string option = lower_case(s.text("activation_checkpoint.selective_ac_option", "--recompute").value_or("op"));
   if (mode == "selective" && option != "op" && option != "2")
@@ -113,7 +113,7 @@ void read_titan_recomputation(Settings& s, Facts& f) {
     f.give("--recompute", value, {}, "torchtitan's default");
 }
 
-void read_titan_precision(Settings& s, Facts& f) {
+void read_titan_precision(LaunchSettings& s, Facts& f) {
   for (const char* key : {"model.converters", "model.converters.0"}) {
     const std::string converters = lower_case(s.text(key, "--precision").value_or(""));
     if (converters.find("nvfp4") != std::string::npos) return f.give_from("--precision", "fp4", s, key);
@@ -128,7 +128,7 @@ void read_titan_precision(Settings& s, Facts& f) {
   f.give("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", {}, "training.mixed_precision_param");
 }
 
-void read_titan_model(Settings& s, Facts& f, const Catalogue& catalogue) {
+void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   for (const std::string section : {"model.", "model_spec."}) {
     const auto name = s.text(section + "name", "--model"), flavor = s.text(section + "flavor", "--model");
     if (!name || !flavor || f.has("--model")) continue;
@@ -142,14 +142,14 @@ void read_titan_model(Settings& s, Facts& f, const Catalogue& catalogue) {
 
 }  // namespace
 
-bool is_torchtitan(const Settings& s) {
+bool is_torchtitan(const LaunchSettings& s) {
   const bool has_training = s.has("training.seq_len") || s.has("training.max_context_length") ||
                             s.has("training.local_batch_size") || s.has("training.batch_size");
   return has_training && (s.has("model.flavor") || s.has("model_spec.flavor") || s.has("parallelism.tensor_parallel_degree") ||
                           s.has("training.tensor_parallel_degree") || s.has("activation_checkpoint.mode"));
 }
 
-void read_torchtitan(Settings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give("--software", "torchtitan", {}, "its configuration");
   f.sequence = s.whole("training.seq_len", "--model").value_or(0);
   if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(2048);

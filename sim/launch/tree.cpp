@@ -21,7 +21,7 @@ class Flattener {
 
   void add(const std::string& key, Json value, int line) {
     if (settings_.all().size() > kMostValues) refuse("more than 20,000 values");
-    Setting setting;
+    LaunchSetting setting;
     setting.key = setting.written = one_line(key);
     setting.value = std::move(value);
     setting.place = {name_, line};
@@ -34,11 +34,11 @@ class Flattener {
   [[noreturn]] void refuse(const std::string& what) const {
     throw InputError(name_ + ": " + what + "; give the part that describes the job");
   }
-  Settings take() { return std::move(settings_); }
+  LaunchSettings take() { return std::move(settings_); }
 
  private:
   std::string name_;
-  Settings settings_;
+  LaunchSettings settings_;
   std::size_t visited_ = 0;
 };
 
@@ -168,7 +168,7 @@ TreeSyntax syntax_of(const std::string& path, const std::string& text) {
   return first != std::string::npos && text[first] == '{' ? TreeSyntax::json : TreeSyntax::yaml;
 }
 
-Settings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax) {
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax) {
   Flattener out(name);
   if (text.size() > kLargest) out.refuse("more than 4 MiB");
   if (syntax == TreeSyntax::json)
@@ -177,7 +177,7 @@ Settings read_tree(const std::string& text, const std::string& name, TreeSyntax 
     read_toml(text, name, out);
   else
     read_yaml(text, name, out);
-  Settings settings = out.take();
+  LaunchSettings settings = out.take();
   settings.resolve_references();
   return settings;
 }

@@ -11,7 +11,7 @@ enum class TreeSyntax { json, yaml, toml };
 
 /// Throws InputError, which begins with `name`: a text that cannot be parsed, is nested deeper than 32, or has more than
 /// 20,000 values (aliases of YAML counted as often as they are used).
-Settings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
 
 /// By the name's ending, else by how the text begins.
 TreeSyntax syntax_of(const std::string& path, const std::string& text);
