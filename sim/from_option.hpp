@@ -102,8 +102,8 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
       option->add_result(!given.value.empty() ? given.value : is_negated(given) ? "false" : "true");
       option->run_callback();
     } catch (const CLI::ParseError& error) {
-      throw InputError((given.place.line > 0 ? given.place.text() : o.path) + ": " + given.written + ": " + error.what() +
-                       "; correct the file, or give " + given.name);
+      throw InputError((given.place.line > 0 ? given.place.text() : o.path) + ": " + given.written + ": " +
+                       error.what() + "; correct the file, or give " + given.name);
     }
   }
   return applied;

@@ -22,7 +22,8 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
 
 // An object on the command line has no file's name to go by.
 std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
-  if (name != model::ModelName::object || !graph.transformer) return name == model::ModelName::object ? graph.name : stated;
+  if (name != model::ModelName::object || !graph.transformer)
+    return name == model::ModelName::object ? graph.name : stated;
   const model::TransformerSpec& spec = graph.transformer->spec;
   return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
 }

@@ -55,7 +55,8 @@ void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
   if (steps && !f.accumulation) f.accumulation = steps;
   const std::int64_t gpus = f.gpus().value_or(0), ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1);
   const std::int64_t replicas = ranks > 0 ? gpus / ranks : 0;
-  if (f.global_batch && !f.micro_batch && replicas > 0 && *f.global_batch % (replicas * f.accumulation.value_or(1)) == 0)
+  if (f.global_batch && !f.micro_batch && replicas > 0 &&
+      *f.global_batch % (replicas * f.accumulation.value_or(1)) == 0)
     f.micro_batch = *f.global_batch / (replicas * f.accumulation.value_or(1));
   if (f.global_batch && !f.micro_batch)
     f.notes.push_back("the micro-batch follows from the number of GPUs, which is not known: give --micro-batch");
@@ -94,19 +95,20 @@ const std::vector<UnreadKeys>& deepspeed_unread() {
        "memory_breakdown train_data* eigenvalue.* elasticity.* nebula.* "
        "zero_optimization.stage3_gather_16bit_weights_on_model_save "
        "zero_optimization.stage3_gather_fp16_weights_on_model_save zero_optimization.load_from_fp32_weights "
-       "zero_optimization.elastic_checkpoint zero_optimization.ignore_unused_parameters use_data_before_expert_parallel* "
+       "zero_optimization.elastic_checkpoint zero_optimization.ignore_unused_parameters "
+       "use_data_before_expert_parallel* "
        "dataloader_drop_last graph_harvesting autotuning.*"},
       {Use::not_simulated, "predicted as DeepSpeed's defaults, with overlap",
        "zero_optimization.overlap_comm zero_optimization.contiguous_gradients zero_optimization.*bucket_size "
        "zero_optimization.reduce_scatter zero_optimization.allgather_partitions zero_optimization.sub_group_size "
        "zero_optimization.stage3_* zero_optimization.round_robin_gradients "
        "zero_optimization.offload_optimizer.* zero_optimization.offload_param.* zero_optimization.zero_quantized_* "
-       "zero_optimization.mics_* zero_optimization.use_multi_rank_bucket_allreduce zero_optimization.model_persistence* "
+       "zero_optimization.mics_* zero_optimization.use_multi_rank_bucket_allreduce "
+       "zero_optimization.model_persistence* "
        "zero_optimization.param_persistence* zero_optimization.memory_efficient_linear zero_optimization.log_trace* "
        "communication_data_type seq_parallel_communication_data_type fp32_allreduce sparse_gradients "
        "bf16.* bfloat16.* fp16.* amp.* torch_autocast.* compile.* timers.* aio.* hybrid_engine.* tensor_parallel.*"},
-      {Use::not_simulated, "recomputed as the training script says",
-       "activation_checkpointing.*"},
+      {Use::not_simulated, "recomputed as the training script says", "activation_checkpointing.*"},
       {Use::not_simulated, "every batch is predicted as equal and full",
        "curriculum_learning.* data_efficiency.* progressive_layer_drop.* sparse_attention.* compression_training.* "
        "quantize_training.* pipeline.*"},

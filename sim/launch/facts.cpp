@@ -49,7 +49,12 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
   options_.push_back({option, value, place, written});
 }
 
-void Facts::give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key) {
+void Facts::give_default(const std::string& option, const std::string& value, const std::string& why) {
+  if (!has(option)) options_.push_back({option, value, {}, why});
+}
+
+void Facts::give_from(const std::string& option, const std::string& value, LaunchSettings& settings,
+                      const std::string& key) {
   if (const LaunchSetting* setting = settings.take(key, option)) give(option, value, setting->place, setting->written);
 }
 
@@ -126,7 +131,8 @@ void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int
   const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
   const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1) * number_of("--context", 1);
   if (batch == 0 && accumulation && count > 0)
-    batch = *accumulation * micro_batch.value_or(1) * std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, ranks));
+    batch =
+        *accumulation * micro_batch.value_or(1) * std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, ranks));
   if (trained == 0 && samples) trained = double(*samples) * double(sequence);
   if (trained == 0 && iterations) trained = double(*iterations) * double(batch) * double(sequence);
   if (trained < 1 || trained > 1e18) return;

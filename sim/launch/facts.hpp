@@ -36,6 +36,8 @@ class Facts {
   void give_flag(const std::string& option, const Place& place, const std::string& written) {
     give(option, "", place, written);
   }
+  /// What the software does where the file does not say; no effect if the option is given.
+  void give_default(const std::string& option, const std::string& value, const std::string& why);
   /// The same with the place of a setting that was read.
   void give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key);
   /// The setting's number; its flag.

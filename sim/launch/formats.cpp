@@ -20,16 +20,16 @@ void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catal
     }
     append_named_file(s, "deepspeed_config", "", read_named);
   } else {
-    f.give("--software", "Megatron-LM", {}, "its arguments");
+    f.give_default("--software", "Megatron-LM", "its arguments");
   }
   read_megatron(s, f, catalogue, MegatronKeys::arguments);
   if (is_deepspeed) read_deepspeed(s, f);
-  if (!f.has("--sharding")) f.give("--sharding", "none", {}, "no sharding is given");
-  if (!f.has("--recompute")) f.give("--recompute", "none", {}, "no recomputation is given");
+  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
 }
 
 void read_deepspeed_file(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
-  f.give("--software", "DeepSpeed", {}, "its configuration");
+  f.give_default("--software", "DeepSpeed", "its configuration");
   read_deepspeed(s, f);
 }
 
@@ -38,18 +38,18 @@ void read_deepspeed_file(LaunchSettings& s, Facts& f, const Catalogue&, const Re
 const std::vector<LaunchReader>& launch_readers() {
   static const std::vector<LaunchReader> all = [] {
     std::vector<LaunchReader> readers{
-      {LaunchFormat::megatron, "Megatron-LM arguments",
-       [](const LaunchSettings& s) {
-         return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
-                has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
-       },
-       read_megatron_arguments, both_tables(megatron_unread(), deepspeed_unread())},
-      {LaunchFormat::deepspeed, "DeepSpeed's configuration",
-       [](const LaunchSettings& s) {
-         return has_any_key(s, {"zero_optimization.stage", "train_micro_batch_size_per_gpu"}) ||
-                (s.has("train_batch_size") && has_any_key(s, {"optimizer.type", "fp16.enabled", "bf16.enabled"}));
-       },
-       read_deepspeed_file, deepspeed_unread()},
+        {LaunchFormat::megatron, "Megatron-LM arguments",
+         [](const LaunchSettings& s) {
+           return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
+                  has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
+         },
+         read_megatron_arguments, both_tables(megatron_unread(), deepspeed_unread())},
+        {LaunchFormat::deepspeed, "DeepSpeed's configuration",
+         [](const LaunchSettings& s) {
+           return has_any_key(s, {"zero_optimization.stage", "train_micro_batch_size_per_gpu"}) ||
+                  (s.has("train_batch_size") && has_any_key(s, {"optimizer.type", "fp16.enabled", "bf16.enabled"}));
+         },
+         read_deepspeed_file, deepspeed_unread()},
     };
     for (const auto& more : {huggingface_readers(), pretraining_readers()})
       readers.insert(readers.end(), more.begin(), more.end());

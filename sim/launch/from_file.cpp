@@ -17,9 +17,17 @@ constexpr std::size_t kLargestFile = 4 << 20;
 std::string text_of_file(const std::string& path) {
   std::string text, why;
   if (!try_read_file(path, kLargestFile, text, why)) throw InputError(path + ": " + why + "; give a readable file");
-  if (text.find('\0') != std::string::npos)
-    throw InputError(path + ": bytes that are no text; give a launch script or a configuration");
   return text;
+}
+
+// UTF-8 without zeros.
+bool is_valid_text(const std::string& text) {
+  if (text.find('\0') != std::string::npos) return false;
+  try {
+    return !Json(text).dump().empty();
+  } catch (const Json::exception&) {
+    return false;
+  }
 }
 
 std::string format_list() {
@@ -28,18 +36,42 @@ std::string format_list() {
 
 // Options without a value.
 const std::vector<std::string>& argument_flags() {
-  static const std::vector<std::string> all{
-      "bf16", "fp16", "swiglu", "squared_relu", "quick_geglu", "add_qkv_bias", "qk_layernorm",
-      "untie_embeddings_and_output_weights", "moe_shared_expert_gate", "moe_router_enable_expert_bias",
-      "group_query_attention", "use_rotary_position_embeddings", "no_position_embedding", "disable_bias_linear",
-      "multi_latent_attention", "sequence_parallel", "overlap_moe_expert_parallel_comm", "tp_comm_overlap",
-      "use_tp_pp_dp_mapping", "use_distributed_optimizer", "use_megatron_fsdp", "use_custom_fsdp", "use_torch_fsdp2",
-      "recompute_activations", "checkpoint_activations", "deepspeed_activation_checkpointing", "fp8_hybrid", "fp8_e4m3",
-      "optimizer_cpu_offload", "deepspeed", "cpu_optimizer"};
+  static const std::vector<std::string> all{"bf16",
+                                            "fp16",
+                                            "swiglu",
+                                            "squared_relu",
+                                            "quick_geglu",
+                                            "add_qkv_bias",
+                                            "qk_layernorm",
+                                            "untie_embeddings_and_output_weights",
+                                            "moe_shared_expert_gate",
+                                            "moe_router_enable_expert_bias",
+                                            "group_query_attention",
+                                            "use_rotary_position_embeddings",
+                                            "no_position_embedding",
+                                            "disable_bias_linear",
+                                            "multi_latent_attention",
+                                            "sequence_parallel",
+                                            "overlap_moe_expert_parallel_comm",
+                                            "tp_comm_overlap",
+                                            "use_tp_pp_dp_mapping",
+                                            "use_distributed_optimizer",
+                                            "use_megatron_fsdp",
+                                            "use_custom_fsdp",
+                                            "use_torch_fsdp2",
+                                            "recompute_activations",
+                                            "checkpoint_activations",
+                                            "deepspeed_activation_checkpointing",
+                                            "fp8_hybrid",
+                                            "fp8_e4m3",
+                                            "optimizer_cpu_offload",
+                                            "deepspeed",
+                                            "cpu_optimizer"};
   return all;
 }
 
-std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings, const std::optional<LaunchFormat>& forced) {
+std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
+                                                const std::optional<LaunchFormat>& forced) {
   std::vector<const LaunchReader*> found;
   for (const LaunchReader& reader : launch_readers())
     if (forced ? reader.format == *forced : reader.recognises(settings)) found.push_back(&reader);
@@ -92,7 +124,8 @@ class Launch {
   void read_configuration(const std::string& text) {
     job_.settings = read_tree(text, request_.path, syntax_of(request_.path, text));
     if (job_.settings.has("model_type") && job_.settings.has("hidden_size") && !request_.format)
-      throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " + request_.path);
+      throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
+                       request_.path);
     if (job_.settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
     reader_ = &chosen(recognisers_of(job_.settings, request_.format));
@@ -122,8 +155,9 @@ class Launch {
   }
 
   void read_by_reader() {
-    reader_->read(job_.settings, facts_, catalogue_,
-                  [this](const LaunchSetting& setting, const std::string& name) { return text_of_named(setting, name); });
+    reader_->read(job_.settings, facts_, catalogue_, [this](const LaunchSetting& setting, const std::string& name) {
+      return text_of_named(setting, name);
+    });
   }
 
   // A comment within a command of several lines ends it.
@@ -143,7 +177,7 @@ class Launch {
       const bool is_argument = setting.key == "argument" || setting.key == "job.config_file" ||
                                setting.key == "config" || setting.key == "config_file" || setting.key == "exp";
       if (!is_argument || (ending != ".yaml" && ending != ".yml" && ending != ".toml" && ending != ".json")) continue;
-      LaunchSettings merged = read_tree(text_of_named(setting, name), name, syntax_of(name, ""));
+      LaunchSettings merged = read_tree(text_of_named(setting, name), request_.path + ": " + name, syntax_of(name, ""));
       const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
       if (found.empty()) continue;
       candidate.reader = &chosen(found);
@@ -181,8 +215,8 @@ class Launch {
     for (const auto& [path, content] : script_.written_files)
       if (path == name) {
         if (!content.unknown.empty())
-          throw InputError(content.place.text() + ": " + name + " has a part that cannot be evaluated: " + content.unknown +
-                           "; set it in the script");
+          throw InputError(content.place.text() + ": " + name +
+                           " has a part that cannot be evaluated: " + content.unknown + "; set it in the script");
         return content.text;
       }
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
@@ -212,7 +246,8 @@ class Launch {
 
 bool is_plain(const std::string& word) {
   const auto is_safe = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || std::string("_-./@,:+=").find(c) != std::string::npos;
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string("_-./@,:+=").find(c) != std::string::npos;
   };
   return !word.empty() && std::all_of(word.begin(), word.end(), is_safe);
 }
@@ -229,10 +264,11 @@ std::string uses_text(const LaunchSettings& settings, Use use, const std::string
   std::vector<std::pair<std::string, std::string>> groups;
   for (const LaunchSetting& setting : settings.all()) {
     if (setting.use != use) continue;
-    const std::string name = one_line(setting.written.substr(0, 60)) + (use == Use::unknown && setting.place.line > 0
-                                                        ? " (line " + std::to_string(setting.place.line) + ")"
-                                                        : "");
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == setting.why; });
+    const std::string name =
+        beginning_of(setting.written, 60) +
+        (use == Use::unknown && setting.place.line > 0 ? " (line " + std::to_string(setting.place.line) + ")" : "");
+    const auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == setting.why; });
     if (group == groups.end())
       groups.emplace_back(setting.why, name);
     else
@@ -248,6 +284,8 @@ std::string uses_text(const LaunchSettings& settings, Use use, const std::string
 }  // namespace
 
 LaunchedJob read_launch_text(const std::string& text, const LaunchRequest& request, const Catalogue& catalogue) {
+  if (!is_valid_text(text))
+    throw InputError(request.path + ": bytes that are no text; give a launch script or a configuration");
   return Launch(request, catalogue).read(text);
 }
 
@@ -279,7 +317,9 @@ std::string launch_text(const LaunchedJob& job, const std::vector<std::string>& 
 Json launch_json(const LaunchedJob& job, const std::vector<std::string>& overriding) {
   Json settings = Json::array();
   for (const LaunchSetting& setting : job.settings.all()) {
-    Json entry{{"key", setting.written}, {"value", setting.value}, {"place", setting.place.text()},
+    Json entry{{"key", setting.written},
+               {"value", setting.value},
+               {"place", setting.place.text()},
                {"use", name_of(setting.use)}};
     if (!setting.why.empty()) entry["why"] = setting.why;
     settings.push_back(entry);

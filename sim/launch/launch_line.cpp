@@ -54,7 +54,8 @@ std::string key_of(std::string option) {
 
 bool is_option(const Word& word) {
   const std::string& text = word.text;
-  return text.size() > 1 && text[0] == '-' && !is_digit(text[1]) && text[1] != '.' && text.find(' ') == std::string::npos;
+  return text.size() > 1 && text[0] == '-' && !is_digit(text[1]) && text[1] != '.' &&
+         text.find(' ') == std::string::npos;
 }
 
 // One option with its value from `words[i]` on; `i` is then behind it.
@@ -78,13 +79,45 @@ LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, con
 
 // Options that take no value.
 const std::vector<std::string>& launcher_flags() {
-  static const std::vector<std::string> all{
-      "standalone",   "no_python",  "use_env",   "run_path",        "multi_gpu",    "use_deepspeed",  "use_fsdp",
-      "cpu",          "tpu",        "no_ssh",    "no_ssh_check",    "force_multi",  "debug",          "quiet",
-      "no_local_rank", "bind_cores_to_rank", "enable_each_rank_log", "use_megatron_lm", "allow_run_as_root",
-      "tag_output",   "label",      "l",         "unbuffered",      "u",            "exclusive",      "overlap",
-      "verbose",      "v",          "oversubscribe", "contiguous",  "requeue",      "report_bindings", "q",
-      "bind_to_none", "no_requeue", "use_xpu",   "use_mps_device",  "gpu", "dynamo_use_dynamic"};
+  static const std::vector<std::string> all{"standalone",
+                                            "no_python",
+                                            "use_env",
+                                            "run_path",
+                                            "multi_gpu",
+                                            "use_deepspeed",
+                                            "use_fsdp",
+                                            "cpu",
+                                            "tpu",
+                                            "no_ssh",
+                                            "no_ssh_check",
+                                            "force_multi",
+                                            "debug",
+                                            "quiet",
+                                            "no_local_rank",
+                                            "bind_cores_to_rank",
+                                            "enable_each_rank_log",
+                                            "use_megatron_lm",
+                                            "allow_run_as_root",
+                                            "tag_output",
+                                            "label",
+                                            "l",
+                                            "unbuffered",
+                                            "u",
+                                            "exclusive",
+                                            "overlap",
+                                            "verbose",
+                                            "v",
+                                            "oversubscribe",
+                                            "contiguous",
+                                            "requeue",
+                                            "report_bindings",
+                                            "q",
+                                            "bind_to_none",
+                                            "no_requeue",
+                                            "use_xpu",
+                                            "use_mps_device",
+                                            "gpu",
+                                            "dynamo_use_dynamic"};
   return all;
 }
 
@@ -119,8 +152,9 @@ class LineReader {
   // nsys profile, numactl, singularity exec, ...: its options have no say in what is trained.
   bool skip_wrapper(const std::vector<Word>& words, std::size_t i, int depth) {
     static const std::vector<std::string> kWrappers{
-        "env",   "exec",     "time",    "nohup", "sudo",   "numactl", "nsys",    "timeout", "stdbuf", "singularity",
-        "apptainer", "docker", "podman", "enroot", "nice", "taskset", "ncu", "rocprof", "unbuffer", "command", "shifter"};
+        "env",     "exec",    "time",        "nohup",     "sudo",     "numactl", "nsys",
+        "timeout", "stdbuf",  "singularity", "apptainer", "docker",   "podman",  "enroot",
+        "nice",    "taskset", "ncu",         "rocprof",   "unbuffer", "command", "shifter"};
     const std::string first = last_part(words[i].text);
     const bool is_assignment = words[i].text.find('=') != std::string::npos && !is_option(words[i]);
     if (!is_among(first, kWrappers) && !is_assignment && words[i].unknown.empty()) return false;
@@ -129,7 +163,7 @@ class LineReader {
     if (next == words.size()) return false;
     std::string passed;
     for (std::size_t k = i; k < next; ++k) passed += (k > i ? " " : "") + words[k].text;
-    line_.notes.push_back(line_.place.text() + ": passed over: " + one_line(passed.substr(0, 120)));
+    line_.notes.push_back(line_.place.text() + ": passed over: " + beginning_of(passed, 120));
     return read(words, next, depth + 1);
   }
 
@@ -190,7 +224,7 @@ class LineReader {
     }
     if (i >= words.size()) return false;
     return begins_launch(words[i]) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
-                                                                        : take_program(words, i);
+                                                                       : take_program(words, i);
   }
 
   bool read_python(const std::vector<Word>& words, std::size_t i, int depth) {
@@ -199,7 +233,8 @@ class LineReader {
       if (words[i].text == "-m") {
         if (++i >= words.size()) return false;
         const std::string& module = words[i].text;
-        return is_process_launcher(module) ? read_process_launcher(words, i + 1, module, depth) : take_program(words, i);
+        return is_process_launcher(module) ? read_process_launcher(words, i + 1, module, depth)
+                                           : take_program(words, i);
       }
     }
     return i < words.size() && take_program(words, i);
@@ -234,8 +269,8 @@ void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, cons
     f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
 }
 
-void read_count(LaunchSettings& s, const std::string& key, void (Facts::*give)(std::int64_t, const Place&, const std::string&),
-                Facts& f) {
+void read_count(LaunchSettings& s, const std::string& key,
+                void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
   const LaunchSetting* setting = s.take(key, "--gpus");
   if (setting == nullptr) return;
   const std::string text = plain_text(setting->value);
@@ -264,7 +299,8 @@ LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
   LaunchSettings settings;
   for (const ShellCommand& directive : directives)
     for (std::size_t i = 0; i < directive.words.size();) {
-      LaunchSetting setting = option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
+      LaunchSetting setting =
+          option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
       // "-N4"
       const std::string& written = setting.written;
       if (written.size() > 2 && written[0] == '-' && written[1] != '-') {
@@ -350,8 +386,8 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
 }
 
 void read_machine(LaunchSettings& s, bool starts_processes, Facts& f, const Catalogue& catalogue) {
-  for (const char* key : {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes",
-                          "accelerate.num_machines"})
+  for (const char* key :
+       {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes", "accelerate.num_machines"})
     read_count(s, key, &Facts::give_nodes, f);
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
     read_gpus_of_node(s, key, f, catalogue);
@@ -365,7 +401,8 @@ void read_machine(LaunchSettings& s, bool starts_processes, Facts& f, const Cata
     else
       s.mark(key, Use::no_effect, "each task starts the launcher of a node");
   }
-  for (const char* key : {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
+  for (const char* key :
+       {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
     if (!starts_processes)
       read_count(s, key, &Facts::give_gpus_per_node, f);
     else

@@ -8,9 +8,9 @@ namespace lockstep::sim::launch {
 
 struct LaunchLine {
   Place place;
-  std::string program;          ///< "pretrain_gpt.py", or a module: "axolotl.cli.train"
-  std::vector<Word> arguments;  ///< behind it
-  LaunchSettings launchers;           ///< keys "torchrun.nnodes", "srun.ntasks"
+  std::string program;            ///< "pretrain_gpt.py", or a module: "axolotl.cli.train"
+  std::vector<Word> arguments;    ///< behind it
+  LaunchSettings launchers;       ///< keys "torchrun.nnodes", "srun.ntasks"
   bool starts_processes = false;  ///< a launcher starts a process for each GPU; else each task of srun or mpirun is one
   bool is_conditional = false;
   std::vector<std::string> notes;

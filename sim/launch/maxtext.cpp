@@ -30,13 +30,12 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
   std::string key;
   for (const std::string& name : names) {
     const Axis axis = axis_of(s, name, option);
-    if (axis.is_open())
-      fail_at(*s.take(axis_key(s, name)), "leaves the ranks open", "give a number, or " + option);
+    if (axis.is_open()) fail_at(*s.take(axis_key(s, name)), "leaves the ranks open", "give a number, or " + option);
     if (s.has(axis_key(s, name))) key = axis_key(s, name);
     ranks *= axis.ranks();
   }
   if (key.empty())
-    f.give(option, "1", {}, "MaxText's default");
+    f.give_default(option, "1", "MaxText's default");
   else
     f.give_from(option, std::to_string(ranks), s, key);
 }
@@ -53,7 +52,7 @@ void read_mesh(LaunchSettings& s, Facts& f) {
   if (s.has(key))
     f.give_from("--sharding", is_sharded ? "zero3" : "none", s, key);
   else
-    f.give("--sharding", is_sharded ? "zero3" : "none", {}, "MaxText's default");
+    f.give_default("--sharding", is_sharded ? "zero3" : "none", "MaxText's default");
   const bool has_copies = data.is_open() ? !fsdp.is_open() : data.ranks() > 1;
   if (is_sharded && has_copies && !fsdp.is_open() && data.ranks() != 1) {
     if (data.ranks() > 1) f.give_from("--sharding-group", std::to_string(fsdp.ranks()), s, key);
@@ -78,8 +77,9 @@ void read_maxtext_batch(LaunchSettings& s, Facts& f) {
   if (parts < 1) parts = stages;
   const double micro = of_device * double(ranks) / double(parts);
   if (micro < 1 || micro != std::floor(micro) || micro > 1e6)
-    throw InputError((s.has("per_device_batch_size") ? s.take("per_device_batch_size")->text() : std::string("MaxText")) +
-                     ": a micro-batch of " + short_number(micro) + " sequences; give --micro-batch and --global-batch");
+    throw InputError(
+        (s.has("per_device_batch_size") ? s.take("per_device_batch_size")->text() : std::string("MaxText")) +
+        ": a micro-batch of " + short_number(micro) + " sequences; give --micro-batch and --global-batch");
   f.micro_batch = static_cast<std::int64_t>(micro);
   f.accumulation = parts * s.whole("gradient_accumulation_steps", "--accumulation").value_or(1);
 }
@@ -88,7 +88,7 @@ void read_remat(LaunchSettings& s, Facts& f) {
   const std::string policy = lower_case(s.text("remat_policy", "--recompute").value_or("full"));
   const bool keeps_all = policy.find("minimal") == 0 || policy == "none";
   const std::string value = policy == "full" ? "full" : keeps_all ? "none" : "alternate-matrices";
-  if (!s.has("remat_policy")) return f.give("--recompute", "full", {}, "MaxText's default");
+  if (!s.has("remat_policy")) return f.give_default("--recompute", "full", "MaxText's default");
   f.give_from("--recompute", value, s, "remat_policy");
   if (policy != "full" && !keeps_all)
     f.notes.push_back("remat_policy " + policy + ": predicted as every other matrix computed again");
@@ -100,7 +100,7 @@ void read_maxtext_precision(LaunchSettings& s, Facts& f) {
   if (!quantization.empty()) s.mark("quantization", Use::not_simulated, "matrices are predicted in half precision");
   const std::string type = s.text("dtype", "--precision").value_or("bfloat16");
   const bool is_pure = s.text("weight_dtype", "--precision").value_or("float32") == "bfloat16";
-  f.give("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", {}, "dtype");
+  f.give_default("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", "dtype");
 }
 
 void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
@@ -108,10 +108,14 @@ void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
   if (name != "default") {
     if (const ModelEntry* entry = model_named(name, catalogue))
       return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model_name");
-    f.notes.push_back(s.take("model_name")->text() + ": no model of the catalogue has this name; give its config.json by --model");
+    f.notes.push_back(s.take("model_name")->text() +
+                      ": no model of the catalogue has this name; give its config.json by --model");
     return;
   }
-  Json config{{"model_type", "megatron"}, {"swiglu", true}, {"normalization", "RMSNorm"}, {"add_bias_linear", false},
+  Json config{{"model_type", "megatron"},
+              {"swiglu", true},
+              {"normalization", "RMSNorm"},
+              {"add_bias_linear", false},
               {"position_embedding_type", "rope"}};
   const std::vector<std::pair<const char*, const char*>> kKeys{{"base_num_decoder_layers", "num_layers"},
                                                                {"base_emb_dim", "hidden_size"},
@@ -143,12 +147,13 @@ void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
 }  // namespace
 
 bool is_maxtext(const LaunchSettings& s) {
-  return (s.has("per_device_batch_size") && (s.has("max_target_length") || s.has("base_config") || s.has("model_name"))) ||
+  return (s.has("per_device_batch_size") &&
+          (s.has("max_target_length") || s.has("base_config") || s.has("model_name"))) ||
          s.has("base_emb_dim") || s.has("ici_fsdp_parallelism");
 }
 
 void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give("--software", "MaxText", {}, "its configuration");
+  f.give_default("--software", "MaxText", "its configuration");
   f.sequence = s.whole("max_target_length", "--model").value_or(2048);
   if (const auto steps = s.whole("steps", "--tokens"); steps && *steps > 0) f.iterations = *steps;
   read_mesh(s, f);
@@ -158,7 +163,7 @@ void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_maxtext_model(s, f, catalogue);
   const std::string optimizer = lower_case(s.text("opt_type").value_or("adamw"));
   if (optimizer.find("adam") == 0)
-    f.give("--optimizer", "adam", {}, "opt_type");
+    f.give_default("--optimizer", "adam", "opt_type");
   else
     s.mark("opt_type", Use::not_simulated, "the software's default is predicted");
   if (s.is_on("optimizer_memory_host_offload", "--offload-optimizer"))
@@ -169,7 +174,8 @@ const std::vector<UnreadKeys>& maxtext_unread() {
   static const std::vector<UnreadKeys> all{
       {Use::no_effect, "learning rate, data, logs and checkpoints, which the rate leaves out",
        "run_name base_config base_output_directory enable_checkpointing* *checkpoint* async_checkpointing "
-       "metrics_file gcs_metrics enable_wandb wandb_* save_config_to_gcs log_period profiler* *_profiler* profile_* learning_rate* "
+       "metrics_file gcs_metrics enable_wandb wandb_* save_config_to_gcs log_period profiler* *_profiler* profile_* "
+       "learning_rate* "
        "lr_* warmup_* adam_* gradient_clipping_threshold dataset_* tokenizer_* grain_* hf_* train_* eval_* *_seed "
        "enable_data_shuffling load_* enable_tensorboard use_vertex* dump_* monitor_* *goodput* report_* hardware "
        "jax_* add_bos add_eos tokenize_* packing num_epoch max_segments_per_seq decode_* prompt "
@@ -179,11 +185,13 @@ const std::vector<UnreadKeys>& maxtext_unread() {
        "cast_logits_to_fp32 routed_* global_parameter_scale skip_first_n_steps_for_profiler"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
        "attention attention_type scan_* use_iota_embed logits_dot_in_fp32 fused_* matmul_precision float32_* "
-       "activations_in_float32 megablox sparse_matmul capacity_factor use_* sa_* compile_* internal_* shard_mode mu_dtype grad_dtype "
+       "activations_in_float32 megablox sparse_matmul capacity_factor use_* sa_* compile_* internal_* shard_mode "
+       "mu_dtype grad_dtype "
        "num_layers_per_pipeline_stage num_pipeline_repeats pipeline_* custom_mesh* logical_axis_rules mesh_axes "
        "data_sharding allow_split_physical_axes optimize_mesh* *_proj mlpw* decoder_layer_input context out_proj mla_* "
        "num_slices dcn_* ici_* shardy parameter_memory_host_offload remat_* set_remat* enable_* context_parallel_* "
-       "decoder_block weight_sparsity_* constant_bound_config quantize_* replicate_quant_scale first_num_dense_layers shared_experts "
+       "decoder_block weight_sparsity_* constant_bound_config quantize_* replicate_quant_scale first_num_dense_layers "
+       "shared_experts "
        "sliding_window_size *_softcap* *_soft_cap mtp_* interleave_moe_layer_step"},
   };
   return all;

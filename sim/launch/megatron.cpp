@@ -15,24 +15,24 @@ struct Direct {
 
 // Numbers that are options of `simulate job` as they are.
 constexpr Direct kDirectNumbers[] = {
-    {"tensor_model_parallel_size", "--tensor"},     {"model_parallel_size", "--tensor"},
-    {"pipeline_model_parallel_size", "--pipeline"}, {"context_parallel_size", "--context"},
-    {"expert_model_parallel_size", "--expert"},     {"moe_expert_parallel_size", "--expert"},
-    {"expert_tensor_parallel_size", "--expert-tensor"},
-    {"expert_tensor_model_parallel_size", "--expert-tensor"},
+    {"tensor_model_parallel_size", "--tensor"},         {"model_parallel_size", "--tensor"},
+    {"pipeline_model_parallel_size", "--pipeline"},     {"context_parallel_size", "--context"},
+    {"expert_model_parallel_size", "--expert"},         {"moe_expert_parallel_size", "--expert"},
+    {"expert_tensor_parallel_size", "--expert-tensor"}, {"expert_tensor_model_parallel_size", "--expert-tensor"},
 };
 
 // What Megatron-LM does where an argument is not given.
 void give_defaults(LaunchSettings& s, Facts& f) {
   for (const char* option : {"--tensor", "--pipeline", "--context"})
-    if (!f.has(option)) f.give(option, "1", {}, "Megatron-LM's default");
+    if (!f.has(option)) f.give_default(option, "1", "Megatron-LM's default");
   if (f.number_of("--pipeline", 1) > 1 && !f.has("--virtual-stages"))
-    f.give("--virtual-stages", "1", {}, "Megatron-LM's default");
+    f.give_default("--virtual-stages", "1", "Megatron-LM's default");
   const bool has_experts = s.has("num_experts") || s.has("num_moe_experts");
-  if (has_experts && !f.has("--expert")) f.give("--expert", "1", {}, "Megatron-LM's default");
-  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence")) f.give_flag("--no-sequence", {}, "Megatron-LM's default");
+  if (has_experts && !f.has("--expert")) f.give_default("--expert", "1", "Megatron-LM's default");
+  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence"))
+    f.give_default("--no-sequence", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
-    f.give_flag("--no-expert-overlap", {}, "Megatron-LM's default");
+    f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
 }
 
 void read_ranks(LaunchSettings& s, Facts& f) {
@@ -141,7 +141,8 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   const std::string method = s.text("recompute_method", "--recompute").value_or("");
   const auto layers = s.whole("recompute_num_layers", "--recompute");
   if (granularity == "full" && method == "block" && layers)
-    s.mark("recompute_num_layers", Use::not_simulated, "all layers are predicted as recomputed, not the first of a stage");
+    s.mark("recompute_num_layers", Use::not_simulated,
+           "all layers are predicted as recomputed, not the first of a stage");
   else if (granularity == "full" && layers && *layers > 1)
     s.mark("recompute_num_layers", Use::not_simulated, "the input of every layer is predicted as kept");
 }
@@ -157,10 +158,14 @@ void read_precision(LaunchSettings& s, Facts& f) {
   if (four || other_four) return give(four ? "fp4_format" : "fp4", "fp4");
   if (eight || s.is_on("fp8_hybrid", "--precision") || s.is_on("fp8_e4m3", "--precision") ||
       (hybrid && *hybrid != "false"))
-    return give(eight ? "fp8_format" : s.has("fp8_hybrid") ? "fp8_hybrid" : s.has("fp8_e4m3") ? "fp8_e4m3" : "fp8", "fp8");
+    return give(eight                 ? "fp8_format"
+                : s.has("fp8_hybrid") ? "fp8_hybrid"
+                : s.has("fp8_e4m3")   ? "fp8_e4m3"
+                                      : "fp8",
+                "fp8");
   if (is_bf16) return give("bf16", "bf16");
   if (is_fp16) return give("fp16", "fp16");
-  f.give("--precision", "fp32", {}, "neither --bf16 nor --fp16");
+  f.give_default("--precision", "fp32", "neither --bf16 nor --fp16");
 }
 
 void read_optimizer(LaunchSettings& s, Facts& f) {
@@ -171,7 +176,8 @@ void read_optimizer(LaunchSettings& s, Facts& f) {
   }
   if (!optimizer) return;
   const LaunchSetting* setting = s.take("optimizer");
-  if (*optimizer == "adam" || *optimizer == "adamw") return f.give("--optimizer", "adam", setting->place, setting->written);
+  if (*optimizer == "adam" || *optimizer == "adamw")
+    return f.give("--optimizer", "adam", setting->place, setting->written);
   if (*optimizer == "sgd") return f.give("--optimizer", "momentum", setting->place, setting->written);
   s.mark("optimizer", Use::not_simulated, "Adam is predicted");
 }

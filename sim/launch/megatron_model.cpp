@@ -13,18 +13,19 @@ namespace {
 
 constexpr const char* kModel = "--model";
 
-constexpr const char* kShapeNumbers[] = {"num_layers",
-                                    "hidden_size",
-                                    "num_attention_heads",
-                                    "ffn_hidden_size",
-                                    "kv_channels",
-                                    "max_position_embeddings",
-                                    "moe_ffn_hidden_size",
-                                    "moe_shared_expert_intermediate_size",
-                                    "no_rope_freq"};
-constexpr const char* kFlags[] = {"swiglu",       "squared_relu",           "quick_geglu",
-                                  "add_qkv_bias", "qk_layernorm",           "untie_embeddings_and_output_weights",
-                                  "moe_shared_expert_gate", "moe_router_enable_expert_bias"};
+constexpr const char* kShapeNumbers[] = {"num_layers",          "hidden_size",
+                                         "num_attention_heads", "ffn_hidden_size",
+                                         "kv_channels",         "max_position_embeddings",
+                                         "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size",
+                                         "no_rope_freq"};
+constexpr const char* kFlags[] = {"swiglu",
+                                  "squared_relu",
+                                  "quick_geglu",
+                                  "add_qkv_bias",
+                                  "qk_layernorm",
+                                  "untie_embeddings_and_output_weights",
+                                  "moe_shared_expert_gate",
+                                  "moe_router_enable_expert_bias"};
 constexpr const char* kLatentNumbers[] = {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim",
                                           "v_head_dim"};
 
@@ -114,8 +115,8 @@ void copy_positions(LaunchSettings& s, Json& config) {
 // The part of `key` in the catalogue's model that the tokenizer is of.
 std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& catalogue) {
   const std::string type = s.text("tokenizer_type", kModel).value_or("");
-  const std::string name = s.text("tokenizer_model", kModel).value_or(
-      s.text("tokenizer_name_or_path", kModel).value_or(""));
+  const std::string name =
+      s.text("tokenizer_model", kModel).value_or(s.text("tokenizer_name_or_path", kModel).value_or(""));
   if (type.compare(0, 16, "GPT2BPETokenizer") == 0) return 50257;
   if (const ModelEntry* entry = model_named(name, catalogue)) {
     const std::string fused = model::fused_attention_name(entry->id);
@@ -156,8 +157,7 @@ Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind)
   config["normalization"] = s.text("normalization", kModel).value_or("LayerNorm");
   config["add_bias_linear"] =
       !s.is_on("disable_bias_linear", kModel) && s.boolean("add_bias_linear", kModel).value_or(true);
-  for (const char* key : {"hidden_dropout", "attention_dropout"})
-    config[key] = s.number(key, kModel).value_or(0.1);
+  for (const char* key : {"hidden_dropout", "attention_dropout"}) config[key] = s.number(key, kModel).value_or(0.1);
   if (s.is_on("multi_latent_attention", kModel)) {
     config["multi_latent_attention"] = true;
     for (const char* key : kLatentNumbers)
@@ -188,8 +188,8 @@ void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue
   drop_defaults(config);
   if (const auto depths = s.whole("mtp_num_layers", kModel); depths && *depths > 0)
     s.mark("mtp_num_layers", Use::not_simulated, "multi-token prediction is left out, as of every model");
-  const bool is_shape = config.contains("num_layers") && config.contains("hidden_size") &&
-                        config.contains("num_attention_heads");
+  const bool is_shape =
+      config.contains("num_layers") && config.contains("hidden_size") && config.contains("num_attention_heads");
   if (!is_shape || f.has(kModel)) return;
   const LaunchSetting* setting = s.take("num_layers");
   const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");

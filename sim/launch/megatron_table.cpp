@@ -40,7 +40,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "mid_level_dataset_surplus allow_ambiguous_pad_tokens fim_* tokenizer_* vocab_file merge_file vocab_extra_ids "
        "tiktoken_* null_tokenizer* special_tokens legacy_tokenizer trust_remote_code mmap_warmup dataset_impl "
        "create_attention_mask_in_dataloader "
-       "legacy_legacy* num_samples phase_transition_iterations bert_no_binary_head enable_msc disable_msc sft_tokenizer* "
+       "legacy_legacy* num_samples phase_transition_iterations bert_no_binary_head enable_msc disable_msc "
+       "sft_tokenizer* "
        "tokenizers* make_vocab_size_divisible_by"},
       {Use::no_effect, "checkpoints, which the rate leaves out",
        "save save_* persistent_save_interval load load_* no_save_* no_load_* non_persistent_* finetune "
@@ -58,14 +59,16 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "distributed_backend distributed_timeout_* local_rank lazy_mpu_init nccl_communicator_config_path "
        "disable_gloo_process_groups use_gloo* enable_gloo_process_groups pipeline_model_parallel_comm_backend "
        "tp_comm_bootstrap_backend "
-       "tp_comm_overlap_cfg high_priority_stream_groups create_all_gather_group use_ring_exchange_p2p fake_process_group "
+       "tp_comm_overlap_cfg high_priority_stream_groups create_all_gather_group use_ring_exchange_p2p "
+       "fake_process_group "
        "allow_transformer_engine use_mcore_models use_legacy_models spec transformer_impl deepspeed deepspeed_mpi "
        "no_pipeline_parallel use_pin_memory"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
        "overlap_grad_reduce overlap_param_gather overlap_param_gather_with_optimizer_step no_align_* ddp_* "
        "gtp_* no_overlap_p2p_communication overlap_p2p_comm* overlap_p2p_communication_warmup_flush "
        "batch_p2p_comm* tp_comm_* no_tp_comm_* delay_wgrad_compute "
-       "overlap_dispatch_backward_with_experts_wgrad ep_overlap_early_attn_memory_release defer_embedding_wgrad_compute "
+       "overlap_dispatch_backward_with_experts_wgrad ep_overlap_early_attn_memory_release "
+       "defer_embedding_wgrad_compute "
        "wgrad_deferral_limit no_*_fusion *_fusion attention_backend use_flash_attn* flash_attention_version "
        "cross_entropy_* no_persist_layer_norm persist_layer_norm use_fused_* fused_* moe_permute_fusion* "
        "moe_router_fusion no_rope_fusion moe_grouped_gemm moe_use_legacy_grouped_gemm moe_use_grouped_tensor "
@@ -78,7 +81,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "no_gradient_reduce_div_fusion torch_fsdp2_no_reshard_after_forward fsdp_db_use_persist_buf_on_alloc_fail "
        "gradient_reduce_div_fusion check_for_nan_in_grad average_in_collective bucket_size "
        "align_param_gather deallocate_pipeline_outputs zero_reduce_* zero_allgather_* contiguous_gradients "
-       "use_mcore_fsdp_double_buffer apply_rope_fusion masked_softmax_fusion use_te_rng_tracker te_precision_config_file"},
+       "use_mcore_fsdp_double_buffer apply_rope_fusion masked_softmax_fusion use_te_rng_tracker "
+       "te_precision_config_file"},
       {Use::not_simulated, "predicted without it: eager kernels, all recipes of a precision alike",
        "enable_cuda_graph external_cuda_graph cuda_graph_* optimizer_cuda_graph fp8_recipe fp8_margin fp8_interval "
        "fp8_amax_* no_fp8_wgrad fp8_wgrad fp8_output_proj fp8_param* fp8_quantizer_factory fp8_dot_product_attention "
@@ -90,7 +94,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "accumulate_allreduce_grads_in_fp32 grad_reduce_in_bf16 use_precision_aware_optimizer main_grads_dtype "
        "main_params_dtype exp_avg_dtype exp_avg_sq_dtype distribute_saved_activations empty_unused_memory_level "
        "cpu_offloading* fine_grained_activation_offloading offload_modules min_offloaded_tensor_size delay_offload_* "
-       "delta_offload_* activation_offload_fraction fine_grained_offloading_* moe_paged_stash* optimizer_offload_fraction "
+       "delta_offload_* activation_offload_fraction fine_grained_offloading_* moe_paged_stash* "
+       "optimizer_offload_fraction "
        "overlap_cpu_optimizer_d2h_h2d use_torch_optimizer_for_cpu_offload moe_layer_recompute mhc_recompute_* "
        "partition_activations checkpoint_in_cpu synchronize_each_layer profile_backward mlp_chunks_for_training "
        "remote_device cpu_torch_adam grad_reduce_in_fp32 params_dtype pipeline_dtype autocast_dtype enable_autocast"},
@@ -131,17 +136,21 @@ const std::vector<UnreadKeys>& environment_unread() {
        "env.*_HOME env.*_CACHE env.EXP_NAME env.TENSORBOARD* env.HYDRA_FULL_ERROR env.MLFLOW* env.DATE env.USER "
        "*.log_dir *.tee *.redirects *.role *.local_ranks_filter *.save_pid *.enable_each_rank_log *.output* *.error* "
        "*.job_name *.J *.o *.e *.p *.partition *.A *.account *.t *.time *.mail_* *.qos *.q *.comment *.requeue *.chdir "
-       "*.D *.signal *.open_mode *.dependency *.array *.export *.no_python *.module *.m *.no_ssh *.no_ssh_check *.launcher "
+       "*.D *.signal *.open_mode *.dependency *.array *.export *.no_python *.module *.m *.no_ssh *.no_ssh_check "
+       "*.launcher "
        "*.force_multi *.label *.l *.u *.unbuffered *.container_* *.kill_on_bad_exit *.K *.wait *.allow_run_as_root "
        "*.quiet *.v *.verbose *.jobid *.overlap *.no_container* *.mpi *.debug *.tag_output *.report_bindings *.x *.X"},
       {Use::no_effect, "processors and memory of the host, which nothing waits for",
-       "env.OMP_* env.MKL_* env.KMP_* env.MALLOC_* env.LD_PRELOAD *.cpus_per_task *.c *.mem *.mem_per_cpu *.mem_per_gpu "
+       "env.OMP_* env.MKL_* env.KMP_* env.MALLOC_* env.LD_PRELOAD *.cpus_per_task *.c *.mem *.mem_per_cpu "
+       "*.mem_per_gpu "
        "*.exclusive *.hint *.cpu_bind *.gpu_bind *.bind_to *.map_by *.num_cpu_threads_per_process *.threads_per_core "
        "*.distribution *.m *.mem_bind *.ntasks_per_socket *.constraint *.C *.nodelist *.w *.exclude *.x *.switches "
-       "*.contiguous *.propagate *.gpus_per_task *.ntasks_per_gpu *.oversubscribe *.mca *.prefix *.mincpus *.reservation "
+       "*.contiguous *.propagate *.gpus_per_task *.ntasks_per_gpu *.oversubscribe *.mca *.prefix *.mincpus "
+       "*.reservation "
        "*.bind_cores_to_rank *.bind_core_list *.no_local_rank *.numa_binding *.ipex* *.mpirun*"},
       {Use::not_simulated, "NCCL's own choice is predicted",
-       "env.NCCL_* env.RCCL_* env.SHARP_* env.FI_* env.UCX_* env.OMPI_* env.UB_* env.PMI* env.HSA_* env.GPU_MAX_HW_QUEUES "
+       "env.NCCL_* env.RCCL_* env.SHARP_* env.FI_* env.UCX_* env.OMPI_* env.UB_* env.PMI* env.HSA_* "
+       "env.GPU_MAX_HW_QUEUES "
        "env.RDMAV_* env.TORCH_NCCL*"},
       {Use::not_simulated, "predicted as the software's default",
        "env.CUDA_DEVICE_MAX_CONNECTIONS env.NVTE_* env.PYTORCH_* env.TORCH_* env.CUDA_LAUNCH_BLOCKING env.XLA_* "

@@ -8,12 +8,13 @@
 
 namespace lockstep::sim::launch {
 
-void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix, const ReadNamedFile& read_named) {
+void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix,
+                       const ReadNamedFile& read_named) {
   const auto name = s.text(key);
   if (!name) return;
   const LaunchSetting setting = *s.take(key);
   const std::string text = read_named(setting, *name);
-  const LaunchSettings named = read_tree(text, *name, syntax_of(*name, text));
+  const LaunchSettings named = read_tree(text, setting.place.file + ": " + *name, syntax_of(*name, text));
   for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));

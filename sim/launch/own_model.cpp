@@ -17,8 +17,8 @@ bool has_same_attention(const TransformerSpec& a, const TransformerSpec& b) {
     return a.latent.kv_rank == b.latent.kv_rank && a.latent.q_rank == b.latent.q_rank &&
            a.latent.nope_dim == b.latent.nope_dim && a.latent.rope_dim == b.latent.rope_dim &&
            a.latent.value_dim == b.latent.value_dim;
-  return a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.qkv_bias == b.qkv_bias &&
-         a.qk_norm == b.qk_norm && a.qk_norm_whole == b.qk_norm_whole && a.sinks == b.sinks;
+  return a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.qkv_bias == b.qkv_bias && a.qk_norm == b.qk_norm &&
+         a.qk_norm_whole == b.qk_norm_whole && a.sinks == b.sinks;
 }
 
 bool has_same_experts(const TransformerSpec& a, const TransformerSpec& b) {
@@ -69,7 +69,8 @@ const ModelEntry* model_named(const std::string& name, const Catalogue& catalogu
   std::string last = name;
   while (!last.empty() && last.back() == '/') last.pop_back();
   last = last.substr(last.rfind('/') == std::string::npos ? 0 : last.rfind('/') + 1);
-  const std::vector<std::string> endings{"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1", "-v0.2", "-v0.3", "-v1.0"};
+  const std::vector<std::string> endings{"-instruct", "-hf",   "-base", "-chat", "-it",
+                                         "-v0.1",     "-v0.2", "-v0.3", "-v1.0"};
   for (int round = 0; round < 4; ++round) {
     if (const ModelEntry* entry = catalogue.models.named(last); entry != nullptr && entry->tokens > 0) return entry;
     const std::string small = lower_case(last);
@@ -90,13 +91,15 @@ ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& c
   const JsonDocument document = JsonDocument::parse(config.dump(), where);
   const TransformerSpec spec = model::transformer_of_huggingface(document.root());
   if (const ModelEntry* entry = entry_of_shape(spec, has_vocabulary, catalogue)) {
-    const std::string note = has_vocabulary ? "" : "the vocabulary is the tokenizer's, which is not read: that of " +
-                                                       entry->id + ", which has the same layers, is assumed";
+    const std::string note = has_vocabulary ? ""
+                                            : "the vocabulary is the tokenizer's, which is not read: that of " +
+                                                  entry->id + ", which has the same layers, is assumed";
     return {sized_name(entry->id, tokens), note};
   }
   return {sized_name(config.dump(), tokens),
-          has_vocabulary ? "" : "the vocabulary is the tokenizer's, which is not read: " +
-                                    std::to_string(kUsualVocabulary) + " words are assumed"};
+          has_vocabulary ? ""
+                         : "the vocabulary is the tokenizer's, which is not read: " + std::to_string(kUsualVocabulary) +
+                               " words are assumed"};
 }
 
 }  // namespace lockstep::sim::launch

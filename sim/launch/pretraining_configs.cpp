@@ -9,8 +9,8 @@ namespace lockstep::sim::launch {
 namespace {
 
 void give_megatron_defaults(Facts& f) {
-  if (!f.has("--sharding")) f.give("--sharding", "none", {}, "no sharding is given");
-  if (!f.has("--recompute")) f.give("--recompute", "none", {}, "no recomputation is given");
+  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
 }
 
 void give_count(LaunchSettings& s, Facts& f, const std::string& key,
@@ -26,7 +26,9 @@ void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchS
   const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
   if (precision.empty()) return;
   LaunchSetting setting = *s.take(key);
-  setting.key = precision.find("bf16") == 0 ? "bf16" : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16" : "";
+  setting.key = precision.find("bf16") == 0                                ? "bf16"
+                : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16"
+                                                                           : "";
   setting.value = true;
   if (!setting.key.empty()) as_megatron.add(setting);
 }
@@ -52,7 +54,7 @@ void read_nemo_names(LaunchSettings& s) {
 }
 
 void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give("--software", "NeMo", {}, "its configuration");
+  f.give_default("--software", "NeMo", "its configuration");
   give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
   give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
   give_lightning_precision(s, "trainer.precision", s);
@@ -68,7 +70,7 @@ void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
 }
 
 void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give("--software", "Megatron-Bridge", {}, "its configuration");
+  f.give_default("--software", "Megatron-Bridge", "its configuration");
   const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
   if (mixed.find("fp8") != std::string::npos) s.replace_key("mixed_precision", "fp8", "hybrid");
   if (mixed.find("bf16") == 0 && mixed.find("fp8") == std::string::npos) s.replace_key("mixed_precision", "bf16", true);
@@ -110,12 +112,13 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   }
   if (framework != "megatron")
     fail_at(*s.take("primus.framework"), "is not read", "give megatron, torchtitan or maxtext");
-  f.give("--software", "Primus", {}, "its configuration");
+  f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' own base files (primus/configs/modules/megatron/trainer_base.yaml).
-  if (!s.has("bf16") && !s.has("fp16")) f.give("--precision", s.has("fp8") ? "fp8" : "bf16", {}, "Primus' default");
+  if (!s.has("bf16") && !s.has("fp16"))
+    f.give_default("--precision", s.text("fp8").value_or("false") != "false" ? "fp8" : "bf16", "Primus' default");
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
-    f.give("--sharding", "zero1", {}, "Primus' default");
-  if (!s.has("sequence_parallel")) f.give_flag("--sequence", {}, "Primus' default");
+    f.give_default("--sharding", "zero1", "Primus' default");
+  if (!s.has("sequence_parallel")) f.give_default("--sequence", "", "Primus' default");
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
@@ -130,7 +133,8 @@ const std::vector<UnreadKeys>& sections_unread() {
        "trainer.num_sanity_val_steps trainer.accelerator trainer.use_distributed_sampler trainer.enable_* "
        "exp_manager.* tokenizer.* data.* optim.* run.* nsys_profile.* megatron_amp_* native_amp* hydra.* "
        "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
-       "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* dataset.* "
+       "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
+       "dataset.* "
        "work_group user_name exp_name workspace platform.* primus.config *sink_level file_sink_level "
        "disable_wandb disable_tensorboard disable_mlflow mlflow_* auto_continue_train disable_last_saving "
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
@@ -155,13 +159,20 @@ std::vector<LaunchReader> pretraining_readers() {
   return {
       {LaunchFormat::torchtitan, "torchtitan's configuration", is_torchtitan, read_torchtitan, torchtitan_unread()},
       {LaunchFormat::nemo, "NeMo's configuration",
-       [](const LaunchSettings& s) { return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"}); },
+       [](const LaunchSettings& s) {
+         return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"});
+       },
        read_nemo, megatron},
       {LaunchFormat::megatron_bridge, "Megatron-Bridge's configuration",
-       [](const LaunchSettings& s) { return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"}); }, read_bridge,
-       megatron},
+       [](const LaunchSettings& s) {
+         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"});
+       },
+       read_bridge, megatron},
       {LaunchFormat::primus, "Primus' configuration",
-       [](const LaunchSettings& s) { return has_any_key(s, {"modules.pre_trainer.framework", "modules.post_trainer.framework", "modules.sft_trainer.framework"}); },
+       [](const LaunchSettings& s) {
+         return has_any_key(
+             s, {"modules.pre_trainer.framework", "modules.post_trainer.framework", "modules.sft_trainer.framework"});
+       },
        read_primus, both_tables(megatron, both_tables(torchtitan_unread(), maxtext_unread()))},
       {LaunchFormat::maxtext, "MaxText's configuration", is_maxtext, read_maxtext, maxtext_unread()},
   };

@@ -8,7 +8,8 @@ std::vector<LaunchReader> pretraining_readers();
 
 /// Torchtitan's sections (torchtitan/config): "training.seq_len", "parallelism.tensor_parallel_degree".
 bool is_torchtitan(const LaunchSettings& settings);
-void read_torchtitan(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, const ReadNamedFile& read_named);
+void read_torchtitan(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue,
+                     const ReadNamedFile& read_named);
 const std::vector<UnreadKeys>& torchtitan_unread();
 
 /// MaxText's flat keys (src/maxtext/configs/base.yml).

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/modules.hpp"
 #include <vector>
+#include "sim/modules.hpp"
 
 namespace lockstep::sim::launch {
 

@@ -31,7 +31,8 @@ std::optional<bool> boolean_in(const std::string& text) {
 std::string key_beside(const std::string& key, const std::string& reference) {
   const std::size_t levels = std::min(reference.find_first_not_of('.'), reference.size());
   std::string folder = key;
-  for (std::size_t i = 0; i < levels; ++i) folder.resize(folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
+  for (std::size_t i = 0; i < levels; ++i)
+    folder.resize(folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
   return folder + (folder.empty() ? "" : ".") + reference.substr(levels);
 }
 
@@ -53,9 +54,16 @@ std::string plain_text(const Json& value) {
   return text;
 }
 
+std::string beginning_of(const std::string& text, std::size_t most) {
+  std::size_t end = std::min(most, text.size());
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  while (end > 0 && end < text.size() && continues(text[end])) --end;
+  return one_line(text.substr(0, end));
+}
+
 std::string LaunchSetting::text() const {
-  const std::string shown = plain_text(value);
-  return place.text() + ": " + one_line(written) + (shown.empty() ? "" : " " + one_line(shown.substr(0, 80)));
+  const std::string shown = beginning_of(plain_text(value), 80);
+  return place.text() + ": " + beginning_of(written, 80) + (shown.empty() ? "" : " " + shown);
 }
 
 void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
@@ -173,7 +181,8 @@ void LaunchSettings::replace_prefix(const std::string& prefix, const std::string
 
 void LaunchSettings::set_aside_auto() {
   for (LaunchSetting& setting : all_) {
-    if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16") continue;
+    if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16")
+      continue;
     setting.key = "auto " + setting.key;
     setting.use = Use::no_effect;
     setting.why = "auto: the Trainer's value holds";
@@ -189,7 +198,8 @@ void LaunchSettings::resolve_references() {
     if (inside.empty()) continue;
     const std::size_t colon = inside.find(':');
     const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
-    if (other != nullptr && other != &setting && !(other->value.is_string() && other->value.get<std::string>().find("${") == 0))
+    if (other != nullptr && other != &setting &&
+        !(other->value.is_string() && other->value.get<std::string>().find("${") == 0))
       setting.value = other->value;
     else if (colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos)
       setting.value = inside.substr(colon + 1);

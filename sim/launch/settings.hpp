@@ -15,9 +15,12 @@ namespace lockstep::sim::launch {
 enum class Use { unread, read, overridden, no_effect, not_simulated, unknown };
 
 inline const Choices<Use>& choices_of(Use) {
-  static const Choices<Use> all{{Use::unread, "unread"},         {Use::read, "read"},
-                                {Use::overridden, "overridden"}, {Use::no_effect, "no effect on speed"},
-                                {Use::not_simulated, "not simulated"}, {Use::unknown, "unknown"}};
+  static const Choices<Use> all{{Use::unread, "unread"},
+                                {Use::read, "read"},
+                                {Use::overridden, "overridden"},
+                                {Use::no_effect, "no effect on speed"},
+                                {Use::not_simulated, "not simulated"},
+                                {Use::unknown, "unknown"}};
   return all;
 }
 
@@ -93,6 +96,9 @@ class LaunchSettings {
 
 /// Throws InputError: "FILE:LINE: KEY VALUE: wrong; allowed".
 [[noreturn]] void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed);
+
+/// At most so many bytes of a text on one line, cut at a character's border.
+std::string beginning_of(const std::string& text, std::size_t most);
 
 /// A number, as text without quotes: 8, 1.5, true.
 std::string plain_text(const Json& value);

@@ -353,7 +353,8 @@ class Interpreter : private ShellState {
       }
       if (raw[i].first == "\"$@\"" || raw[i].first == "$@" || raw[i].first == "$*" || raw[i].first == "${@}")
         note(raw[i].second, "arguments of the script (" + raw[i].first + ") are not known; none are read");
-      for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second})) command.words.push_back(std::move(word));
+      for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
+        command.words.push_back(std::move(word));
     }
     return command.words.empty() ? std::optional<bool>(true) : execute(std::move(command), is_sure);
   }

@@ -17,9 +17,9 @@ struct ShellCommand {
 };
 
 struct ShellScript {
-  std::vector<ShellCommand> commands;   ///< other than the shell's own, in order
-  std::map<std::string, Word> exported;  ///< the environment at the end
-  std::vector<ShellCommand> directives;  ///< words of "#SBATCH" lines
+  std::vector<ShellCommand> commands;         ///< other than the shell's own, in order
+  std::map<std::string, Word> exported;       ///< the environment at the end
+  std::vector<ShellCommand> directives;       ///< words of "#SBATCH" lines
   std::map<std::string, Word> written_files;  ///< here-documents that are written, by path
   std::vector<std::string> notes;             ///< what was not followed, with its line
 };

@@ -77,7 +77,8 @@ class Arithmetic {
       const bool is_plus = take("+");
       if (!is_plus && !take("-")) return value;
       const std::int64_t other = is_plus ? product() : -product();
-      value = checked(double(value) + double(other), [](std::int64_t a, std::int64_t b) { return a + b; }, value, other);
+      value = checked(
+          double(value) + double(other), [](std::int64_t a, std::int64_t b) { return a + b; }, value, other);
     }
   }
   std::int64_t product() {
@@ -86,8 +87,8 @@ class Arithmetic {
       if (take("**")) throw Unknown();
       if (take("*")) {
         const std::int64_t other = unary();
-        value =
-            checked(double(value) * double(other), [](std::int64_t a, std::int64_t b) { return a * b; }, value, other);
+        value = checked(
+            double(value) * double(other), [](std::int64_t a, std::int64_t b) { return a * b; }, value, other);
       } else if (take("/")) {
         value = value / divisor();
       } else if (take("%")) {
@@ -127,8 +128,8 @@ class Arithmetic {
     const bool has_brace = text_.compare(at_, 1, "{") == 0;
     if (has_brace) ++at_;
     std::string word;
-    while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '_' || (text_[at_] >= 'a' && text_[at_] <= 'z') ||
-                                  (text_[at_] >= 'A' && text_[at_] <= 'Z')))
+    while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '_' ||
+                                  (text_[at_] >= 'a' && text_[at_] <= 'z') || (text_[at_] >= 'A' && text_[at_] <= 'Z')))
       word += text_[at_++];
     if (has_brace && !take("}")) throw Unknown();
     if (word.empty() || word.size() > 256) throw Unknown();
@@ -146,7 +147,8 @@ class Arithmetic {
   }
   std::int64_t value_of(const std::string& name) {
     const Value* value = variables_.find(name);
-    if (value == nullptr || value->size() != 1 || !value->front().unknown.empty() || depth_ > kDeepestExpression) throw Unknown();
+    if (value == nullptr || value->size() != 1 || !value->front().unknown.empty() || depth_ > kDeepestExpression)
+      throw Unknown();
     return Arithmetic(value->front().text, variables_, depth_ + 1).value();
   }
 

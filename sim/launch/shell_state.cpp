@@ -17,7 +17,9 @@ std::optional<Assignment> assignment_of(const std::string& word) {
   if (equals == std::string::npos || equals == 0) return std::nullopt;
   const bool adds = word[equals - 1] == '+';
   const std::string name = word.substr(0, equals - (adds ? 1 : 0));
-  const auto is_of_name = [](char c) { return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z'); };
+  const auto is_of_name = [](char c) {
+    return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z');
+  };
   if (name.empty() || is_digit(name.front()) || !std::all_of(name.begin(), name.end(), is_of_name)) return std::nullopt;
   return Assignment{name, adds, word.substr(equals + 1)};
 }
@@ -42,8 +44,8 @@ void ShellState::note(int line, const std::string& text) {
 
 void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
   const bool is_array = assignment.raw.size() > 1 && assignment.raw.front() == '(' && assignment.raw.back() == ')';
-  Value value = is_array ? elements_of(assignment.raw, line)
-                         : Value{expand_to_one(assignment.raw, variables_, {name_, line})};
+  Value value =
+      is_array ? elements_of(assignment.raw, line) : Value{expand_to_one(assignment.raw, variables_, {name_, line})};
   Value& kept = variables_.values[assignment.name];
   if (assignment.adds && is_array) {
     value.insert(value.begin(), kept.begin(), kept.end());
@@ -73,7 +75,8 @@ Value ShellState::elements_of(const std::string& raw, int line) {
   Value elements;
   for (const Token& token : tokens_of(raw.substr(1, raw.size() - 2), name_)) {
     if (token.kind != Token::Kind::word) continue;
-    for (Word& word : expand(token.text, variables_, {name_, line + token.line - 1})) elements.push_back(std::move(word));
+    for (Word& word : expand(token.text, variables_, {name_, line + token.line - 1}))
+      elements.push_back(std::move(word));
   }
   return elements;
 }

@@ -78,9 +78,7 @@ class Test {
     if (!left || !right) return std::nullopt;
     return compare(*left, op, *right);
   }
-  static bool is_joint(const std::string& word) {
-    return word == "&&" || word == "||" || word == "-a" || word == "-o";
-  }
+  static bool is_joint(const std::string& word) { return word == "&&" || word == "||" || word == "-a" || word == "-o"; }
   std::optional<bool> compare(const std::string& left, const std::string& op, const std::string& right) {
     if (op == "=" || op == "==") return matches_pattern(left, right);
     if (op == "!=") return !matches_pattern(left, right);

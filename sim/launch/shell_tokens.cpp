@@ -202,8 +202,8 @@ std::vector<Token> tokens_of(const std::string& text, const std::string& name) {
   Reader r{text, name};
   while (r.at < text.size()) {
     const char c = text[r.at];
-    const bool begins_word = r.at == 0 || is_blank(text[r.at - 1]) ||
-                             std::string("\n;&|()").find(text[r.at - 1]) != std::string::npos;
+    const bool begins_word =
+        r.at == 0 || is_blank(text[r.at - 1]) || std::string("\n;&|()").find(text[r.at - 1]) != std::string::npos;
     if (c == '\n')
       read_newline(r);
     else if (is_blank(c))

@@ -3,8 +3,8 @@
 // quotes and their "$": shell_values.hpp expands them.
 #include <string>
 
-#include "sim/modules.hpp"
 #include <vector>
+#include "sim/modules.hpp"
 
 namespace lockstep::sim::launch {
 

@@ -108,7 +108,7 @@ class Expander {
 
   void add_substitution(const std::string& part, bool is_quoted) {
     if (part.compare(0, 3, "$((") == 0) {
-      const auto number = arithmetic(part.substr(2, part.size() - 2), variables_, place_);
+      const auto number = arithmetic(part.substr(3, part.size() - 5), variables_, place_);
       number ? add_text(std::to_string(*number)) : add_unknown(part);
     } else if (part.compare(0, 2, "${") == 0) {
       add_braces(part, is_quoted);
@@ -244,7 +244,8 @@ class Expander {
       add_word({piece, is_unknown ? word.unknown : "", word.place});
       i = end;
     }
-    if (!word.unknown.empty() && word.text.find(word.unknown) == std::string::npos) add_word({"", word.unknown, place_});
+    if (!word.unknown.empty() && word.text.find(word.unknown) == std::string::npos)
+      add_word({"", word.unknown, place_});
   }
 
   void add_word(const Word& word) {

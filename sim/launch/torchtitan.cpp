@@ -23,7 +23,7 @@ void give_degree(LaunchSettings& s, Facts& f, const std::string& name, const std
   const std::int64_t degree = degree_of(s, name, option, 1);
   const std::string key = section_key(s, name);
   if (key.empty())
-    f.give(option, "1", {}, "torchtitan's default");
+    f.give_default(option, "1", "torchtitan's default");
   else
     f.give_from(option, std::to_string(degree), s, key);
 }
@@ -37,7 +37,8 @@ void read_titan_ranks(LaunchSettings& s, Facts& f) {
     if (!section_key(s, name).empty() && degree_of(s, name, option, 1) > 1)
       f.give_from(option, std::to_string(degree_of(s, name, option, 1)), s, section_key(s, name));
   const bool sequence = s.boolean("parallelism.enable_sequence_parallel", "--sequence").value_or(true);
-  if (f.number_of("--tensor", 1) > 1) f.give_flag(sequence ? "--sequence" : "--no-sequence", {}, "torchtitan's default");
+  if (f.number_of("--tensor", 1) > 1)
+    f.give_default(sequence ? "--sequence" : "--no-sequence", "", "torchtitan's default");
   for (const char* key : {"parallelism.enable_async_tensor_parallel", "compile.enable_async_tensor_parallel",
                           "experimental.enable_async_tensor_parallel"})
     if (s.is_on(key, "--tensor-overlap")) f.give_from("--tensor-overlap", "all", s, key);
@@ -52,7 +53,7 @@ void read_titan_sharding(LaunchSettings& s, Facts& f) {
   if (shards == 1 && copies != 1) return f.give_from("--sharding", "none", s, key);
   const char* const stage = reshards == "never" ? "zero2" : "zero3";
   if (key.empty())
-    f.give("--sharding", stage, {}, "torchtitan's default");
+    f.give_default("--sharding", stage, "torchtitan's default");
   else
     f.give_from("--sharding", stage, s, key);
   if (copies > 1 && shards > 1)
@@ -70,8 +71,8 @@ void read_titan_schedule(LaunchSettings& s, Facts& f) {
   }
   const std::string schedule = key.empty() ? "1F1B" : s.text(key, "--schedule").value_or("1F1B");
   if (lower_case(schedule) == "1f1b" || lower_case(schedule) == "gpipe") {
-    f.give("--virtual-stages", "1", {}, "one chunk of layers per stage");
-    return key.empty() ? f.give("--schedule", "1f1b", {}, "torchtitan's default")
+    f.give_default("--virtual-stages", "1", "one chunk of layers per stage");
+    return key.empty() ? f.give_default("--schedule", "1f1b", "torchtitan's default")
                        : f.give_from("--schedule", lower_case(schedule), s, key);
   }
   if (schedule.find("Interleaved") == 0) return f.give_from("--schedule", "interleaved", s, key);
@@ -103,14 +104,15 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
 
 void read_titan_recomputation(LaunchSettings& s, Facts& f) {
   const std::string mode = lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or("selective"));
-  const std::string option = lower_case(s.text("activation_checkpoint.selective_ac_option", "--recompute").value_or("op"));
+  const std::string option =
+      lower_case(s.text("activation_checkpoint.selective_ac_option", "--recompute").value_or("op"));
   if (mode == "selective" && option != "op" && option != "2")
     s.mark("activation_checkpoint.selective_ac_option", Use::not_simulated, "predicted as its option \"op\"");
   const std::string value = mode == "full" ? "full" : mode == "none" ? "none" : "selective";
   if (s.has("activation_checkpoint.mode"))
     f.give_from("--recompute", value, s, "activation_checkpoint.mode");
   else
-    f.give("--recompute", value, {}, "torchtitan's default");
+    f.give_default("--recompute", value, "torchtitan's default");
 }
 
 void read_titan_precision(LaunchSettings& s, Facts& f) {
@@ -125,7 +127,11 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
     return f.give_from("--precision", "fp8", s, "float8.enable_float8_linear");
   const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
   const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
-  f.give("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", {}, "training.mixed_precision_param");
+  f.give_default("--precision",
+                 type == "float32" ? "fp32"
+                 : is_pure         ? "bf16-true"
+                                   : "bf16",
+                 "training.mixed_precision_param");
 }
 
 void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
@@ -135,8 +141,8 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
       f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
     else
-      f.notes.push_back(s.take(section + "flavor")->text() + ": no model of the catalogue is " + in_quotes(*name + " " + *flavor) +
-                        "; give its config.json by --model");
+      f.notes.push_back(s.take(section + "flavor")->text() + ": no model of the catalogue is " +
+                        in_quotes(*name + " " + *flavor) + "; give its config.json by --model");
   }
 }
 
@@ -145,12 +151,13 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 bool is_torchtitan(const LaunchSettings& s) {
   const bool has_training = s.has("training.seq_len") || s.has("training.max_context_length") ||
                             s.has("training.local_batch_size") || s.has("training.batch_size");
-  return has_training && (s.has("model.flavor") || s.has("model_spec.flavor") || s.has("parallelism.tensor_parallel_degree") ||
-                          s.has("training.tensor_parallel_degree") || s.has("activation_checkpoint.mode"));
+  return has_training &&
+         (s.has("model.flavor") || s.has("model_spec.flavor") || s.has("parallelism.tensor_parallel_degree") ||
+          s.has("training.tensor_parallel_degree") || s.has("activation_checkpoint.mode"));
 }
 
 void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give("--software", "torchtitan", {}, "its configuration");
+  f.give_default("--software", "torchtitan", "its configuration");
   f.sequence = s.whole("training.seq_len", "--model").value_or(0);
   if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(2048);
   f.iterations = s.whole("training.steps", "--tokens");
@@ -163,7 +170,7 @@ void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, co
   read_titan_model(s, f, catalogue);
   const std::string optimizer = lower_case(s.text("optimizer.name").value_or("adamw"));
   if (optimizer.find("adam") == 0)
-    f.give("--optimizer", "adam", {}, "optimizer.name");
+    f.give_default("--optimizer", "adam", "optimizer.name");
   else
     s.mark("optimizer.name", Use::not_simulated, "the software's default is predicted");
   if (s.is_on("training.enable_cpu_offload", "--offload-optimizer"))
@@ -174,15 +181,18 @@ const std::vector<UnreadKeys>& torchtitan_unread() {
   static const std::vector<UnreadKeys> all{
       {Use::no_effect, "learning rate, data, logs and checkpoints, which the rate leaves out",
        "job.* profiling.* profiler.* metrics.* lr_scheduler.* optimizer.lr optimizer.eps optimizer.beta* "
-       "optimizer.weight_decay optimizer.param_groups* optimizer.early_step* checkpoint.* validation.* validator.* dataloader.* training.dataset* "
+       "optimizer.weight_decay optimizer.param_groups* optimizer.early_step* checkpoint.* validation.* validator.* "
+       "dataloader.* training.dataset* "
        "training.max_norm training.seed training.gc_* training.debug* training.deterministic training.warmup_steps "
-       "tokenizer.* hf_assets_path model.hf_assets_path model.tokenizer_path model.tokenizer* debug.* dump_folder comm.* "
+       "tokenizer.* hf_assets_path model.hf_assets_path model.tokenizer_path model.tokenizer* debug.* dump_folder "
+       "comm.* "
        "description print_config training.data_parallel_type eval.* fault_tolerance.* argument"},
       {Use::not_simulated, "predicted as torchtitan's defaults, with overlap and compiled kernels",
        "compile.* training.compile model.norm_type model.print_after_conversion model.use_flex_attn model.attn* "
        "training.mixed_precision_reduce optimizer.fused optimizer.foreach optimizer.implementation optimizer.name "
        "parallelism.disable_loss_parallel training.disable_loss_parallel float8.* quantize.* mx.* "
-       "memory_estimation.* activation_checkpoint.* parallelism.* experimental.* override.* loss.* training.disable_cuda_graphs "
+       "memory_estimation.* activation_checkpoint.* parallelism.* experimental.* override.* loss.* "
+       "training.disable_cuda_graphs "
        "model.* model_spec.* custom_model.*"},
   };
   return all;

@@ -109,7 +109,8 @@ void flatten_yaml(const YAML::Node& node, const std::string& key, int depth, Fla
 Json toml_scalar(const toml::node& node) {
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_boolean()) return value->get();
-  if (const auto* value = node.as_floating_point()) return std::isfinite(value->get()) ? Json(value->get()) : Json("inf");
+  if (const auto* value = node.as_floating_point())
+    return std::isfinite(value->get()) ? Json(value->get()) : Json("inf");
   if (const auto* value = node.as_string()) return value->get();
   return "a date";
 }
@@ -141,8 +142,8 @@ void read_yaml(const std::string& text, const std::string& name, Flattener& out)
   try {
     flatten_yaml(YAML::Load(text), "", 0, out);
   } catch (const YAML::Exception& error) {
-    throw InputError(name + ":" + std::to_string(std::max(0, error.mark.line) + 1) + ": no YAML: " +
-                     one_line(error.msg) + "; correct the file");
+    throw InputError(name + ":" + std::to_string(std::max(0, error.mark.line) + 1) +
+                     ": no YAML: " + one_line(error.msg) + "; correct the file");
   }
 }
 

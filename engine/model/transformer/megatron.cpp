@@ -25,15 +25,16 @@ void read_positions(const ConfigReader& c, TransformerSpec& s) {
   const std::string kind = c.text("position_embedding_type", "learned_absolute");
   if (kind == "rope" || kind == "yarn" || kind == "mrope") {
     s.positions = PositionKind::rotary;
-    s.rotary_features = s.latent.kv_rank > 0 ? s.latent.rope_dim
-                                             : static_cast<int>(s.head_dim * (c.has("rotary_percent")
-                                                                                  ? c.fraction("rotary_percent", 1)
-                                                                                  : 1.0));
+    s.rotary_features =
+        s.latent.kv_rank > 0
+            ? s.latent.rope_dim
+            : static_cast<int>(s.head_dim * (c.has("rotary_percent") ? c.fraction("rotary_percent", 1) : 1.0));
   } else if (kind == "learned_absolute") {
     s.positions = PositionKind::learned;
     s.position_rows = s.context;
   } else if (kind != "none") {
-    c.fail("position_embedding_type", in_quotes(kind) + " is not modelled", "learned_absolute, rope, yarn, mrope, none");
+    c.fail("position_embedding_type", in_quotes(kind) + " is not modelled",
+           "learned_absolute, rope, yarn, mrope, none");
   }
 }
 
