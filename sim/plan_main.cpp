@@ -228,14 +228,17 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const int processes = o.jobs > 0 ? o.jobs : 1;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
+  Json from;
   if (!o.from.path.empty()) {
     const sim::AppliedLaunch launch = sim::apply_from(*o.job, o.from, o.words.question.gpus, catalogue);
     if (is_first_rank) print_result(o.json, sim::launch_text(launch.job, launch.overriding));
+    from = sim::launch_json(launch.job, launch.overriding);
   }
   sim::add_gpus_of_files(catalogue, o.words.gpus_by_name);
   const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue, processes);
   sim::PlanSpec plan =
       sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);
+  plan.from = std::move(from);
   if (!is_first_rank) return plan;
   check_outputs(all_outputs_of(o), {o.from.path});
   if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);

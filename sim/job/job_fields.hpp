@@ -52,7 +52,9 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
         a.software, b.software);
   visit(Name{"model", "--model",
              "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your "
-             "own, or a HuggingFace config.json; with @4096 behind either for sequences of so many tokens"},
+             "own, or a HuggingFace config.json; or its text, {\"model_type\": ...}; with @4096 behind each for "
+             "sequences of so "
+             "many tokens"},
         a.model, b.model);
   visit(Name{"gpu", "--gpu",
              "By its name (see --list), such as H100 or \"A100 40GB\", or FILE.json: one's own, as an entry of "
