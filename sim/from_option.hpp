@@ -55,8 +55,8 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   for (const Unevaluated& value : job.settings.unevaluated()) {
     const bool is_settled = value.option.empty() || given_instead(app, value.option) != nullptr;
     if (!is_settled)
-      missing.push_back(value.option + " (" + value.setting.place.text() + ": " + value.setting.written + " " +
-                        value.setting.unknown + " cannot be evaluated)");
+      missing.push_back(value.option + " (" + value.setting.place.text() + ": " +
+                        beginning_of(value.setting.written, 60) + ": " + value.why + ")");
   }
   const auto require = [&](const std::string& name, const std::string& why) {
     const bool is_read = std::any_of(job.options.begin(), job.options.end(),

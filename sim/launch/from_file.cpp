@@ -78,6 +78,14 @@ std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
   return found;
 }
 
+// Programs beside a training have arguments of the same names.
+bool may_train(const std::string& program) {
+  const std::string name = lower_case(std::filesystem::path(program).filename().string());
+  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat"})
+    if (name.find(other) != std::string::npos) return false;
+  return true;
+}
+
 // What a script starts, with all that was said about it.
 struct Candidate {
   LaunchLine line;
@@ -140,6 +148,12 @@ class Launch {
     check_stray_arguments();
     Candidate candidate = chosen_candidate();
     job_.settings = std::move(candidate.settings);
+    LaunchSetting program;
+    program.key = "program";
+    program.written = program.value = candidate.line.program;
+    program.place = candidate.line.place;
+    program.use = Use::read;
+    job_.settings.add(std::move(program));
     job_.settings.append(candidate.line.launchers);
     job_.settings.append(directive_settings(script_.directives));
     job_.settings.append(environment_settings(script_));
@@ -192,6 +206,7 @@ class Launch {
   Candidate chosen_candidate() {
     std::vector<Candidate> found;
     for (LaunchLine& line : launch_lines(script_)) {
+      if (!may_train(line.program)) continue;
       Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
       const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
       if (!readers.empty())

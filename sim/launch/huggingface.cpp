@@ -221,9 +221,12 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "learning_rate lr_* warmup_* weight_decay adam_* adafactor max_grad_norm label_smoothing_factor neftune_* "
        "gradient_clipping optim_args lr cosine_* loraplus_* lora_alpha lora_dropout use_rslora use_dora pissa_* "
        "additional_target lr_scheduler* min_lr optim_target_modules embedding_lr* loraplus_lr* scheduler* val_set_size "
-       "noisy_embedding_alpha early_stopping* *seed full_determinism"},
+       "noisy_embedding_alpha early_stopping* loss_watchdog_* *seed full_determinism"},
+      {Use::no_effect, "another key decides",
+       "bf16 fp16 lora_r lora_rank use_peft adapter mixed_precision accelerate.mixed_precision"},
       {Use::no_effect, "data, templates and tokenizers",
-       "dataset* data_* data* train_file validation_file template tokenizer* overwrite_cache preprocessing_* "
+       "dataset* pretraining_dataset* data_* data* train_file validation_file template tokenizer* overwrite_cache "
+       "preprocessing_* "
        "max_samples "
        "eval_dataset mix_strategy streaming buffer_size num_proc train_on_* group_by_length length_column_name "
        "remove_unused_columns dataloader_* chat_template* special_tokens* tokens.* trust_remote_code "

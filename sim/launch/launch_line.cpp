@@ -149,15 +149,14 @@ class LineReader {
     return true;
   }
 
-  // nsys profile, numactl, singularity exec, ...: its options have no say in what is trained.
+  // nsys profile, numactl, singularity exec, uv run, ...: its options have no say in what is trained.
   bool skip_wrapper(const std::vector<Word>& words, std::size_t i, int depth) {
-    static const std::vector<std::string> kWrappers{
-        "env",     "exec",    "time",        "nohup",     "sudo",     "numactl", "nsys",
-        "timeout", "stdbuf",  "singularity", "apptainer", "docker",   "podman",  "enroot",
-        "nice",    "taskset", "ncu",         "rocprof",   "unbuffer", "command", "shifter"};
-    const std::string first = last_part(words[i].text);
-    const bool is_assignment = words[i].text.find('=') != std::string::npos && !is_option(words[i]);
-    if (!is_among(first, kWrappers) && !is_assignment && words[i].unknown.empty()) return false;
+    static const std::vector<std::string> kOthers{
+        "echo", "printf", "cat",   "cp",    "mv",     "rm",    "mkdir",  "ls",  "sed",    "grep",
+        "awk",  "pip",    "pip3",  "git",   "which",  "type",  "cd",     "ln",  "wget",   "curl",
+        "kill", "sleep",  "tar",   "find",  "set",    "conda", "tee",    "apt", "sbatch", "date",
+        "wait", "pwd",    "touch", "chmod", "module", "shopt", "ulimit", "head"};
+    if (is_among(last_part(words[i].text), kOthers)) return false;
     std::size_t next = i + 1;
     while (next < words.size() && !begins_launch(words[next])) ++next;
     if (next == words.size()) return false;

@@ -30,7 +30,8 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
   std::string key;
   for (const std::string& name : names) {
     const Axis axis = axis_of(s, name, option);
-    if (axis.is_open()) fail_at(*s.take(axis_key(s, name)), "leaves the ranks open", "give a number, or " + option);
+    if (axis.is_open()) s.require_option(*s.take(axis_key(s, name)), option, "-1 leaves the ranks open");
+    if (axis.is_open()) continue;
     if (s.has(axis_key(s, name))) key = axis_key(s, name);
     ranks *= axis.ranks();
   }
@@ -38,6 +39,21 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
     f.give_default(option, "1", "MaxText's default");
   else
     f.give_from(option, std::to_string(ranks), s, key);
+}
+
+// Axes within a slice are the GPUs of a node, axes between slices the nodes, if none is left open.
+void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const Axis& fsdp, const Axis& expert) {
+  std::int64_t within = 1, between = 1;
+  std::vector<Axis> axes{data, fsdp, expert};
+  for (const char* name : {"tensor", "tensor_sequence", "pipeline", "context"}) axes.push_back(axis_of(s, name, ""));
+  for (const Axis& axis : axes) {
+    within = axis.within > 0 && within > 0 ? within * axis.within : -1;
+    between = axis.between > 0 && between > 0 ? between * axis.between : -1;
+  }
+  const LaunchSetting* const setting = s.take("ici_fsdp_parallelism");
+  if (setting == nullptr || within < 1 || within > 1024) return;
+  f.give_gpus_per_node(within, setting->place, "ici_*_parallelism");
+  if (between > 0 && between < (1 << 20)) f.give_nodes(between, setting->place, "dcn_*_parallelism");
 }
 
 void read_mesh(LaunchSettings& s, Facts& f) {
@@ -57,16 +73,7 @@ void read_mesh(LaunchSettings& s, Facts& f) {
   if (is_sharded && has_copies && !fsdp.is_open() && data.ranks() != 1) {
     if (data.ranks() > 1) f.give_from("--sharding-group", std::to_string(fsdp.ranks()), s, key);
   }
-  const std::int64_t within = f.number_of("--tensor", 1);
-  const std::int64_t others = axis_of(s, "pipeline", "").within * axis_of(s, "context", "").within * expert.within;
-  if (!fsdp.is_open() && data.within > 0 && s.has("ici_fsdp_parallelism") && within > 0) {
-    const LaunchSetting* setting = s.take("ici_fsdp_parallelism");
-    const std::int64_t tensor = axis_of(s, "tensor", "").within * axis_of(s, "tensor_sequence", "").within;
-    f.give_gpus_per_node(fsdp.within * data.within * tensor * others, setting->place, "ici_*_parallelism");
-    const std::int64_t nodes = fsdp.between * data.between * axis_of(s, "tensor", "").between *
-                               axis_of(s, "pipeline", "").between * axis_of(s, "context", "").between * expert.between;
-    if (data.between > 0) f.give_nodes(nodes, setting->place, "dcn_*_parallelism");
-  }
+  give_machine_of_mesh(s, f, data, fsdp, expert);
 }
 
 void read_maxtext_batch(LaunchSettings& s, Facts& f) {
@@ -108,8 +115,8 @@ void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
   if (name != "default") {
     if (const ModelEntry* entry = model_named(name, catalogue))
       return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model_name");
-    f.notes.push_back(s.take("model_name")->text() +
-                      ": no model of the catalogue has this name; give its config.json by --model");
+    s.require_option(*s.take("model_name"), "--model",
+                     in_quotes(name) + " is no model of the catalogue; its config.json will do");
     return;
   }
   Json config{{"model_type", "megatron"},

@@ -45,22 +45,23 @@ constexpr struct {
     {"moe_latent_size", "experts in a latent space are not modelled"},
     {"retro_add_retriever", "retrieval within the network is not modelled"},
     {"vision_pretraining", "vision models of Megatron-LM are not read"},
-    {"perform_rl_step", "reinforcement learning is not modelled"},
+    {"vision_model_type", "the part that sees images is not modelled"},
     {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
 };
 
-void refuse_unmodelled(LaunchSettings& s) {
-  std::vector<std::string> wrong;
+// --model may still give another model.
+void require_modelled(LaunchSettings& s) {
   for (const auto& refused : kRefused) {
     if (!s.has(refused.key)) continue;
     const LaunchSetting* setting = s.take(refused.key, kModel);
     if (setting == nullptr || setting->value == Json(false) || plain_text(setting->value) == "false") continue;
-    wrong.push_back(setting->text() + ": " + refused.what);
+    s.require_option(*setting, kModel, refused.what);
   }
-  if (wrong.empty()) return;
-  std::string text = wrong.front();
-  for (std::size_t i = 1; i < wrong.size(); ++i) text += "; " + wrong[i];
-  throw InputError(text + "; predict a model without them (--model)");
+  const LaunchSetting* const program = s.take("program");
+  const std::string name = program == nullptr ? "" : plain_text(program->value);
+  for (const char* other : {"bert", "t5", "mamba", "hybrid", "retro", "ict", "vision", "vlm", "mimo"})
+    if (name.find(other) != std::string::npos)
+      s.require_option(*program, kModel, "only decoders are read from Megatron-LM's arguments");
 }
 
 void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
@@ -114,9 +115,8 @@ void copy_positions(LaunchSettings& s, Json& config) {
 
 // The part of `key` in the catalogue's model that the tokenizer is of.
 std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& catalogue) {
-  const std::string type = s.text("tokenizer_type", kModel).value_or("");
-  const std::string name =
-      s.text("tokenizer_model", kModel).value_or(s.text("tokenizer_name_or_path", kModel).value_or(""));
+  const std::string type = s.text("tokenizer_type").value_or("");
+  const std::string name = s.text("tokenizer_model").value_or(s.text("tokenizer_name_or_path").value_or(""));
   if (type.compare(0, 16, "GPT2BPETokenizer") == 0) return 50257;
   if (const ModelEntry* entry = model_named(name, catalogue)) {
     const std::string fused = model::fused_attention_name(entry->id);
@@ -183,7 +183,9 @@ void drop_defaults(Json& config) {
 }  // namespace
 
 void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
-  refuse_unmodelled(s);
+  if (s.is_on("perform_rl_step"))
+    fail_at(*s.take("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
+  require_modelled(s);
   Json config = config_of(s, catalogue, kind);
   drop_defaults(config);
   if (const auto depths = s.whole("mtp_num_layers", kModel); depths && *depths > 0)

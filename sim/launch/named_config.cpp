@@ -29,7 +29,8 @@ void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const
   std::error_code error;
   const std::string config = *name + "/config.json";
   if (std::filesystem::exists(config, error)) return f.give_from("--model", sized_name(config, f.sequence), s, key);
-  f.notes.push_back(s.take(key)->text() + ": no model of the catalogue has this name; give its config.json by --model");
+  s.require_option(*s.take(key), "--model",
+                   in_quotes(*name) + " is no model of the catalogue; its config.json will do");
 }
 
 std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b) {

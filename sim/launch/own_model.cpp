@@ -77,8 +77,11 @@ const ModelEntry* model_named(const std::string& name, const Catalogue& catalogu
     const auto ending = std::find_if(endings.begin(), endings.end(), [&](const std::string& e) {
       return small.size() > e.size() && small.compare(small.size() - e.size(), e.size(), e) == 0;
     });
-    if (ending == endings.end()) break;
-    last.resize(last.size() - ending->size());
+    const std::size_t dash = last.rfind('-');
+    const bool is_dated = dash != std::string::npos && last.size() == dash + 5 &&
+                          std::all_of(last.begin() + static_cast<std::ptrdiff_t>(dash) + 1, last.end(), is_digit);
+    if (ending == endings.end() && !is_dated) break;
+    last.resize(is_dated ? dash : last.size() - ending->size());
   }
   for (const std::string prefix : {"Meta-", "meta-"})
     if (last.compare(0, prefix.size(), prefix) == 0) return model_named(last.substr(prefix.size()), catalogue);

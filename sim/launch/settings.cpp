@@ -97,9 +97,14 @@ const LaunchSetting* LaunchSettings::take(const std::string& key, const std::str
     }
   }
   if (last == nullptr) return nullptr;
-  if (last->use == Use::unread && !last->unknown.empty()) unevaluated_.push_back({*last, option});
+  if (last->use == Use::unread && !last->unknown.empty())
+    require_option(*last, option, one_line(last->unknown) + " cannot be evaluated");
   last->use = Use::read;
   return last->unknown.empty() ? last : nullptr;
+}
+
+void LaunchSettings::require_option(const LaunchSetting& setting, const std::string& option, const std::string& why) {
+  unevaluated_.push_back({setting, option, why});
 }
 
 std::optional<double> LaunchSettings::number(const std::string& key, const std::string& option) {
@@ -193,19 +198,29 @@ void LaunchSettings::resolve_references() {
   for (LaunchSetting& setting : all_) {
     if (!setting.value.is_string()) continue;
     const std::string text = setting.value.get<std::string>();
-    if (text.compare(0, 2, "${") != 0 || text.back() != '}') continue;
-    const std::string inside = text.substr(2, text.size() - 3);
-    if (inside.empty()) continue;
-    const std::size_t colon = inside.find(':');
-    const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
-    if (other != nullptr && other != &setting &&
-        !(other->value.is_string() && other->value.get<std::string>().find("${") == 0))
-      setting.value = other->value;
-    else if (colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos)
-      setting.value = inside.substr(colon + 1);
+    const std::size_t begin = text.find("${"), end = text.find('}', begin);
+    if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
+    const std::string inside = text.substr(begin + 2, end - begin - 2);
+    const std::optional<Json> value = value_of_reference(setting, inside);
+    const bool is_whole = begin == 0 && end + 1 == text.size();
+    if (!value)
+      setting.unknown = text.substr(begin, end - begin + 1);
+    else if (is_whole)
+      setting.value = *value;
     else
-      setting.unknown = text;
+      setting.value = text.substr(0, begin) + plain_text(*value) + text.substr(end + 1);
   }
+}
+
+std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside) const {
+  const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
+  const bool is_value = other != nullptr && other != &setting &&
+                        !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
+  if (is_value) return other->value;
+  const std::size_t colon = inside.find(':');
+  const bool has_default =
+      colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos;
+  return has_default ? std::optional<Json>(inside.substr(colon + 1)) : std::nullopt;
 }
 
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {

@@ -48,6 +48,7 @@ struct UnreadKeys {
 struct Unevaluated {
   LaunchSetting setting;
   std::string option;
+  std::string why;  ///< "$TP cannot be evaluated"
 };
 
 class LaunchSettings {
@@ -63,6 +64,8 @@ class LaunchSettings {
   std::optional<std::int64_t> whole(const std::string& key, const std::string& option = "");
   std::optional<double> number(const std::string& key, const std::string& option = "");
   std::optional<std::string> text(const std::string& key, const std::string& option = "");
+  /// The option is needed in place of the setting, because of `why`.
+  void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
   /// Words of a list, or of a text with commas or blanks.
   std::vector<std::string> words(const std::string& key, const std::string& option = "");
   /// Whether the flag is there, or the key is true.
@@ -90,6 +93,8 @@ class LaunchSettings {
 
  private:
   const LaunchSetting* find(const std::string& key) const;
+  /// Of "${inside}"; none: it is not known.
+  std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside) const;
   std::deque<LaunchSetting> all_;
   std::vector<Unevaluated> unevaluated_;
 };

@@ -400,8 +400,18 @@ class Interpreter : private ShellState {
       return std::nullopt;
     }
     if (name == "eval") return evaluate(command, is_sure);
+    if ((name == "sbatch" || name == "bash" || name == "sh") && body_ != nullptr) return run_body(is_sure);
     if ((name == "cat" || name == "echo") && !target_.empty()) write_file(command, target_, body_);
     script_.commands.push_back(std::move(command));
+    return std::nullopt;
+  }
+
+  // sbatch <<EOF
+  std::optional<bool> run_body(bool is_sure) {
+    const int line = body_->line + 1;
+    const std::string text = body_->is_literal ? body_->body : expand_body(body_->body, variables_, {name_, line}).text;
+    for (ShellCommand& directive : read_directives(text, name_)) script_.directives.push_back(std::move(directive));
+    run_text(text, line, is_sure);
     return std::nullopt;
   }
 
@@ -428,7 +438,8 @@ ShellScript read_shell(const std::string& text, const std::string& name,
   Interpreter interpreter(name, environment);
   interpreter.run_text(text, 1, true);
   ShellScript script = interpreter.finish();
-  script.directives = read_directives(text, name);
+  const std::vector<ShellCommand> of_file = read_directives(text, name);
+  script.directives.insert(script.directives.begin(), of_file.begin(), of_file.end());
   return script;
 }
 

@@ -52,7 +52,7 @@ void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
   } else if (assignment.adds && !kept.empty()) {
     if (kept.front().text.size() > kLargestScript) fail(line, "a value of more than 1 MiB");
     value.front().text = kept.front().text + value.front().text;
-    if (!kept.front().unknown.empty()) value.front().unknown = kept.front().unknown;
+    value.front().add_unknown(kept.front().unknown);
   }
   if (value.size() > kMostElementsOfArray) fail(line, "an array of more than 100,000 values");
   if (is_sure) {

@@ -29,6 +29,20 @@ std::string first_unknown(const Value& value) {
   return "";
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bool is_blank_or_newline(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 // Collects the words that a raw word becomes.
 class Expander {
  public:
@@ -228,36 +242,45 @@ class Expander {
     }
   }
 
-  // An unquoted value is cut at its blanks.
+  // An unquoted value is cut at its blanks, but for those within a part that is not known.
   void add_split(const Word& word) {
-    const std::string blanks = " \t\n\r";
+    const std::vector<std::string> unknown = lines_of(word.unknown);
+    const auto part_at = [&](std::size_t i) {
+      const auto found = std::find_if(unknown.begin(), unknown.end(), [&](const std::string& part) {
+        return word.text.compare(i, part.size(), part) == 0;
+      });
+      return found == unknown.end() ? std::string() : *found;
+    };
+    std::string known;
+    const auto end_known = [&] {
+      if (!known.empty()) add_word({known, "", word.place});
+      known.clear();
+    };
     for (std::size_t i = 0; i < word.text.size();) {
-      if (blanks.find(word.text[i]) != std::string::npos) {
+      if (const std::string part = part_at(i); !part.empty()) {
+        end_known();
+        add_word({part, part, word.place});
+        i += part.size();
+      } else if (is_blank_or_newline(word.text[i++])) {
+        end_known();
         end_word();
-        ++i;
-        continue;
+      } else {
+        known += word.text[i - 1];
       }
-      const std::size_t end = std::min(word.text.find_first_of(blanks, i), word.text.size());
-      const std::string piece = word.text.substr(i, end - i);
-      const bool is_unknown = !word.unknown.empty() && piece.find(word.unknown) != std::string::npos;
-      has_word_ = true;
-      add_word({piece, is_unknown ? word.unknown : "", word.place});
-      i = end;
     }
-    if (!word.unknown.empty() && word.text.find(word.unknown) == std::string::npos)
-      add_word({"", word.unknown, place_});
+    end_known();
   }
 
   void add_word(const Word& word) {
     if (word_.text.empty()) value_place_ = word.place;
     add_text(word.text);
-    if (word_.unknown.empty()) word_.unknown = word.unknown;
+    word_.add_unknown(word.unknown);
   }
 
   void add_unknown(const std::string& written) {
     add_text(written);
     has_word_ = true;
-    if (word_.unknown.empty()) word_.unknown = written;
+    word_.add_unknown(written);
   }
 
   void add_text(const std::string& text) {
@@ -293,12 +316,18 @@ Word one_word(std::vector<Word> words, const Place& place) {
   Word all = std::move(words.front());
   for (std::size_t i = 1; i < words.size(); ++i) {
     all.text += " " + words[i].text;
-    if (all.unknown.empty()) all.unknown = words[i].unknown;
+    all.add_unknown(words[i].unknown);
   }
   return all;
 }
 
 }  // namespace
+
+void Word::add_unknown(const std::string& parts) {
+  const std::vector<std::string> known = lines_of(unknown);
+  for (const std::string& part : lines_of(parts))
+    if (std::find(known.begin(), known.end(), part) == known.end()) unknown += (unknown.empty() ? "" : "\n") + part;
+}
 
 const Value* Variables::find(const std::string& name) const {
   const auto found = values.find(name);

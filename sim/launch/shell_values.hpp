@@ -14,8 +14,11 @@ namespace lockstep::sim::launch {
 /// A word after expansion.
 struct Word {
   std::string text;
-  std::string unknown;  ///< the first part that is not known, as written: "$1"; empty: all is known
+  std::string unknown;  ///< the parts that are not known, as written, a line each: "$1"; empty: all is known
   Place place;
+
+  /// Adds the parts of another word that are not among them.
+  void add_unknown(const std::string& parts);
 };
 
 /// An array, or a single value.

@@ -141,8 +141,8 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
       f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
     else
-      f.notes.push_back(s.take(section + "flavor")->text() + ": no model of the catalogue is " +
-                        in_quotes(*name + " " + *flavor) + "; give its config.json by --model");
+      s.require_option(*s.take(section + "flavor"), "--model",
+                       in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
   }
 }
 

@@ -189,6 +189,9 @@ TEST_CASE("numbers of GPUs follow from each launcher") {
   CHECK(gpus_of("python -m torch.distributed.launch --nproc_per_node 8") == "8/8");
   CHECK(gpus_of("#SBATCH -N 4\n#SBATCH --gres=gpu:a100:8\nsrun torchrun --nnodes $SLURM_NNODES --nproc_per_node 8") ==
         "32/8");
+  CHECK(gpus_of("N=2\nsbatch <<EOF\n#SBATCH --gres=gpu:8\nsrun -N $N torchrun --nproc_per_node 8 p.py --num-layers 2 "
+                "--micro-batch-size 1\nEOF\necho") == "16/8");
+  CHECK(gpus_of("nsys profile -o x uv run torchrun --nproc_per_node 8") == "8/8");
   CHECK(gpus_of("numactl --cpunodebind 0 python") == "absent/absent");
 }
 
@@ -212,6 +215,26 @@ TEST_CASE("configurations of other frameworks, by hand") {
   CHECK(option_of(jax, "--micro-batch") == "2");  // the command's value wins over the file's 4
   CHECK(option_of(jax, "--gpus") == "128");
   CHECK(option_of(launched("megatron_bridge_llama3_8b.yaml"), "--context") == "2");
+}
+
+TEST_CASE("all that is missing is said at once, with the place and the option that gives it") {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("train.sh",
+                   "ARGS=\"--seq-length 4096 $A --micro-batch-size ${MBS} --tensor-model-parallel-size $TP\"\n"
+                   "torchrun --nproc_per_node $GPUS pretrain_bert.py --num-layers 2 $ARGS\n");
+  Command command;
+  const std::string error = error_of([&] {
+    command.parse("--from " + path);
+    sim::apply_from(command.app, command.from, {}, launch_catalogue());
+  });
+  CHECK_THAT(error, Contains("--gpus (") && Contains("$GPUS cannot be evaluated") && Contains("--micro-batch (") &&
+                        Contains("--tensor (") && Contains("--model (") && Contains("only decoders") &&
+                        Contains("--gpu (the"));
+  Command settled;
+  settled.parse("--from " + path + " --gpus 8 --gpu H100 --model llama3_8b@4096 --micro-batch 1 --tensor 2");
+  sim::apply_from(settled.app, settled.from, {8}, launch_catalogue());
+  CHECK(settled.question.job.split.values.tensor == 2);
 }
 
 TEST_CASE("options beside --from win, and the ordinary checks hold for values of a file") {
