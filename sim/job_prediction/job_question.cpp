@@ -22,8 +22,8 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
 
 // An object on the command line has no file's name to go by.
 std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
-  if (name != model::ModelName::object || !graph.transformer)
-    return name == model::ModelName::object ? graph.name : stated;
+  if (name != model::ModelName::object) return stated;
+  if (!graph.transformer) return graph.name;
   const model::TransformerSpec& spec = graph.transformer->spec;
   return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
 }
@@ -39,7 +39,8 @@ void build_own_model(Job& job) {
   own->entry.id = id_of_own_model(file, name, own->graph);
   own->entry.tokens = own->graph.tokens;
   if (own->graph.transformer) own->architecture = own->graph.transformer->spec.name;
-  const bool has_length = name == model::ModelName::sized_file || file.find_last_of("@}") != file.rfind('}');
+  const bool has_length =
+      name == model::ModelName::sized_file || (name == model::ModelName::object && file.back() != '}');
   if (own->graph.tokens > 0 && !has_length)
     job.record_default("tokens of a sequence",
                        std::to_string(own->graph.tokens) + " by the file, which may be its context");

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/from_option.hpp"
 #include "sim/job_options.hpp"
 #include "sim/launch/shell.hpp"
@@ -146,6 +147,24 @@ TEST_CASE("shapes of models are found in the catalogue, or described by their nu
   CHECK(option_of(launched("nemo_megatron_gpt.yaml"), "--model") == "llama2_13b@4096");
   const std::string own = option_of(launched("megatron_own_shape.sh"), "--model");
   CHECK_THAT(own, Contains("\"model_type\":\"megatron\"") && Contains("\"num_layers\":30") && Contains("}@2048"));
+}
+
+TEST_CASE("a decoder by Megatron-LM's numbers has the parameters of the published model") {
+  std::map<std::string, std::string> inputs;
+  const auto parameters_of = [&](const std::string& text) { return model::graph_of(text, inputs).parameter_count(); };
+  const std::string llama =
+      R"({"model_type": "megatron", "num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+          "num_query_groups": 8, "ffn_hidden_size": 14336, "max_position_embeddings": 8192, "vocab_size": 128256,
+          "swiglu": true, "normalization": "RMSNorm", "position_embedding_type": "rope", "add_bias_linear": false,
+          "untie_embeddings_and_output_weights": true})";
+  CHECK(parameters_of(llama + "@4096") == 8030261248);
+  CHECK(model::graph_of(llama + "@4096", inputs).tokens == 4096);
+  // GPT-2 medium: 24 layers of 12 h^2 + 13 h, tables of words and positions, the last norm.
+  CHECK(parameters_of(R"({"model_type": "megatron", "num_layers": 24, "hidden_size": 1024, "num_attention_heads": 16,
+                          "max_position_embeddings": 1024, "vocab_size": 50257, "swiglu": false})") ==
+        24LL * (12 * 1024 * 1024 + 13 * 1024) + (50257 + 1024) * 1024 + 2 * 1024);
+  CHECK_THAT(error_of([&] { parameters_of(R"({"model_type": "megatron", "num_layers": 2})"); }),
+             Contains("hidden_size"));
 }
 
 TEST_CASE("stages, experts, recomputation and precision of Megatron-LM, by hand") {
