@@ -40,13 +40,28 @@ inline CLI::Option* given_instead(CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-inline bool is_same_text(const CLI::Option& option, const LaunchOption& given) {
-  return option.results().size() == 1 && option.get_name() == given.name &&
-         lower_case(option.results().front()) == lower_case(given.value.empty() ? "true" : given.value);
-}
-
 inline bool is_negated(const LaunchOption& option) {
   return option.value.empty() && option.name.compare(0, 5, "--no-") == 0;
+}
+
+/// What the option is given as: a flag is true or false.
+inline std::string given_value(const LaunchOption& option) {
+  if (!option.value.empty()) return option.value;
+  return is_negated(option) ? "false" : "true";
+}
+
+inline bool is_same_value(const CLI::Option& option, const LaunchOption& given, const CLI::App& app) {
+  return app.get_option_no_throw(given.name) == &option && option.results().size() == 1 &&
+         lower_case(option.results().front()) == lower_case(given_value(given));
+}
+
+/// As on a command line: "--tensor 4", "--no-sequence".
+inline std::string written_option(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  if (option.get_expected_max() == 0) return option.results().front() == "false" ? "--no-" + name.substr(2) : name;
+  std::string text = name;
+  for (const std::string& result : option.results()) text += " " + result;
+  return text;
 }
 
 /// What a prediction needs and neither the file nor the command line gives, all at once.
@@ -91,15 +106,14 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
     CLI::Option* const other = given_instead(app, given.name);
     if (other == nullptr) {
       filled.emplace_back(app.get_option(given.name), given);
-    } else if (!is_same_text(*other, given)) {
-      std::string text = other->get_name();
-      for (const std::string& result : other->results()) text += " " + result;
-      applied.overriding.push_back(text + " instead of " + given.name + (given.value.empty() ? "" : " ") + given.value);
+    } else if (!is_same_value(*other, given, app)) {
+      applied.overriding.push_back(written_option(*other) + " instead of " + given.name +
+                                   (given.value.empty() ? "" : " ") + given.value);
     }
   }
   for (auto& [option, given] : filled) {
     try {
-      option->add_result(!given.value.empty() ? given.value : is_negated(given) ? "false" : "true");
+      option->add_result(given_value(given));
       option->run_callback();
     } catch (const CLI::ParseError& error) {
       throw InputError((given.place.line > 0 ? given.place.text() : o.path) + ": " + given.written + ": " +
