@@ -92,8 +92,8 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
   const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
   const std::string type = schema.value("type", "");
   if (type == "boolean") {
-    app.add_flag_callback(
-        name.option, [give] { give(true); }, name.help);
+    app.add_flag_function(
+        name.option + ",!--no-" + name.option.substr(2), [give](std::int64_t count) { give(count > 0); }, name.help);
   } else if (type == "integer") {
     app.add_option_function<std::int64_t>(
            name.option, [give](const std::int64_t& value) { give(value); }, name.help)

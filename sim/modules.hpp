@@ -11,6 +11,7 @@ inline namespace failures {}
 inline namespace job {}
 inline namespace job_plan {}
 inline namespace job_prediction {}
+inline namespace launch {}
 inline namespace plan {}
 inline namespace point {}
 inline namespace program {}

@@ -16,6 +16,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/units.hpp"
+#include "sim/from_option.hpp"
 #include "sim/job_options.hpp"
 #include "sim/job_plan/job_plan.hpp"
 #include "sim/plan/mpi_workers.hpp"
@@ -29,6 +30,8 @@ using namespace lockstep;
 struct Options {
   std::string plan;
   sim::JobPlan words;
+  sim::FromOptions from;
+  CLI::App* job = nullptr;  // the subcommand
   std::string made_plan, catalogue;
   bool is_of_words = false;
   std::string html, json, csv, markdown, journal;
@@ -65,6 +68,8 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
   sub->footer(
       "Example:\n  plan job --model resnet50 --gpu H100,A100 --nodes 1,2,4,8,16 --network \"8x 400 Gb/s\" --epochs 90 "
       "--price H100=2.5/h,A100=1.5/h --deadline 3d");
+  o.job = sub;
+  sim::declare_from(*sub, o.from);
   sim::JobPlan& words = o.words;
   sim::declare_job(*sub, words.question, {"gpu", "batch_per_gpu", "network", "algorithm"});
   declare_list(*sub, "--gpu", words.gpus_by_name, sim::job_help("gpu"));
@@ -218,16 +223,23 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
 }
 
 // The plan file's text where it is described in words; what was read is said.
-sim::PlanSpec plan_of_words(const Options& o, bool is_first_rank) {
+sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   if (!o.plan.empty()) throw InputError(o.plan + ": a plan file beside plan job; allowed: one of the two");
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
+  Json from;
+  if (!o.from.path.empty()) {
+    const sim::AppliedLaunch launch = sim::apply_from(*o.job, o.from, o.words.question.gpus, catalogue);
+    if (is_first_rank) print_result(o.json, sim::launch_text(launch.job, launch.overriding));
+    from = sim::launch_json(launch.job, launch.overriding);
+  }
   sim::add_gpus_of_files(catalogue, o.words.gpus_by_name);
   const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue);
   sim::PlanSpec plan =
       sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);
+  plan.from = std::move(from);
   if (!is_first_rank) return plan;
-  check_outputs(all_outputs_of(o));
+  check_outputs(all_outputs_of(o), {o.from.path});
   if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);
   print_result(o.json, made.read + "\n");
   return plan;
@@ -241,7 +253,7 @@ sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
 }
 
 // Rank 0 says what is wrong with the input; the others, which read the same, end silently with it.
-int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
+int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
     if (o.watches && o.html.empty())

@@ -16,6 +16,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/all_reduce_options.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/from_option.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
@@ -269,6 +270,7 @@ void build_profile(const ConvergenceOptions& o) {
 
 struct JobOptions {
   sim::JobQuestion question;
+  sim::FromOptions from;
   std::string json, scenario, catalogue;
   std::string tokens;
   bool list = false;
@@ -278,6 +280,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
+  sim::declare_from(*sub, o.from);
   sim::declare_job(*sub, o.question);
   CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.question, "Numbers of GPUs, a row each");
   sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
@@ -295,9 +298,11 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   return sub;
 }
 
-void answer(JobOptions& o) {
+void answer(JobOptions& o, CLI::App& app) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
+  std::optional<sim::AppliedLaunch> launch;
+  if (!o.from.path.empty()) launch = sim::apply_from(app, o.from, o.question.gpus, catalogue);
   sim::add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
   if (o.list) {
     print(sim::names_text(catalogue));
@@ -305,11 +310,16 @@ void answer(JobOptions& o) {
   }
   if (o.question.job.model.stated.empty() || o.question.job.gpu.stated.empty() || o.question.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
-  check_outputs({o.json, o.scenario});
+  check_outputs({o.json, o.scenario}, {o.from.path});
+  if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
   if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
   const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(predicted, catalogue), 2);
+  if (!o.json.empty()) {
+    Json json = sim::job_json(predicted, catalogue);
+    if (launch) json["from"] = sim::launch_json(launch->job, launch->overriding);
+    write_json_atomically(o.json, json, 2);
+  }
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   print_result(o.json, sim::job_table(predicted, catalogue));
 }
@@ -391,7 +401,7 @@ int main(int argc, char** argv) {
     if (convergence_command->parsed())
       build_profile(convergence);
     else if (job_command->parsed())
-      answer(job);
+      answer(job, *job_command);
     else if (all_reduce_command->parsed())
       sim::answer_all_reduce(all_reduce, all_cores(), words);
     else if (kernel_command->parsed())

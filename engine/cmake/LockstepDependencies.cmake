@@ -16,6 +16,12 @@ if(LOCKSTEP_SIMGRID)
   set(LOCKSTEP_SIMGRID_FOUND ${SIMGRID_FOUND})
 endif()
 
+# Launch scripts and configurations (sim/launch).
+if(LOCKSTEP_SIMGRID_FOUND)
+  pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp>=0.7)
+  pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus>=3.3)
+endif()
+
 # SimGrid allocates and frees some twenty objects per message; TCMalloc makes a replay of 2048 GPUs 1.6 times as fast as
 # glibc's allocator. No symbol refers to it, so the linker must be told to keep it. Sanitizers bring an allocator of their own.
 set(TCMALLOC_VERSION "")

@@ -28,7 +28,8 @@ foreach(program IN ITEMS simulate calibrate train plan validate)
 endforeach()
 add_custom_target(completions ALL DEPENDS ${completions})
 add_dependencies(programs completions)
-install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_MATCHING PATTERN "*.json"
+        PATTERN "launch/*.sh" PATTERN "launch/*.y*ml" PATTERN "launch/*.toml")
 install(DIRECTORY results/profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results OPTIONAL
         FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS calib/torch/lockstep_probe.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)

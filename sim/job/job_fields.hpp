@@ -52,7 +52,9 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
         a.software, b.software);
   visit(Name{"model", "--model",
              "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your "
-             "own, or a HuggingFace config.json; with @4096 behind either for sequences of so many tokens"},
+             "own, or a HuggingFace config.json; or its text, {\"model_type\": ...}; with @4096 behind each for "
+             "sequences of so "
+             "many tokens"},
         a.model, b.model);
   visit(Name{"gpu", "--gpu",
              "By its name (see --list), such as H100 or \"A100 40GB\", or FILE.json: one's own, as an entry of "
@@ -77,8 +79,10 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(
       Name{"global_batch", "--global-batch", "Sequences of an iteration, over all GPUs; required if you give a split"},
       a.global_batch, b.global_batch, Range{1, double(std::int64_t{1} << 40)});
-  visit(Name{"accumulation"}, a.accumulation, b.accumulation, kCount);
-  visit(Name{"optimizer"}, a.optimizer, b.optimizer);
+  visit(Name{"accumulation", "--accumulation",
+             "Micro-batches that a replica adds up before it updates the weights, instead of --global-batch"},
+        a.accumulation, b.accumulation, kCount);
+  visit(Name{"optimizer", "--optimizer", "Default: by software, such as adam"}, a.optimizer, b.optimizer);
   visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
   visit(Name{"channels_last", "--channels-last",

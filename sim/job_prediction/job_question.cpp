@@ -20,6 +20,14 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
 }
 
+// An object on the command line has no file's name to go by.
+std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
+  if (name != model::ModelName::object) return stated;
+  if (!graph.transformer) return graph.name;
+  const model::TransformerSpec& spec = graph.transformer->spec;
+  return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
+}
+
 // A model file of the user's, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
 void build_own_model(Job& job) {
   const std::string& file = job.model.stated;
@@ -28,10 +36,12 @@ void build_own_model(Job& job) {
   std::map<std::string, std::string> inputs;
   auto own = std::make_shared<OwnModel>();
   own->graph = model::graph_of(file, inputs);
-  own->entry.id = file;
+  own->entry.id = id_of_own_model(file, name, own->graph);
   own->entry.tokens = own->graph.tokens;
   if (own->graph.transformer) own->architecture = own->graph.transformer->spec.name;
-  if (own->graph.tokens > 0 && name == model::ModelName::file)
+  const bool has_length =
+      name == model::ModelName::sized_file || (name == model::ModelName::object && file.back() != '}');
+  if (own->graph.tokens > 0 && !has_length)
     job.record_default("tokens of a sequence",
                        std::to_string(own->graph.tokens) + " by the file, which may be its context");
   job.own_model = own;

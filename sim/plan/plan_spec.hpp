@@ -106,6 +106,7 @@ struct PlanPoint {
 
 struct PlanSpec {
   std::string path;
+  Json from;  ///< what `plan job --from` read; null: no file
   std::string name;
   std::string description;
   std::optional<ScenarioTemplate> scenario;

@@ -115,6 +115,7 @@ std::string text_of(const Json& json) {
 Json all_but_points(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json{{"schema", "lockstep/plan-result/1"}};
   json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);
+  if (!result.plan->from.is_null()) json["from"] = result.plan->from;
   json["plan"] = plan_spec_json(*result.plan);
   if (!result.is_final) {
     const auto is_waiting = [](const PlanRow& row) { return row.outcome.status == "waiting"; };

@@ -17,6 +17,8 @@ import subprocess
 import sys
 
 BUILT = ("build", ".git", "node_modules", ".carry")
+# Launch scripts that --from reads: never run.
+INPUTS = ("scenarios/launch", "tests/launch/broken")
 BUILTINS = set(subprocess.run(["bash", "-c", "compgen -bk"], capture_output=True, text=True, check=True).stdout.split())
 # Commands whose argument is a command in turn, with the number of words that they take in front of it.
 WRAPPERS = {"env": 0, "exec": 0, "command": 0, "nice": 0, "xargs": 0, "sudo": 0, "timeout": 1, "taskset": 1}
@@ -54,6 +56,8 @@ def is_script(path):
 def files_of(root):
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(BUILT))
+        if folder.endswith(INPUTS):
+            continue
         yield from (pathlib.Path(folder) / name for name in sorted(names))
 
 

@@ -48,11 +48,15 @@ Verdict judge(const Reader& reader, const std::string& content) {
 std::vector<Reader> readers_of_sim() {
   return {};
 }
+std::vector<Reader> readers_of_launch() {
+  return {};
+}
 #endif
 
 std::vector<Reader> all_readers() {
   std::vector<Reader> all = readers_of_logs();
-  for (const auto& more : {readers_of_engine(), readers_of_sim()}) all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {readers_of_engine(), readers_of_sim(), readers_of_launch()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

@@ -1,4 +1,4 @@
-// fuzz_readers READER|all|logs|engine|sim [FIRST [COUNT]]: mutated inputs FIRST, FIRST + 1, ... of each reader's corpus;
+// fuzz_readers READER|all|logs|engine|sim|launch [FIRST [COUNT]]: mutated inputs FIRST, FIRST + 1, ... of each reader's corpus;
 // without FIRST the runs of the test suite, from 1, and before them the corpus cut short. Prints a line for each reader; an input that breaks the law is kept
 // as fuzz-READER-NUMBER in the current folder, and the exit code is 1. fuzz_readers READER FILE...: judges files.
 #include <sys/resource.h>
@@ -142,6 +142,7 @@ std::vector<Reader> readers_of(const std::string& which) {
   if (which == "logs") return readers_of_logs();
   if (which == "engine") return readers_of_engine();
   if (which == "sim") return readers_of_sim();
+  if (which == "launch") return readers_of_launch();
   return {reader_named(which)};
 }
 
@@ -149,7 +150,7 @@ std::vector<Reader> readers_of(const std::string& which) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: fuzz_readers READER|all|logs|engine|sim [FIRST [COUNT]] | READER FILE...\n", stderr);
+    std::fputs("usage: fuzz_readers READER|all|logs|engine|sim|launch [FIRST [COUNT]] | READER FILE...\n", stderr);
     return 2;
   }
   try {

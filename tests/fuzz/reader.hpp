@@ -16,10 +16,11 @@ struct Reader {
   std::vector<std::string> corpus;               ///< files of this repository that it reads
 };
 
-/// Of calib's importers, of engine and calib, of sim.
+/// Of calib's importers, of engine and calib, of sim, of launch scripts and configurations.
 std::vector<Reader> readers_of_logs();
 std::vector<Reader> readers_of_engine();
 std::vector<Reader> readers_of_sim();
+std::vector<Reader> readers_of_launch();
 std::vector<Reader> all_readers();
 /// Throws std::invalid_argument naming the readers that there are.
 Reader reader_named(const std::string& name);

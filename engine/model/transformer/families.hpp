@@ -64,6 +64,9 @@ TransformerSpec gpt_neo(const ConfigReader& config);
 TransformerSpec gpt_neox(const ConfigReader& config);
 TransformerSpec opt(const ConfigReader& config);
 
+// By Megatron-LM's numbers (megatron.cpp).
+TransformerSpec megatron(const ConfigReader& config);
+
 // Encoders, and encoder-decoders (encoders.cpp).
 TransformerSpec bert(const ConfigReader& config);
 TransformerSpec roberta(const ConfigReader& config);

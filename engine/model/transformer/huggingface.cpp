@@ -60,6 +60,7 @@ const std::vector<Family>& all_families() {
       {"t5", "T5Config", t5},
       {"bart", "BartConfig", bart},
       {"vit", "ViTConfig", vit},
+      {"megatron", "TransformerConfig (Megatron-LM)", megatron},
   };
   return all;
 }

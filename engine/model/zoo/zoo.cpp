@@ -177,6 +177,11 @@ bool is_file(const std::string& name_or_file) {
          name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+// A configuration in place of the path of its file.
+bool is_object(const std::string& text) {
+  return !text.empty() && text.front() == '{';
+}
+
 bool is_sized_file(const std::string& text) {
   return is_file(text.substr(0, text.rfind('@')));
 }
@@ -190,6 +195,14 @@ Graph graph_of_file(const std::string& path, int tokens, std::map<std::string, s
   document.include("/config");
   inputs.insert(document.inputs().begin(), document.inputs().end());
   return model_from_json(document.root(), tokens);
+}
+
+// The tokens stand behind the last brace.
+Graph graph_of_object(const std::string& text) {
+  const std::size_t end = text.rfind('}');
+  const std::size_t behind = end == std::string::npos ? text.size() : end + 1;
+  const int tokens = behind < text.size() ? sized(text.substr(behind)).tokens : 0;
+  return model_from_json(JsonDocument::parse(text.substr(0, behind), "model").root(), tokens);
 }
 
 }  // namespace
@@ -250,6 +263,7 @@ Graph model_from_json(const JsonNode& node, int tokens) {
 }
 
 ModelName model_name_of(const std::string& text) {
+  if (is_object(text)) return ModelName::object;
   return is_file(text) ? ModelName::file : is_sized_file(text) ? ModelName::sized_file : ModelName::zoo;
 }
 
@@ -261,6 +275,8 @@ Graph graph_of(const std::string& name_or_file, std::map<std::string, std::strin
       const Sized file = sized(name_or_file);
       return graph_of_file(file.name, file.tokens, inputs);
     }
+    case ModelName::object:
+      return graph_of_object(name_or_file);
     case ModelName::zoo:
       break;
   }

@@ -35,12 +35,13 @@ std::string zoo_name_of(const Graph& graph);
 /// "attention": "fused" or "in-passes"}. `tokens`: of a sample; 0: the configuration's own context.
 Graph model_from_json(const JsonNode& node, int tokens = 0);
 
-/// What a text that names a network is: "model.json", "config.json@4096" (of sequences of so many tokens), or neither.
-enum class ModelName { file, sized_file, zoo };
+/// What a text that names a network is: "model.json"; "config.json@4096" (of sequences of so many tokens); an object in place
+/// of its file, "{"model_type": ...}" or "{...}@4096"; or a name.
+enum class ModelName { file, sized_file, object, zoo };
 ModelName model_name_of(const std::string& text);
 
-/// A network of the zoo by its name, or a user's own from a file whose name ends in ".json", either with "@TOKENS" behind
-/// it; files that were read are added to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad file.
+/// A network of the zoo by its name, a user's own from a file whose name ends in ".json", or an object, each with "@TOKENS"
+/// behind it; files that were read are added to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad file.
 Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs);
 /// The same to be trained. Throws InputError besides for a network of which no backend has the arithmetic, with the
 /// nearest names of others.

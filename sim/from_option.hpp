@@ -1,0 +1,126 @@
+#pragma once
+// --from: a launch script or configuration fills the options that the command line does not give, by the ordinary reader of
+// options, so that ranges and checks are those of the options.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/launch/from_file.hpp"
+
+namespace lockstep::sim {
+
+struct FromOptions {
+  std::string path, format;
+};
+
+inline void declare_from(CLI::App& app, FromOptions& o) {
+  app.add_option("--from", o.path,
+                 "Reads the job from a launch script or configuration of yours; options beside it win");
+  app.add_option("--from-format", o.format, "The format of --from (default: by content)")
+      ->check(CLI::IsMember(choice_names<LaunchFormat>()));
+}
+
+/// Options that say one thing in several ways: a given one takes the place of the others.
+inline const std::vector<std::vector<std::string>>& alternative_options() {
+  static const std::vector<std::vector<std::string>> all{
+      {"--batch", "--global-batch", "--accumulation"}, {"--gpus", "--nodes"}, {"--tokens", "--epochs"}};
+  return all;
+}
+
+/// Which option of the command line stands in for `name`; nullptr: none does.
+inline CLI::Option* given_instead(CLI::App& app, const std::string& name) {
+  std::vector<std::string> names{name};
+  for (const std::vector<std::string>& group : alternative_options())
+    if (std::find(group.begin(), group.end(), name) != group.end()) names = group;
+  for (const std::string& other : names) {
+    CLI::Option* const option = app.get_option_no_throw(other);
+    if (option != nullptr && option->count() > 0) return option;
+  }
+  return nullptr;
+}
+
+inline bool is_negated(const LaunchOption& option) {
+  return option.value.empty() && option.name.compare(0, 5, "--no-") == 0;
+}
+
+/// What the option is given as: a flag is true or false.
+inline std::string given_value(const LaunchOption& option) {
+  if (!option.value.empty()) return option.value;
+  return is_negated(option) ? "false" : "true";
+}
+
+inline bool is_same_value(const CLI::Option& option, const LaunchOption& given, const CLI::App& app) {
+  return app.get_option_no_throw(given.name) == &option && option.results().size() == 1 &&
+         lower_case(option.results().front()) == lower_case(given_value(given));
+}
+
+/// As on a command line: "--tensor 4", "--no-sequence".
+inline std::string written_option(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  if (option.get_expected_max() == 0) return option.results().front() == "false" ? "--no-" + name.substr(2) : name;
+  std::string text = name;
+  for (const std::string& result : option.results()) text += " " + result;
+  return text;
+}
+
+/// What a prediction needs and neither the file nor the command line gives, all at once.
+inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
+  std::vector<std::string> missing;
+  for (const Unevaluated& value : job.settings.unevaluated()) {
+    const bool is_settled = value.option.empty() || given_instead(app, value.option) != nullptr;
+    if (!is_settled)
+      missing.push_back(value.option + " (" + value.setting.place.text() + ": " +
+                        beginning_of(value.setting.written, 60) + ": " + value.why + ")");
+  }
+  const auto require = [&](const std::string& name, const std::string& why) {
+    const bool is_read = std::any_of(job.options.begin(), job.options.end(),
+                                     [&](const LaunchOption& option) { return option.name == name; });
+    const bool is_listed = std::any_of(missing.begin(), missing.end(), [&](const std::string& text) {
+      return text.compare(0, name.size() + 1, name + " ") == 0;
+    });
+    if (!is_read && !is_listed && given_instead(app, name) == nullptr) missing.push_back(name + " " + why);
+  };
+  require("--model", "(the file describes none)");
+  require("--gpu", "(the file names none)");
+  require("--gpus", "(the file gives no number of GPUs)");
+  if (missing.empty()) return;
+  std::string text = missing.front();
+  for (std::size_t i = 1; i < missing.size(); ++i) text += ", " + missing[i];
+  throw InputError(job.path + ": also give " + text);
+}
+
+/// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
+struct AppliedLaunch {
+  LaunchedJob job;
+  std::vector<std::string> overriding;
+};
+inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::vector<int>& gpus,
+                                const Catalogue& catalogue) {
+  LaunchRequest request{o.path, {}, gpus};
+  if (!o.format.empty()) request.format = find_choice<LaunchFormat>(o.format);
+  AppliedLaunch applied{read_launch(request, catalogue), {}};
+  check_from_is_complete(app, applied.job);
+  std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
+  for (const LaunchOption& given : applied.job.options) {
+    CLI::Option* const other = given_instead(app, given.name);
+    if (other == nullptr) {
+      filled.emplace_back(app.get_option(given.name), given);
+    } else if (!is_same_value(*other, given, app)) {
+      applied.overriding.push_back(written_option(*other) + " instead of " + given.name +
+                                   (given.value.empty() ? "" : " ") + given.value);
+    }
+  }
+  for (auto& [option, given] : filled) {
+    try {
+      option->add_result(given_value(given));
+      option->run_callback();
+    } catch (const CLI::ParseError& error) {
+      throw InputError((given.place.line > 0 ? given.place.text() : o.path) + ": " + given.written + ": " +
+                       error.what() + "; correct the file, or give " + given.name);
+    }
+  }
+  return applied;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,119 @@
+#include "sim/launch/deepspeed.hpp"
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+void read_stage(LaunchSettings& s, Facts& f) {
+  const auto stage = s.whole("zero_optimization.stage", "--sharding");
+  if (!stage) return;
+  const LaunchSetting* setting = s.take("zero_optimization.stage");
+  if (*stage < 0 || *stage > 3) fail_at(*setting, "is no stage of ZeRO", "give 0 to 3");
+  f.give("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), setting->place, setting->written);
+  const auto group = s.whole("zero_optimization.zero_hpz_partition_size", "--sharding-group");
+  if (group && *group > 1)
+    s.mark("zero_optimization.zero_hpz_partition_size", Use::not_simulated, "weights are gathered over all ranks");
+  if (const auto group_size = s.whole("zero_optimization.mics_shard_size", "--sharding-group");
+      group_size && *group_size > 0) {
+    const LaunchSetting* mics = s.take("zero_optimization.mics_shard_size");
+    f.give("--sharding-group", std::to_string(*group_size), mics->place, mics->written);
+  }
+}
+
+void read_offload(LaunchSettings& s, Facts& f) {
+  for (const char* key : {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload"}) {
+    const std::string device = s.text(key, "--offload-optimizer").value_or("none");
+    if (device == "none" || device == "false") continue;
+    if (device == "nvme") {
+      s.mark(key, Use::not_simulated, "the optimizer's state on NVMe; host memory is predicted");
+    }
+    const LaunchSetting* setting = s.take(key);
+    f.give_flag("--offload-optimizer", setting->place, setting->written);
+    if (device == "nvme") s.mark(key, Use::not_simulated, "state on NVMe is predicted as in host memory");
+  }
+  const std::string weights = s.text("zero_optimization.offload_param.device").value_or("none");
+  if (weights != "none")
+    s.mark("zero_optimization.offload_param.device", Use::not_simulated, "weights are predicted as kept on the GPUs");
+}
+
+void read_deepspeed_precision(LaunchSettings& s, Facts& f) {
+  for (const char* name : {"bf16", "fp16", "bfloat16"}) {
+    const std::string key = std::string(name) + ".enabled";
+    if (!s.is_on(key, "--precision") || f.has("--precision")) continue;
+    const LaunchSetting* setting = s.take(key);
+    f.give("--precision", std::string(name) == "fp16" ? "fp16" : "bf16", setting->place, setting->written);
+  }
+}
+
+void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
+  const auto micro = s.whole("train_micro_batch_size_per_gpu", "--micro-batch");
+  const auto all = s.whole("train_batch_size", "--global-batch");
+  const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
+  if (micro && !f.micro_batch) f.micro_batch = micro;
+  if (all && !f.global_batch) f.global_batch = all;
+  if (steps && !f.accumulation) f.accumulation = steps;
+  const std::int64_t gpus = f.gpus().value_or(0), ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1);
+  const std::int64_t replicas = ranks > 0 ? gpus / ranks : 0;
+  if (f.global_batch && !f.micro_batch && replicas > 0 &&
+      *f.global_batch % (replicas * f.accumulation.value_or(1)) == 0)
+    f.micro_batch = *f.global_batch / (replicas * f.accumulation.value_or(1));
+  if (f.global_batch && !f.micro_batch)
+    f.notes.push_back("the micro-batch follows from the number of GPUs, which is not known: give --micro-batch");
+  if (f.micro_batch && !f.global_batch && !f.accumulation) f.accumulation = 1;
+}
+
+}  // namespace
+
+void read_deepspeed(LaunchSettings& s, Facts& f) {
+  s.set_aside_auto();
+  read_stage(s, f);
+  read_offload(s, f);
+  read_deepspeed_precision(s, f);
+  read_deepspeed_batch(s, f);
+  if (const auto size = s.whole("tensor_parallel.autotp_size", "--tensor"); size && *size > 1) {
+    const LaunchSetting* setting = s.take("tensor_parallel.autotp_size");
+    f.give("--tensor", std::to_string(*size), setting->place, setting->written);
+  }
+  const std::string optimizer = lower_case(s.text("optimizer.type").value_or(""));
+  if (optimizer.find("adam") != std::string::npos)
+    f.give("--optimizer", "adam", s.take("optimizer.type")->place, "optimizer.type");
+  else if (optimizer == "lamb" || optimizer == "fusedlamb")
+    f.give("--optimizer", "lamb", s.take("optimizer.type")->place, "optimizer.type");
+  else if (!optimizer.empty())
+    s.mark("optimizer.type", Use::not_simulated, "the software's default is predicted");
+}
+
+const std::vector<UnreadKeys>& deepspeed_unread() {
+  static const std::vector<UnreadKeys> all{
+      {Use::no_effect, "learning rate, logs, data and checkpoints",
+       "optimizer.params* scheduler.* steps_per_print wall_clock_breakdown dump_state gradient_clipping "
+       "fp16.loss_scale* fp16.initial_scale_power fp16.hysteresis fp16.min_loss_scale fp16.auto_cast "
+       "fp16.consecutive_hysteresis tensorboard.* wandb.* csv_monitor.* comet.* monitor_config* comms_logger.* "
+       "flops_profiler.* checkpoint.* load_universal_checkpoint zero_allow_untested_optimizer "
+       "zero_force_ds_cpu_optimizer seed data_types.* disable_allgather prescale_gradients gradient_predivide_factor "
+       "memory_breakdown train_data* eigenvalue.* elasticity.* nebula.* "
+       "zero_optimization.stage3_gather_16bit_weights_on_model_save "
+       "zero_optimization.stage3_gather_fp16_weights_on_model_save zero_optimization.load_from_fp32_weights "
+       "zero_optimization.elastic_checkpoint zero_optimization.ignore_unused_parameters "
+       "use_data_before_expert_parallel* "
+       "dataloader_drop_last graph_harvesting autotuning.*"},
+      {Use::not_simulated, "predicted as DeepSpeed's defaults, with overlap",
+       "zero_optimization.overlap_comm zero_optimization.contiguous_gradients zero_optimization.*bucket_size "
+       "zero_optimization.reduce_scatter zero_optimization.allgather_partitions zero_optimization.sub_group_size "
+       "zero_optimization.stage3_* zero_optimization.round_robin_gradients "
+       "zero_optimization.offload_optimizer.* zero_optimization.offload_param.* zero_optimization.zero_quantized_* "
+       "zero_optimization.mics_* zero_optimization.use_multi_rank_bucket_allreduce "
+       "zero_optimization.model_persistence* "
+       "zero_optimization.param_persistence* zero_optimization.memory_efficient_linear zero_optimization.log_trace* "
+       "communication_data_type seq_parallel_communication_data_type fp32_allreduce sparse_gradients "
+       "bf16.* bfloat16.* fp16.* amp.* torch_autocast.* compile.* timers.* aio.* hybrid_engine.* tensor_parallel.*"},
+      {Use::not_simulated, "recomputed as the training script says", "activation_checkpointing.*"},
+      {Use::not_simulated, "every batch is predicted as equal and full",
+       "curriculum_learning.* data_efficiency.* progressive_layer_drop.* sparse_attention.* compression_training.* "
+       "quantize_training.* pipeline.*"},
+  };
+  return all;
+}
+
+}  // namespace lockstep::sim::launch

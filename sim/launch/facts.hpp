@@ -1,0 +1,71 @@
+#pragma once
+// The facts of a job that a launch script or configuration gives, whatever its format. They become options of
+// `simulate job`.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/launch/settings.hpp"
+
+namespace lockstep::sim::launch {
+
+/// An option of `simulate job`, and where its value comes from.
+struct LaunchOption {
+  std::string name;   ///< "--tensor"
+  std::string value;  ///< empty: a flag
+  Place place;
+  std::string written;  ///< the key or keys of the file: "--tensor-model-parallel-size"
+};
+
+/// A whole number with its place.
+struct GivenNumber {
+  std::int64_t value = 0;
+  Place place;
+  std::string written;
+};
+
+class Facts {
+ public:
+  /// Throws InputError, which names both places, where the fact is given with another value.
+  void give_nodes(std::int64_t value, const Place& place, const std::string& written);
+  void give_gpus_per_node(std::int64_t value, const Place& place, const std::string& written);
+  void give_gpus(std::int64_t value, const Place& place, const std::string& written);
+  void give(const std::string& option, const std::string& value, const Place& place, const std::string& written);
+  void give_flag(const std::string& option, const Place& place, const std::string& written) {
+    give(option, "", place, written);
+  }
+  /// What the software does where the file does not say; no effect if the option is given.
+  void give_default(const std::string& option, const std::string& value, const std::string& why);
+  /// The same with the place of a setting that was read.
+  void give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key);
+  /// The setting's number; its flag.
+  void give_whole(const std::string& option, LaunchSettings& settings, const std::string& key);
+  void give_flag(const std::string& option, LaunchSettings& settings, const std::string& key);
+
+  bool has(const std::string& option) const;
+  std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
+  std::optional<std::int64_t> gpus() const;
+
+  std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
+  std::optional<double> tokens;
+  std::int64_t sequence = 0;  ///< tokens of a sample; 0: not given
+  std::vector<std::string> notes;
+
+  /// All options, in the order of `simulate job --help`: machine, batch and length of the training follow from the above.
+  /// `gpus`: of the command line, which win; empty: those of the file.
+  std::vector<LaunchOption> options(const std::vector<int>& gpus) const;
+
+ private:
+  void give_number(std::optional<GivenNumber>& fact, const std::string& what, const GivenNumber& given);
+  void add_machine(std::vector<LaunchOption>& options) const;
+  void add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
+  void add_batch(std::vector<LaunchOption>& options) const;
+  void add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
+
+  std::optional<GivenNumber> nodes_, gpus_per_node_, gpus_;
+  std::vector<LaunchOption> options_;
+};
+
+}  // namespace lockstep::sim::launch

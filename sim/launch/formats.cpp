@@ -1,0 +1,67 @@
+#include "sim/launch/formats.hpp"
+
+#include "sim/launch/deepspeed.hpp"
+#include "sim/launch/huggingface.hpp"
+#include "sim/launch/megatron.hpp"
+#include "sim/launch/named_config.hpp"
+#include "sim/launch/pretraining_configs.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
+  if (is_deepspeed) {
+    const LaunchSetting* setting = s.take(s.has("deepspeed") ? "deepspeed" : "deepspeed_config");
+    if (setting != nullptr) f.give("--software", "Megatron-DeepSpeed", setting->place, setting->written);
+    if (const auto stage = s.whole("zero_stage", "--sharding")) {
+      const LaunchSetting* zero = s.take("zero_stage");
+      f.give("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), zero->place, zero->written);
+    }
+    append_named_file(s, "deepspeed_config", "", read_named);
+  } else {
+    f.give_default("--software", "Megatron-LM", "its arguments");
+  }
+  read_megatron(s, f, catalogue, MegatronKeys::arguments);
+  if (is_deepspeed) read_deepspeed(s, f);
+  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
+}
+
+void read_deepspeed_file(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
+  f.give_default("--software", "DeepSpeed", "its configuration");
+  read_deepspeed(s, f);
+}
+
+}  // namespace
+
+const std::vector<LaunchReader>& launch_readers() {
+  static const std::vector<LaunchReader> all = [] {
+    std::vector<LaunchReader> readers{
+        {LaunchFormat::megatron, "Megatron-LM arguments",
+         [](const LaunchSettings& s) {
+           return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
+                  has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
+         },
+         read_megatron_arguments, both_tables(megatron_unread(), deepspeed_unread())},
+        {LaunchFormat::deepspeed, "DeepSpeed's configuration",
+         [](const LaunchSettings& s) {
+           return has_any_key(s, {"zero_optimization.stage", "train_micro_batch_size_per_gpu"}) ||
+                  (s.has("train_batch_size") && has_any_key(s, {"optimizer.type", "fp16.enabled", "bf16.enabled"}));
+         },
+         read_deepspeed_file, deepspeed_unread()},
+    };
+    for (const auto& more : {huggingface_readers(), pretraining_readers()})
+      readers.insert(readers.end(), more.begin(), more.end());
+    return readers;
+  }();
+  return all;
+}
+
+const LaunchReader& reader_of(LaunchFormat format) {
+  for (const LaunchReader& reader : launch_readers())
+    if (reader.format == format) return reader;
+  throw std::logic_error("a format without a reader");
+}
+
+}  // namespace lockstep::sim::launch

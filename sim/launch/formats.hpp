@@ -1,0 +1,56 @@
+#pragma once
+// The formats of launch scripts and configurations that are read.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/base/choice.hpp"
+#include "sim/launch/facts.hpp"
+
+namespace lockstep::sim::launch {
+
+enum class LaunchFormat {
+  megatron,
+  deepspeed,
+  huggingface,
+  accelerate,
+  llama_factory,
+  axolotl,
+  torchtitan,
+  nemo,
+  megatron_bridge,
+  primus,
+  maxtext,
+};
+
+inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
+  static const Choices<LaunchFormat> all{{LaunchFormat::megatron, "megatron"},
+                                         {LaunchFormat::deepspeed, "deepspeed"},
+                                         {LaunchFormat::huggingface, "huggingface"},
+                                         {LaunchFormat::accelerate, "accelerate"},
+                                         {LaunchFormat::llama_factory, "llama-factory"},
+                                         {LaunchFormat::axolotl, "axolotl"},
+                                         {LaunchFormat::torchtitan, "torchtitan"},
+                                         {LaunchFormat::nemo, "nemo"},
+                                         {LaunchFormat::megatron_bridge, "megatron-bridge"},
+                                         {LaunchFormat::primus, "primus"},
+                                         {LaunchFormat::maxtext, "maxtext"}};
+  return all;
+}
+
+/// Reads a file that another names, relative to its folder: the text, or nothing with a note.
+using ReadNamedFile = std::function<std::string(const LaunchSetting& setting, const std::string& name)>;
+
+struct LaunchReader {
+  LaunchFormat format;
+  std::string title;  ///< "Megatron-LM arguments"
+  /// Whether the keys are those of the format.
+  std::function<bool(const LaunchSettings&)> recognises;
+  std::function<void(LaunchSettings&, Facts&, const Catalogue&, const ReadNamedFile&)> read;
+  std::vector<UnreadKeys> unread;
+};
+
+const std::vector<LaunchReader>& launch_readers();
+const LaunchReader& reader_of(LaunchFormat format);
+
+}  // namespace lockstep::sim::launch

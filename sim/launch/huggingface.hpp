@@ -1,0 +1,10 @@
+#pragma once
+// HuggingFace's Trainer (transformers/training_args.py), Accelerate's configuration, and LLaMA-Factory and axolotl on top of
+// them.
+#include "sim/launch/formats.hpp"
+
+namespace lockstep::sim::launch {
+
+std::vector<LaunchReader> huggingface_readers();
+
+}  // namespace lockstep::sim::launch

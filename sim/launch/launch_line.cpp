@@ -1,0 +1,412 @@
+#include "sim/launch/launch_line.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr int kDeepestLauncher = 8;  // of launchers that start launchers
+
+bool is_among(const std::string& word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+}
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+bool is_python(const std::string& name) {
+  return name.compare(0, 6, "python") == 0 && name.find_first_not_of("0123456789.", 6) == std::string::npos;
+}
+
+// Commands of frameworks that are programs themselves.
+const std::vector<std::string>& framework_commands() {
+  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf"};
+  return all;
+}
+
+bool is_process_launcher(const std::string& name) {
+  return is_among(name, {"torchrun", "torchrun-hpc", "torch.distributed.run", "torch.distributed.launch", "deepspeed",
+                         "accelerate"});
+}
+
+bool is_task_launcher(const std::string& name) {
+  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun"});
+}
+
+bool begins_launch(const Word& word) {
+  const std::string name = last_part(word.text);
+  return is_python(name) || is_process_launcher(name) || is_task_launcher(name) ||
+         is_among(name, framework_commands()) || ends_with(name, ".py") || name == "bash" || name == "sh";
+}
+
+std::string key_of(std::string option) {
+  option.erase(0, option.find_first_not_of('-'));
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
+
+bool is_option(const Word& word) {
+  const std::string& text = word.text;
+  return text.size() > 1 && text[0] == '-' && !is_digit(text[1]) && text[1] != '.' &&
+         text.find(' ') == std::string::npos;
+}
+
+// One option with its value from `words[i]` on; `i` is then behind it.
+LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, const std::string& prefix, bool is_flag) {
+  const Word& word = words[i++];
+  LaunchSetting setting;
+  setting.place = word.place;
+  setting.unknown = word.unknown;
+  const std::size_t equals = word.text.find('=');
+  setting.written = word.text.substr(0, equals);
+  setting.key = prefix + key_of(setting.written);
+  if (equals != std::string::npos) {
+    setting.value = word.text.substr(equals + 1);
+  } else if (!is_flag && i < words.size() && !is_option(words[i])) {
+    setting.value = words[i].text;
+    setting.unknown = words[i].unknown;
+    ++i;
+  }
+  return setting;
+}
+
+// Options that take no value.
+const std::vector<std::string>& launcher_flags() {
+  static const std::vector<std::string> all{"standalone",
+                                            "no_python",
+                                            "use_env",
+                                            "run_path",
+                                            "multi_gpu",
+                                            "use_deepspeed",
+                                            "use_fsdp",
+                                            "cpu",
+                                            "tpu",
+                                            "no_ssh",
+                                            "no_ssh_check",
+                                            "force_multi",
+                                            "debug",
+                                            "quiet",
+                                            "no_local_rank",
+                                            "bind_cores_to_rank",
+                                            "enable_each_rank_log",
+                                            "use_megatron_lm",
+                                            "allow_run_as_root",
+                                            "tag_output",
+                                            "label",
+                                            "l",
+                                            "unbuffered",
+                                            "u",
+                                            "exclusive",
+                                            "overlap",
+                                            "verbose",
+                                            "v",
+                                            "oversubscribe",
+                                            "contiguous",
+                                            "requeue",
+                                            "report_bindings",
+                                            "q",
+                                            "bind_to_none",
+                                            "no_requeue",
+                                            "use_xpu",
+                                            "use_mps_device",
+                                            "gpu",
+                                            "dynamo_use_dynamic"};
+  return all;
+}
+
+class LineReader {
+ public:
+  explicit LineReader(const ShellCommand& command) {
+    line_.place = command.place;
+    line_.is_conditional = command.is_conditional;
+  }
+
+  // Whether the command starts a program.
+  bool read(const std::vector<Word>& words, std::size_t i, int depth = 0) {
+    if (depth > kDeepestLauncher || i >= words.size()) return false;
+    const std::string name = last_part(words[i].text);
+    if (name == "bash" || name == "sh") return read_shell_text(words, i + 1, depth);
+    if (is_task_launcher(name)) return read_task_launcher(words, i, depth);
+    if (is_process_launcher(name)) return read_process_launcher(words, i + 1, name, depth);
+    if (is_python(name)) return read_python(words, i + 1, depth);
+    if (ends_with(name, ".py")) return take_program(words, i);
+    if (is_among(name, framework_commands())) return take_program(words, i);
+    return skip_wrapper(words, i, depth);
+  }
+  LaunchLine take() { return std::move(line_); }
+
+ private:
+  bool take_program(const std::vector<Word>& words, std::size_t i) {
+    line_.program = words[i].text;
+    line_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+    return true;
+  }
+
+  // nsys profile, numactl, singularity exec, uv run, ...: its options have no say in what is trained.
+  bool skip_wrapper(const std::vector<Word>& words, std::size_t i, int depth) {
+    static const std::vector<std::string> kOthers{
+        "echo", "printf", "cat",   "cp",    "mv",     "rm",    "mkdir",  "ls",  "sed",    "grep",
+        "awk",  "pip",    "pip3",  "git",   "which",  "type",  "cd",     "ln",  "wget",   "curl",
+        "kill", "sleep",  "tar",   "find",  "set",    "conda", "tee",    "apt", "sbatch", "date",
+        "wait", "pwd",    "touch", "chmod", "module", "shopt", "ulimit", "head"};
+    if (is_among(last_part(words[i].text), kOthers)) return false;
+    std::size_t next = i + 1;
+    while (next < words.size() && !begins_launch(words[next])) ++next;
+    if (next == words.size()) return false;
+    std::string passed;
+    for (std::size_t k = i; k < next; ++k) passed += (k > i ? " " : "") + words[k].text;
+    line_.notes.push_back(line_.place.text() + ": passed over: " + beginning_of(passed, 120));
+    return read(words, next, depth + 1);
+  }
+
+  bool read_shell_text(const std::vector<Word>& words, std::size_t i, int depth) {
+    while (i < words.size() && is_option(words[i]) && words[i].text.find('c') == std::string::npos) ++i;
+    if (i < words.size() && is_option(words[i]) && i + 1 < words.size()) {
+      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file);
+      for (const ShellCommand& command : inner.commands) {
+        std::vector<Word> moved = command.words;
+        for (Word& word : moved) word.place = line_.place;
+        if (read(moved, 0, depth + 1)) return true;
+      }
+      return false;
+    }
+    if (i < words.size())
+      line_.notes.push_back(line_.place.text() + ": starts another script, which is not read: " + words[i].text);
+    return false;
+  }
+
+  bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
+    const std::string name = last_part(words[i].text) == "srun" ? "srun." : "mpirun.";
+    for (++i; i < words.size() && !begins_launch(words[i]);) {
+      // "-x NAME=VALUE" and "-mca NAME VALUE" of MPI.
+      if (is_option(words[i])) {
+        const std::string key = key_of(words[i].text);
+        line_.launchers.add(option_setting(words, i, name, is_among(key, launcher_flags())));
+        if (key == "mca" && i < words.size() && !is_option(words[i])) ++i;
+        continue;
+      }
+      line_.notes.push_back(words[i].place.text() + ": passed over: " + words[i].text);
+      ++i;
+    }
+    return read(words, i, depth + 1);
+  }
+
+  bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth) {
+    line_.starts_processes = true;
+    const std::string prefix = name == "deepspeed" ? "deepspeed." : name == "accelerate" ? "accelerate." : "torchrun.";
+    if (name == "accelerate") {
+      if (i >= words.size() || words[i].text != "launch") return false;
+      ++i;
+    }
+    while (i < words.size()) {
+      if (words[i].text == "-m" || words[i].text == "--module") {
+        line_.launchers.add(option_setting(words, i, prefix, true));
+        return i < words.size() && take_program(words, i);
+      }
+      if (is_option(words[i])) {
+        line_.launchers.add(option_setting(words, i, prefix, is_among(key_of(words[i].text), launcher_flags())));
+        continue;
+      }
+      if (!words[i].unknown.empty() && words[i].text == words[i].unknown) {
+        line_.notes.push_back(words[i].place.text() + ": cannot be evaluated, and is passed over: " + words[i].text);
+        ++i;
+        continue;
+      }
+      break;
+    }
+    if (i >= words.size()) return false;
+    return begins_launch(words[i]) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
+                                                                       : take_program(words, i);
+  }
+
+  bool read_python(const std::vector<Word>& words, std::size_t i, int depth) {
+    for (; i < words.size() && is_option(words[i]); ++i) {
+      if (words[i].text == "-c") return false;
+      if (words[i].text == "-m") {
+        if (++i >= words.size()) return false;
+        const std::string& module = words[i].text;
+        return is_process_launcher(module) ? read_process_launcher(words, i + 1, module, depth)
+                                           : take_program(words, i);
+      }
+    }
+    return i < words.size() && take_program(words, i);
+  }
+
+  LaunchLine line_;
+};
+
+// "8", "h100:8", "gpu:h100:8".
+void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
+  const auto text = s.text(key, "--gpus-per-node");
+  if (!text) return;
+  const LaunchSetting& setting = *s.take(key);
+  std::vector<std::string> parts{""};
+  for (const char c : *text) {
+    if (c == ',') break;
+    if (c == ':')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (parts.front() == "gpu") parts.erase(parts.begin());
+  if (parts.empty()) return f.give_gpus_per_node(1, setting.place, setting.written);
+  const std::string& last = parts.back();
+  const bool has_count = !last.empty() && last.size() < 5 && std::all_of(last.begin(), last.end(), is_digit);
+  f.give_gpus_per_node(has_count ? std::stoi(last) : 1, setting.place, setting.written);
+  if (has_count) parts.pop_back();
+  if (parts.empty() || f.has("--gpu")) return;
+  if (catalogue.gpus.named(parts.back()) != nullptr)
+    f.give("--gpu", parts.back(), setting.place, setting.written);
+  else
+    f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
+}
+
+void read_count(LaunchSettings& s, const std::string& key,
+                void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
+  const LaunchSetting* setting = s.take(key, "--gpus");
+  if (setting == nullptr) return;
+  const std::string text = plain_text(setting->value);
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit) || text.size() > 7) {
+    s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");
+    f.notes.push_back(setting->text() + ": no fixed number; give --gpus and --gpus-per-node");
+    return;
+  }
+  (f.*give)(std::stoi(text), setting->place, setting->written);
+}
+
+}  // namespace
+
+std::vector<LaunchLine> launch_lines(const ShellScript& script) {
+  std::vector<LaunchLine> lines;
+  for (const ShellCommand& command : script.commands) {
+    LineReader reader(command);
+    if (reader.read(command.words, 0)) lines.push_back(reader.take());
+  }
+  return lines;
+}
+
+LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
+  static const std::vector<std::pair<std::string, std::string>> kShort{
+      {"sbatch.N", "sbatch.nodes"}, {"sbatch.n", "sbatch.ntasks"}, {"sbatch.G", "sbatch.gpus"}};
+  LaunchSettings settings;
+  for (const ShellCommand& directive : directives)
+    for (std::size_t i = 0; i < directive.words.size();) {
+      LaunchSetting setting =
+          option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
+      // "-N4"
+      const std::string& written = setting.written;
+      if (written.size() > 2 && written[0] == '-' && written[1] != '-') {
+        setting.key = "sbatch." + written.substr(1, 1);
+        setting.value = written.substr(2);
+      }
+      for (const auto& [from, to] : kShort)
+        if (setting.key == from) setting.key = to;
+      setting.written = "#SBATCH " + written;
+      settings.add(std::move(setting));
+    }
+  return settings;
+}
+
+LaunchSettings environment_settings(const ShellScript& script) {
+  LaunchSettings settings;
+  for (const auto& [name, value] : script.exported) {
+    LaunchSetting setting;
+    setting.key = "env." + name;
+    setting.written = name;
+    setting.value = value.text;
+    setting.unknown = value.unknown;
+    setting.place = value.place;
+    settings.add(std::move(setting));
+  }
+  return settings;
+}
+
+std::map<std::string, std::string> slurm_environment(const std::vector<ShellCommand>& directives) {
+  LaunchSettings settings = directive_settings(directives);
+  std::map<std::string, std::string> environment;
+  const auto give = [&](const std::string& key, const std::vector<std::string>& names) {
+    if (const LaunchSetting* setting = settings.take(key))
+      for (const std::string& name : names) environment[name] = plain_text(setting->value);
+  };
+  give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
+  give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
+  give("sbatch.ntasks_per_node", {"SLURM_NTASKS_PER_NODE"});
+  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
+    if (const LaunchSetting* setting = settings.take(key)) {
+      const std::string text = plain_text(setting->value);
+      environment["SLURM_GPUS_ON_NODE"] = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
+      if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = text;
+    }
+  return environment;
+}
+
+LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::vector<std::string>& flags) {
+  LaunchSettings settings;
+  for (std::size_t i = 0; i < arguments.size();) {
+    const Word& word = arguments[i];
+    if (is_option(word)) {
+      const std::size_t equals = word.text.find('=');
+      const bool is_flag = is_among(key_of(word.text.substr(0, equals)), flags);
+      const bool next_is_lost = is_flag && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
+      LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
+      // Further values of the same option.
+      while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
+             !is_option(arguments[i])) {
+        setting.value = setting.value.get<std::string>() + " " + arguments[i].text;
+        if (setting.unknown.empty()) setting.unknown = arguments[i].unknown;
+        ++i;
+      }
+      settings.add(std::move(setting));
+      continue;
+    }
+    LaunchSetting setting;
+    const std::size_t equals = word.text.find('=');
+    const bool is_assignment = equals != std::string::npos && equals > 0;
+    setting.key = is_assignment ? word.text.substr(0, equals) : "argument";
+    setting.key.erase(0, setting.key.find_first_not_of("+~"));
+    setting.written = is_assignment ? word.text.substr(0, equals) : word.text;
+    if (is_assignment)
+      setting.value = word.text.substr(equals + 1);
+    else
+      setting.value = word.text;
+    setting.unknown = word.unknown;
+    setting.place = word.place;
+    settings.add(std::move(setting));
+    ++i;
+  }
+  return settings;
+}
+
+void read_machine(LaunchSettings& s, bool starts_processes, Facts& f, const Catalogue& catalogue) {
+  for (const char* key :
+       {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes", "accelerate.num_machines"})
+    read_count(s, key, &Facts::give_nodes, f);
+  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
+    read_gpus_of_node(s, key, f, catalogue);
+  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus"})
+    read_count(s, key, &Facts::give_gpus_per_node, f);
+  for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
+    read_count(s, key, &Facts::give_gpus, f);
+  for (const char* key : {"sbatch.ntasks", "srun.ntasks", "srun.n", "mpirun.np", "mpirun.n"}) {
+    if (!starts_processes)
+      read_count(s, key, &Facts::give_gpus, f);
+    else
+      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+  }
+  for (const char* key :
+       {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
+    if (!starts_processes)
+      read_count(s, key, &Facts::give_gpus_per_node, f);
+    else
+      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+  }
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,226 @@
+#include "sim/launch/megatron.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/megatron_model.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+struct Direct {
+  const char* key;
+  const char* option;
+};
+
+// Numbers that are options of `simulate job` as they are.
+constexpr Direct kDirectNumbers[] = {
+    {"tensor_model_parallel_size", "--tensor"},         {"model_parallel_size", "--tensor"},
+    {"pipeline_model_parallel_size", "--pipeline"},     {"context_parallel_size", "--context"},
+    {"expert_model_parallel_size", "--expert"},         {"moe_expert_parallel_size", "--expert"},
+    {"expert_tensor_parallel_size", "--expert-tensor"}, {"expert_tensor_model_parallel_size", "--expert-tensor"},
+};
+
+// What Megatron-LM does where an argument is not given.
+void give_defaults(LaunchSettings& s, Facts& f) {
+  for (const char* option : {"--tensor", "--pipeline", "--context"})
+    if (!f.has(option)) f.give_default(option, "1", "Megatron-LM's default");
+  if (f.number_of("--pipeline", 1) > 1 && !f.has("--virtual-stages"))
+    f.give_default("--virtual-stages", "1", "Megatron-LM's default");
+  const bool has_experts = s.has("num_experts") || s.has("num_moe_experts");
+  if (has_experts && !f.has("--expert")) f.give_default("--expert", "1", "Megatron-LM's default");
+  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence"))
+    f.give_default("--no-sequence", "", "Megatron-LM's default");
+  if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
+    f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
+}
+
+void read_ranks(LaunchSettings& s, Facts& f) {
+  for (const Direct& number : kDirectNumbers) f.give_whole(number.option, s, number.key);
+  if (const auto size = s.whole("ds_sequence_parallel_size", "--context"); size && *size > 1) {
+    const LaunchSetting* setting = s.take("ds_sequence_parallel_size");
+    f.give("--context", std::to_string(*size), setting->place, setting->written);
+    f.give("--context-exchange", "all-to-all", setting->place, setting->written);
+  }
+  f.give_flag("--sequence", s, "sequence_parallel");
+  f.give_flag("--expert-overlap", s, "overlap_moe_expert_parallel_comm");
+  if (s.is_on("tp_comm_overlap", "--tensor-overlap")) {
+    const LaunchSetting* setting = s.take("tp_comm_overlap");
+    f.give("--tensor-overlap", "all", setting->place, setting->written);
+  }
+  if (s.is_on("use_tp_pp_dp_mapping", "--order")) {
+    const LaunchSetting* setting = s.take("use_tp_pp_dp_mapping");
+    f.give("--order", "tensor,context,expert,pipeline,data", setting->place, setting->written);
+  }
+}
+
+void read_context_exchange(LaunchSettings& s, Facts& f) {
+  const std::vector<std::string> kinds = s.words("cp_comm_type", "--context-exchange");
+  if (kinds.empty()) return;
+  const LaunchSetting* setting = s.take("cp_comm_type");
+  const bool is_one = std::all_of(kinds.begin(), kinds.end(), [&](const std::string& k) { return k == kinds.front(); });
+  const std::string kind = is_one ? kinds.front() : "";
+  const std::string value = kind == "p2p"         ? "ring"
+                            : kind == "a2a"       ? "all-to-all"
+                            : kind == "allgather" ? "all-gather"
+                                                  : "";
+  if (value.empty()) return s.mark("cp_comm_type", Use::not_simulated, "a mix of exchanges; the default is predicted");
+  if (f.number_of("--context", 1) > 1) f.give("--context-exchange", value, setting->place, setting->written);
+}
+
+// Chunks of layers per stage.
+void read_virtual_stages(LaunchSettings& s, Facts& f) {
+  const std::int64_t stages = f.number_of("--pipeline", 1);
+  std::optional<std::int64_t> chunks = s.whole("num_virtual_stages_per_pipeline_rank", "--virtual-stages");
+  if (!chunks) chunks = s.whole("virtual_pipeline_model_parallel_size", "--virtual-stages");
+  std::string key = "num_virtual_stages_per_pipeline_rank";
+  if (!s.has(key)) key = "virtual_pipeline_model_parallel_size";
+  if (const auto layers = s.whole("num_layers_per_virtual_pipeline_stage", "--virtual-stages"); layers && *layers > 0) {
+    key = "num_layers_per_virtual_pipeline_stage";
+    const std::int64_t all = s.whole("num_layers", "--model").value_or(0);
+    if (all % (stages * *layers) != 0)
+      fail_at(*s.take(key), std::to_string(all) + " layers do not divide into stages of so many",
+              "give a divisor of the " + std::to_string(all / std::max<std::int64_t>(1, stages)) + " layers per stage");
+    chunks = all / (stages * *layers);
+  }
+  if (!chunks || *chunks <= 1 || stages == 1) return;
+  const LaunchSetting* setting = s.take(key);
+  f.give("--virtual-stages", std::to_string(*chunks), setting->place, setting->written);
+}
+
+// Megatron-LM's own sharding, of the optimizer's state, and those of its FSDPs.
+void read_sharding(LaunchSettings& s, Facts& f) {
+  const auto give = [&](const char* key, const char* value) {
+    const LaunchSetting* setting = s.take(key);
+    f.give("--sharding", value, setting->place, setting->written);
+  };
+  const std::string strategy = s.text("data_parallel_sharding_strategy", "--sharding").value_or("optim_grads_params");
+  const bool has_optimizer = s.is_on("use_distributed_optimizer", "--sharding");
+  const bool has_fsdp = s.is_on("use_megatron_fsdp", "--sharding") || s.is_on("use_custom_fsdp", "--sharding");
+  if (s.is_on("use_torch_fsdp2", "--sharding")) return give("use_torch_fsdp2", "zero3");
+  if (has_fsdp)
+    return give(s.has("use_megatron_fsdp") ? "use_megatron_fsdp" : "use_custom_fsdp",
+                strategy == "optim_grads_params" ? "zero3"
+                : strategy == "optim_grads"      ? "zero2"
+                : strategy == "optim"            ? "zero1"
+                                                 : "none");
+  if (has_optimizer) give("use_distributed_optimizer", "zero1");
+}
+
+void read_recomputed_modules(LaunchSettings& s, Facts& f) {
+  std::string modules;
+  for (std::string module : s.words("recompute_modules", "--recompute-modules")) {
+    if (module == "moe_act") module = "act";
+    modules += (modules.empty() ? "" : ",") + module;
+  }
+  if (modules.empty()) return;
+  const LaunchSetting* setting = s.take("recompute_modules");
+  f.give("--recompute-modules", modules, setting->place, setting->written);
+}
+
+void read_recomputation(LaunchSettings& s, Facts& f) {
+  const auto give = [&](const std::string& key, const char* value) {
+    const LaunchSetting* setting = s.take(key);
+    f.give("--recompute", value, setting->place, setting->written);
+  };
+  const std::string granularity = s.text("recompute_granularity", "--recompute").value_or("");
+  const bool by_activations = s.is_on("recompute_activations", "--recompute");
+  std::string full_key;
+  for (const char* key : {"checkpoint_activations", "deepspeed_activation_checkpointing"})
+    if (s.is_on(key, "--recompute")) full_key = key;
+  if (!granularity.empty() && granularity != "full" && granularity != "selective")
+    fail_at(*s.take("recompute_granularity"), "is not known", "give full or selective");
+  if (granularity == "full") {
+    give("recompute_granularity", "full");
+  } else if (granularity == "selective" || by_activations) {
+    give(granularity.empty() ? "recompute_activations" : "recompute_granularity", "selective");
+    read_recomputed_modules(s, f);
+  } else if (!full_key.empty() && full_key != "deepspeed_activation_checkpointing") {
+    give(full_key, "full");
+  }
+  const std::string method = s.text("recompute_method", "--recompute").value_or("");
+  const auto layers = s.whole("recompute_num_layers", "--recompute");
+  if (granularity == "full" && method == "block" && layers)
+    s.mark("recompute_num_layers", Use::not_simulated,
+           "all layers are predicted as recomputed, not the first of a stage");
+  else if (granularity == "full" && layers && *layers > 1)
+    s.mark("recompute_num_layers", Use::not_simulated, "the input of every layer is predicted as kept");
+}
+
+void read_precision(LaunchSettings& s, Facts& f) {
+  const auto give = [&](const char* key, const char* value) {
+    const LaunchSetting* setting = s.take(key);
+    f.give("--precision", value, setting->place, setting->written);
+  };
+  const bool is_bf16 = s.is_on("bf16", "--precision"), is_fp16 = s.is_on("fp16", "--precision");
+  const auto eight = s.text("fp8_format", "--precision"), hybrid = s.text("fp8", "--precision");
+  const auto four = s.text("fp4_format", "--precision"), other_four = s.text("fp4", "--precision");
+  if (four || other_four) return give(four ? "fp4_format" : "fp4", "fp4");
+  if (eight || s.is_on("fp8_hybrid", "--precision") || s.is_on("fp8_e4m3", "--precision") ||
+      (hybrid && *hybrid != "false"))
+    return give(eight                 ? "fp8_format"
+                : s.has("fp8_hybrid") ? "fp8_hybrid"
+                : s.has("fp8_e4m3")   ? "fp8_e4m3"
+                                      : "fp8",
+                "fp8");
+  if (is_bf16) return give("bf16", "bf16");
+  if (is_fp16) return give("fp16", "fp16");
+  f.give_default("--precision", "fp32", "neither --bf16 nor --fp16");
+}
+
+void read_optimizer(LaunchSettings& s, Facts& f) {
+  const auto optimizer = s.text("optimizer", "--optimizer");
+  if (s.is_on("optimizer_cpu_offload", "--offload-optimizer") || s.is_on("cpu_optimizer", "--offload-optimizer")) {
+    const LaunchSetting* setting = s.take(s.has("optimizer_cpu_offload") ? "optimizer_cpu_offload" : "cpu_optimizer");
+    f.give_flag("--offload-optimizer", setting->place, setting->written);
+  }
+  if (!optimizer) return;
+  const LaunchSetting* setting = s.take("optimizer");
+  if (*optimizer == "adam" || *optimizer == "adamw")
+    return f.give("--optimizer", "adam", setting->place, setting->written);
+  if (*optimizer == "sgd") return f.give("--optimizer", "momentum", setting->place, setting->written);
+  s.mark("optimizer", Use::not_simulated, "Adam is predicted");
+}
+
+void read_batch(LaunchSettings& s, Facts& f) {
+  f.micro_batch = s.whole("micro_batch_size", "--micro-batch");
+  if (!f.micro_batch) f.micro_batch = s.whole("batch_size", "--micro-batch");
+  f.global_batch = s.whole("global_batch_size", "--global-batch");
+  if (!f.global_batch && f.micro_batch) f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
+  if (s.text("rampup_batch_size", "--global-batch"))
+    s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
+}
+
+void read_length(LaunchSettings& s, Facts& f) {
+  f.sequence = s.whole("seq_length", "--model").value_or(0);
+  if (f.sequence == 0) f.sequence = s.whole("encoder_seq_length", "--model").value_or(0);
+  f.iterations = s.whole("train_iters", "--tokens");
+  f.samples = s.whole("train_samples", "--tokens");
+  f.tokens = s.number("train_tokens", "--tokens");
+}
+
+void read_capacity(LaunchSettings& s, Facts& f) {
+  const auto capacity = s.number("moe_expert_capacity_factor", "--expert-capacity");
+  if (!capacity) return;
+  const LaunchSetting* setting = s.take("moe_expert_capacity_factor");
+  f.give("--expert-capacity", short_number(*capacity), setting->place, setting->written);
+}
+
+}  // namespace
+
+void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
+  read_ranks(s, f);
+  read_context_exchange(s, f);
+  read_virtual_stages(s, f);
+  read_sharding(s, f);
+  read_recomputation(s, f);
+  read_precision(s, f);
+  read_optimizer(s, f);
+  read_batch(s, f);
+  read_length(s, f);
+  read_capacity(s, f);
+  read_megatron_model(s, f, catalogue, kind);
+  give_defaults(s, f);
+}
+
+}  // namespace lockstep::sim::launch

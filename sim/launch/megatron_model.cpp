@@ -1,0 +1,202 @@
+#include "sim/launch/megatron_model.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "engine/model/transformer/spec.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/launch/own_model.hpp"
+#include "sim/launch/python_list.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr const char* kModel = "--model";
+
+constexpr const char* kShapeNumbers[] = {"num_layers",          "hidden_size",
+                                         "num_attention_heads", "ffn_hidden_size",
+                                         "kv_channels",         "max_position_embeddings",
+                                         "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size",
+                                         "no_rope_freq"};
+constexpr const char* kFlags[] = {"swiglu",
+                                  "squared_relu",
+                                  "quick_geglu",
+                                  "add_qkv_bias",
+                                  "qk_layernorm",
+                                  "untie_embeddings_and_output_weights",
+                                  "moe_shared_expert_gate",
+                                  "moe_router_enable_expert_bias"};
+constexpr const char* kLatentNumbers[] = {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim",
+                                          "v_head_dim"};
+
+// Architectures that are not modelled, if their keys are given.
+constexpr struct {
+  const char* key;
+  const char* what;
+} kRefused[] = {
+    {"hybrid_layer_pattern", "layers of state-space models are not modelled"},
+    {"hybrid_override_pattern", "layers of state-space models are not modelled"},
+    {"is_hybrid_model", "layers of state-space models are not modelled"},
+    {"heterogeneous_layers_config_path", "layers of different shapes are not modelled"},
+    {"heterogeneous_layers_config_encoded_json", "layers of different shapes are not modelled"},
+    {"experimental_attention_variant", "attention variants are not modelled"},
+    {"linear_attention_freq", "linear attention is not modelled"},
+    {"enable_mhc_connections", "hyper-connections are not modelled"},
+    {"moe_latent_size", "experts in a latent space are not modelled"},
+    {"retro_add_retriever", "retrieval within the network is not modelled"},
+    {"vision_pretraining", "vision models of Megatron-LM are not read"},
+    {"vision_model_type", "the part that sees images is not modelled"},
+    {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
+};
+
+// --model may still give another model.
+void require_modelled(LaunchSettings& s) {
+  for (const auto& refused : kRefused) {
+    if (!s.has(refused.key)) continue;
+    const LaunchSetting* setting = s.take(refused.key, kModel);
+    if (setting == nullptr || setting->value == Json(false) || plain_text(setting->value) == "false") continue;
+    s.require_option(*setting, kModel, refused.what);
+  }
+  const LaunchSetting* const program = s.take("program");
+  const std::string name = program == nullptr ? "" : plain_text(program->value);
+  for (const char* other : {"bert", "t5", "mamba", "hybrid", "retro", "ict", "vision", "vlm", "mimo"})
+    if (name.find(other) != std::string::npos)
+      s.require_option(*program, kModel, "only decoders are read from Megatron-LM's arguments");
+}
+
+void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
+  const auto text = s.text(key, kModel);
+  if (!text) return;
+  const LaunchSetting* setting = s.take(key, kModel);
+  if (setting->value.is_array()) {
+    config[key] = setting->value;
+  } else if (text->find('[') == std::string::npos) {
+    config[key] = *s.whole(key, kModel);
+  } else {
+    const auto list = python_list(*text);
+    if (!list) fail_at(*setting, "is no pattern of layers", "give a number, or a list such as [0]*3+[1]*58");
+    config[key] = *list;
+  }
+}
+
+void copy_experts(LaunchSettings& s, Json& config) {
+  auto experts = s.whole("num_experts", kModel);
+  if (!experts) experts = s.whole("num_moe_experts", kModel);
+  if (!experts || *experts <= 1) return;
+  config["num_experts"] = *experts;
+  auto active = s.whole("moe_router_topk", kModel);
+  if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed
+  config["moe_router_topk"] = active.value_or(2);
+  copy_pattern(s, "moe_layer_freq", config);
+}
+
+// "(128, 0)": tokens before and behind.
+void copy_window(LaunchSettings& s, Json& config) {
+  const auto text = s.text("window_size", kModel);
+  if (!text) return;
+  int window = 0;
+  for (const char c : *text) {
+    if (is_digit(c) && window < 100'000'000) window = 10 * window + (c - '0');
+    if (c == ',') break;
+  }
+  if (window == 0) return;
+  config["window_size"] = window + 1;
+  copy_pattern(s, "window_attn_skip_freq", config);
+}
+
+void copy_positions(LaunchSettings& s, Json& config) {
+  std::string kind = s.text("position_embedding_type", kModel).value_or("learned_absolute");
+  if (s.is_on("use_rotary_position_embeddings", kModel)) kind = "rope";
+  if (s.is_on("use_alibi_position_embeddings", kModel) || s.is_on("no_position_embedding", kModel))
+    if (kind != "rope") kind = "none";
+  config["position_embedding_type"] = kind;
+  if (const auto share = s.number("rotary_percent", kModel); share && *share < 1) config["rotary_percent"] = *share;
+}
+
+// The part of `key` in the catalogue's model that the tokenizer is of.
+std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& catalogue) {
+  const std::string type = s.text("tokenizer_type").value_or("");
+  const std::string name = s.text("tokenizer_model").value_or(s.text("tokenizer_name_or_path").value_or(""));
+  if (type.compare(0, 16, "GPT2BPETokenizer") == 0) return 50257;
+  if (const ModelEntry* entry = model_named(name, catalogue)) {
+    const std::string fused = model::fused_attention_name(entry->id);
+    const model::Graph& graph = model::zoo_graph(fused);
+    if (graph.transformer) return graph.transformer->spec.vocabulary;
+  }
+  return std::nullopt;
+}
+
+void copy_vocabulary(LaunchSettings& s, const Catalogue& catalogue, Json& config) {
+  const auto given = s.whole("vocab_size", kModel), padded = s.whole("padded_vocab_size", kModel);
+  s.whole("make_vocab_size_divisible_by", kModel);  // the software pads, which the prediction knows
+  const std::optional<int> of_tokenizer = vocabulary_of_tokenizer(s, catalogue);
+  if (padded || given)
+    config["vocab_size"] = padded ? *padded : *given;
+  else if (of_tokenizer)
+    config["vocab_size"] = *of_tokenizer;
+}
+
+void copy_heads(LaunchSettings& s, MegatronKeys kind, Json& config) {
+  const auto groups = s.whole("num_query_groups", kModel);
+  const bool counts = s.is_on("group_query_attention", kModel) || kind == MegatronKeys::configuration;
+  if (groups && counts)
+    config["num_query_groups"] = *groups;
+  else if (const auto heads = s.whole("num_key_value_heads", kModel))  // Megatron-DeepSpeed
+    config["num_query_groups"] = *heads;
+}
+
+Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind) {
+  Json config{{"model_type", "megatron"}};
+  for (const char* key : kShapeNumbers)
+    if (const auto value = s.whole(key, kModel)) config[key] = *value;
+  copy_heads(s, kind, config);
+  for (const char* key : kFlags) config[key] = s.is_on(key, kModel);
+  if (s.is_on("gated_linear_unit", kModel)) config["swiglu"] = true;
+  if (const auto shared = s.boolean("share_embeddings_and_output_weights", kModel))
+    config["untie_embeddings_and_output_weights"] = !*shared;
+  config["normalization"] = s.text("normalization", kModel).value_or("LayerNorm");
+  config["add_bias_linear"] =
+      !s.is_on("disable_bias_linear", kModel) && s.boolean("add_bias_linear", kModel).value_or(true);
+  for (const char* key : {"hidden_dropout", "attention_dropout"}) config[key] = s.number(key, kModel).value_or(0.1);
+  if (s.is_on("multi_latent_attention", kModel)) {
+    config["multi_latent_attention"] = true;
+    for (const char* key : kLatentNumbers)
+      if (const auto value = s.whole(key, kModel)) config[key] = *value;
+  }
+  copy_experts(s, config);
+  copy_window(s, config);
+  copy_positions(s, config);
+  copy_vocabulary(s, catalogue, config);
+  return config;
+}
+
+// False is the default of most keys of the description.
+void drop_defaults(Json& config) {
+  std::vector<std::string> defaults;
+  for (const auto& [key, value] : config.items())
+    if (value == Json(false) && key != "swiglu" && key != "add_bias_linear" &&
+        key != "untie_embeddings_and_output_weights")
+      defaults.push_back(key);
+  for (const std::string& key : defaults) config.erase(key);
+}
+
+}  // namespace
+
+void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
+  if (s.is_on("perform_rl_step"))
+    fail_at(*s.take("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
+  require_modelled(s);
+  Json config = config_of(s, catalogue, kind);
+  drop_defaults(config);
+  if (const auto depths = s.whole("mtp_num_layers", kModel); depths && *depths > 0)
+    s.mark("mtp_num_layers", Use::not_simulated, "multi-token prediction is left out, as of every model");
+  const bool is_shape =
+      config.contains("num_layers") && config.contains("hidden_size") && config.contains("num_attention_heads");
+  if (!is_shape || f.has(kModel)) return;
+  const LaunchSetting* setting = s.take("num_layers");
+  const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");
+  f.give(kModel, option.text, setting->place, "the model's numbers");
+  if (!option.note.empty()) f.notes.push_back(option.note);
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,10 @@
+#pragma once
+// The shape of a model by Megatron-LM's arguments.
+#include "sim/launch/megatron.hpp"
+
+namespace lockstep::sim::launch {
+
+/// Gives --model, if the settings describe one. Throws InputError for an architecture that is not modelled.
+void read_megatron_model(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,48 @@
+#include "sim/launch/named_config.hpp"
+
+#include <filesystem>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/own_model.hpp"
+#include "sim/launch/tree.hpp"
+
+namespace lockstep::sim::launch {
+
+void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix,
+                       const ReadNamedFile& read_named) {
+  const auto name = s.text(key);
+  if (!name) return;
+  const LaunchSetting setting = *s.take(key);
+  const std::string text = read_named(setting, *name);
+  const LaunchSettings named = read_tree(text, setting.place.file + ": " + *name, syntax_of(*name, text));
+  for (LaunchSetting one : named.all()) {
+    one.key = prefix + one.key;
+    s.add(std::move(one));
+  }
+}
+
+void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const Catalogue& catalogue) {
+  const auto name = s.text(key, "--model");
+  if (!name || f.has("--model")) return;
+  if (const ModelEntry* entry = model_named(*name, catalogue))
+    return f.give_from("--model", sized_name(entry->id, f.sequence), s, key);
+  std::error_code error;
+  const std::string config = *name + "/config.json";
+  if (std::filesystem::exists(config, error)) return f.give_from("--model", sized_name(config, f.sequence), s, key);
+  s.require_option(*s.take(key), "--model",
+                   in_quotes(*name) + " is no model of the catalogue; its config.json will do");
+}
+
+std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b) {
+  std::vector<UnreadKeys> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+bool has_any_key(const LaunchSettings& settings, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    if (settings.has(key)) return true;
+  return false;
+}
+
+}  // namespace lockstep::sim::launch

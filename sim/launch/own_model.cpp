@@ -1,0 +1,108 @@
+#include "sim/launch/own_model.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "engine/model/transformer/huggingface.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/job/shape_model.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+using model::TransformerSpec;
+
+bool has_same_attention(const TransformerSpec& a, const TransformerSpec& b) {
+  if (a.latent.kv_rank > 0 || b.latent.kv_rank > 0)
+    return a.latent.kv_rank == b.latent.kv_rank && a.latent.q_rank == b.latent.q_rank &&
+           a.latent.nope_dim == b.latent.nope_dim && a.latent.rope_dim == b.latent.rope_dim &&
+           a.latent.value_dim == b.latent.value_dim;
+  return a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.qkv_bias == b.qkv_bias && a.qk_norm == b.qk_norm &&
+         a.qk_norm_whole == b.qk_norm_whole && a.sinks == b.sinks;
+}
+
+bool has_same_experts(const TransformerSpec& a, const TransformerSpec& b) {
+  if (a.mixture.count != b.mixture.count) return false;
+  bool is_same = true;
+  for (int layer = 0; layer < a.layers; ++layer) is_same = is_same && a.has_experts(layer) == b.has_experts(layer);
+  return a.mixture.count == 0 ||
+         (is_same && a.mixture.active == b.mixture.active && a.mixture.inner == b.mixture.inner &&
+          a.mixture.shared_inner == b.mixture.shared_inner && a.mixture.shared_gate == b.mixture.shared_gate);
+}
+
+bool has_dense_layer(const TransformerSpec& spec) {
+  for (int layer = 0; layer < spec.layers; ++layer)
+    if (!spec.has_experts(layer)) return true;
+  return false;
+}
+
+// All that decides parameters and arithmetic, but for the vocabulary and whether dropouts are there.
+bool has_same_layers(const TransformerSpec& a, const TransformerSpec& b) {
+  return a.layers == b.layers && a.hidden == b.hidden && a.heads == b.heads && a.gated == b.gated &&
+         a.activation == b.activation && a.norm == b.norm && a.norm_place == b.norm_place &&
+         a.positions == b.positions && a.position_rows == b.position_rows && a.tied_output == b.tied_output &&
+         a.attention_out_bias == b.attention_out_bias && a.inner_bias == b.inner_bias && a.windows == b.windows &&
+         a.causal == b.causal && a.decoder_layers == b.decoder_layers && a.objective == b.objective &&
+         a.patches.image == b.patches.image && has_same_attention(a, b) && has_same_experts(a, b) &&
+         (!has_dense_layer(a) || a.inner == b.inner);
+}
+
+// The first entry of the same layers; with a vocabulary, of that one.
+const ModelEntry* entry_of_shape(const TransformerSpec& spec, bool has_vocabulary, const Catalogue& catalogue) {
+  for (const ModelEntry& entry : catalogue.models) {
+    if (entry.tokens == 0) continue;
+    const std::string name = model::fused_attention_name(entry.id);
+    const model::Graph& graph = model::zoo_graph(name);
+    if (!graph.transformer || !has_same_layers(graph.transformer->spec, spec)) continue;
+    if (!has_vocabulary || graph.transformer->spec.vocabulary == spec.vocabulary) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string sized_name(const std::string& name, std::int64_t tokens) {
+  return tokens > 0 ? name + "@" + std::to_string(tokens) : name;
+}
+
+const ModelEntry* model_named(const std::string& name, const Catalogue& catalogue) {
+  std::string last = name;
+  while (!last.empty() && last.back() == '/') last.pop_back();
+  last = last.substr(last.rfind('/') == std::string::npos ? 0 : last.rfind('/') + 1);
+  const std::vector<std::string> endings{"-instruct", "-hf",   "-base", "-chat", "-it",
+                                         "-v0.1",     "-v0.2", "-v0.3", "-v1.0"};
+  for (int round = 0; round < 4; ++round) {
+    if (const ModelEntry* entry = catalogue.models.named(last); entry != nullptr && entry->tokens > 0) return entry;
+    const std::string small = lower_case(last);
+    const auto ending = std::find_if(endings.begin(), endings.end(), [&](const std::string& e) {
+      return small.size() > e.size() && small.compare(small.size() - e.size(), e.size(), e) == 0;
+    });
+    const std::size_t dash = last.rfind('-');
+    const bool is_dated = dash != std::string::npos && last.size() == dash + 5 &&
+                          std::all_of(last.begin() + static_cast<std::ptrdiff_t>(dash) + 1, last.end(), is_digit);
+    if (ending == endings.end() && !is_dated) break;
+    last.resize(is_dated ? dash : last.size() - ending->size());
+  }
+  for (const std::string prefix : {"Meta-", "meta-"})
+    if (last.compare(0, prefix.size(), prefix) == 0) return model_named(last.substr(prefix.size()), catalogue);
+  return nullptr;
+}
+
+ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& catalogue, const std::string& where) {
+  const bool has_vocabulary = config.contains("vocab_size");
+  if (!has_vocabulary) config["vocab_size"] = kUsualVocabulary;
+  const JsonDocument document = JsonDocument::parse(config.dump(), where);
+  const TransformerSpec spec = model::transformer_of_huggingface(document.root());
+  if (const ModelEntry* entry = entry_of_shape(spec, has_vocabulary, catalogue)) {
+    const std::string note = has_vocabulary ? ""
+                                            : "the vocabulary is the tokenizer's, which is not read: that of " +
+                                                  entry->id + ", which has the same layers, is assumed";
+    return {sized_name(entry->id, tokens), note};
+  }
+  return {sized_name(config.dump(), tokens),
+          has_vocabulary ? ""
+                         : "the vocabulary is the tokenizer's, which is not read: " + std::to_string(kUsualVocabulary) +
+                               " words are assumed"};
+}
+
+}  // namespace lockstep::sim::launch

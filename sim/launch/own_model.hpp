@@ -1,0 +1,29 @@
+#pragma once
+// The value of --model for a model that a configuration names or describes by its numbers.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+
+namespace lockstep::sim::launch {
+
+/// The catalogue's entry of a name as it is written on the HuggingFace hub or as a path: "meta-llama/Llama-2-7b-hf",
+/// "/models/Qwen2.5-7B-Instruct". Endings of variants with the same shape ("-Instruct", "-hf", "-2507") are left out. nullptr: none.
+const ModelEntry* model_named(const std::string& name, const Catalogue& catalogue);
+
+/// The option's text, and what was assumed for it.
+struct ModelOption {
+  std::string text;  ///< "llama3_8b@8192", or the configuration in one line
+  std::string note;  ///< empty: nothing was assumed
+};
+
+/// A transformer by the keys of a HuggingFace configuration, or of the type "megatron". The catalogue's entry of the same
+/// shape goes by its name. Without a "vocab_size" the entry's is taken, or else the usual one; both are noted.
+/// `tokens`: of a sequence; 0: not given. Errors begin with `where`.
+ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& catalogue, const std::string& where);
+
+/// "name@4096"; the name alone if no length is given.
+std::string sized_name(const std::string& name, std::int64_t tokens);
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,181 @@
+// NeMo, Megatron-Bridge and Primus have Megatron-Core's keys in sections of their own.
+#include "sim/launch/pretraining_configs.hpp"
+
+#include "engine/base/text.hpp"
+#include "sim/launch/megatron.hpp"
+#include "sim/launch/named_config.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+void give_megatron_defaults(Facts& f) {
+  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
+}
+
+void give_count(LaunchSettings& s, Facts& f, const std::string& key,
+                void (Facts::*give)(std::int64_t, const Place&, const std::string&)) {
+  const auto value = s.whole(key, "--gpus");
+  if (!value || *value < 1) return;
+  const LaunchSetting* setting = s.take(key);
+  (f.*give)(*value, setting->place, setting->written);
+}
+
+// "bf16-mixed", 32, "16".
+void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
+  const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
+  if (precision.empty()) return;
+  LaunchSetting setting = *s.take(key);
+  setting.key = precision.find("bf16") == 0                                ? "bf16"
+                : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16"
+                                                                           : "";
+  setting.value = true;
+  if (!setting.key.empty()) as_megatron.add(setting);
+}
+
+// NeMo's own names of what Megatron-LM calls otherwise.
+void rename_nemo_keys(LaunchSettings& s) {
+  s.rename("activations_checkpoint_granularity", "recompute_granularity");
+  s.rename("activations_checkpoint_method", "recompute_method");
+  s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
+  s.rename("bias", "add_bias_linear");
+  s.rename("rotary_percentage", "rotary_percent");
+  s.rename("ub_tp_comm_overlap", "tp_comm_overlap");
+  s.rename("moe_grouped_gemm_nemo", "moe_grouped_gemm");
+}
+
+void read_nemo_names(LaunchSettings& s) {
+  const std::string norm = lower_case(s.text("normalization", "--model").value_or(""));
+  if (!norm.empty()) s.replace("normalization", norm == "rmsnorm" ? "RMSNorm" : "LayerNorm");
+  const std::string activation = lower_case(s.text("activation", "--model").value_or(""));
+  if (activation.find("swiglu") != std::string::npos) s.replace_key("activation", "swiglu", true);
+  if (activation.find("geglu") != std::string::npos) s.replace_key("activation", "quick_geglu", true);
+  if (activation.find("squared") != std::string::npos) s.replace_key("activation", "squared_relu", true);
+}
+
+void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+  f.give_default("--software", "NeMo", "its configuration");
+  give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
+  give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
+  give_lightning_precision(s, "trainer.precision", s);
+  s.rename("trainer.max_steps", "train_iters");
+  const std::string optimizer = lower_case(s.text("model.optim.name").value_or(""));
+  if (optimizer.find("distributed") == 0 || optimizer == "mcore_distributed_optim")
+    s.replace_key("model.optim.name", "use_distributed_optimizer", true);
+  s.strip_prefix("model.");
+  rename_nemo_keys(s);
+  read_nemo_names(s);
+  read_megatron(s, f, catalogue, MegatronKeys::configuration);
+  give_megatron_defaults(f);
+}
+
+void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+  f.give_default("--software", "Megatron-Bridge", "its configuration");
+  const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
+  if (mixed.find("fp8") != std::string::npos) s.replace_key("mixed_precision", "fp8", "hybrid");
+  if (mixed.find("bf16") == 0 && mixed.find("fp8") == std::string::npos) s.replace_key("mixed_precision", "bf16", true);
+  if (mixed.find("fp16") == 0) s.replace_key("mixed_precision", "fp16", true);
+  s.strip_prefix("mixed_precision.");
+  for (const char* section : {"tokenizer.", "dataset.", "optimizer.", "ddp.", "dist.", "train.", "model."})
+    s.strip_prefix(section);
+  s.rename("sequence_length", "seq_length");
+  rename_nemo_keys(s);
+  read_megatron(s, f, catalogue, MegatronKeys::configuration);
+  give_megatron_defaults(f);
+}
+
+// A value of the model's own file of Primus: "llama3_8B.yaml".
+void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  auto name = s.text("primus.model", "--model");
+  if (!name || f.has("--model")) return;
+  const std::string ending = ".yaml";
+  const std::size_t at = name->rfind(ending);
+  if (at != std::string::npos) s.replace("primus.model", name->substr(0, at));
+  give_named_model(s, f, "primus.model", catalogue);
+}
+
+void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  for (const char* module : {"modules.pre_trainer.", "modules.sft_trainer.", "modules.post_trainer."}) {
+    s.strip_prefix(std::string(module) + "overrides.");
+    s.replace_prefix(module, "primus.");
+  }
+  const std::string framework = lower_case(s.text("primus.framework").value_or("megatron"));
+  if (framework == "torchtitan") {
+    f.sequence = s.whole("training.seq_len", "--model").value_or(0);
+    give_primus_model(s, f, catalogue);
+    return read_torchtitan(s, f, catalogue, read_named);
+  }
+  if (framework == "maxtext") {
+    f.sequence = s.whole("max_target_length", "--model").value_or(0);
+    give_primus_model(s, f, catalogue);
+    return read_maxtext(s, f, catalogue, read_named);
+  }
+  if (framework != "megatron")
+    fail_at(*s.take("primus.framework"), "is not read", "give megatron, torchtitan or maxtext");
+  f.give_default("--software", "Primus", "its configuration");
+  // Defaults of Primus' own base files (primus/configs/modules/megatron/trainer_base.yaml).
+  if (!s.has("bf16") && !s.has("fp16"))
+    f.give_default("--precision", s.text("fp8").value_or("false") != "false" ? "fp8" : "bf16", "Primus' default");
+  if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
+    f.give_default("--sharding", "zero1", "Primus' default");
+  if (!s.has("sequence_parallel")) f.give_default("--sequence", "", "Primus' default");
+  f.sequence = s.whole("seq_length", "--model").value_or(0);
+  give_primus_model(s, f, catalogue);
+  read_megatron(s, f, catalogue, MegatronKeys::configuration);
+  give_megatron_defaults(f);
+}
+
+const std::vector<UnreadKeys>& sections_unread() {
+  static const std::vector<UnreadKeys> all{
+      {Use::no_effect, "logs, data, checkpoints and restarts, which the rate leaves out",
+       "name restore_from_path trainer.logger trainer.enable_checkpointing trainer.*_every_n_steps trainer.max_epochs "
+       "trainer.max_time trainer.log_* trainer.val_* trainer.limit_* trainer.gradient_clip_val trainer.benchmark "
+       "trainer.num_sanity_val_steps trainer.accelerator trainer.use_distributed_sampler trainer.enable_* "
+       "exp_manager.* tokenizer.* data.* optim.* run.* nsys_profile.* megatron_amp_* native_amp* hydra.* "
+       "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
+       "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
+       "dataset.* "
+       "work_group user_name exp_name workspace platform.* primus.config *sink_level file_sink_level "
+       "disable_wandb disable_tensorboard disable_mlflow mlflow_* auto_continue_train disable_last_saving "
+       "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
+       "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
+       "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
+      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "trainer.* enable_primus_turbo use_turbo_* turbo_* moe_use_fused* enable_turbo* primus_turbo* comm_overlap.* "
+       "use_flash_attention megatron_amp_O2 transformer_engine fp8_hybrid ub_* apex_* sync_batch_comm "
+       "gc_interval nccl_communicator* patch_* pp_warmup dump_pp_data gradient_as_bucket_view "
+       "resume_from_checkpoint headscale optimizer_config_override* *.cuda_graph* grad_div_ar_fusion "
+       "gradient_accumulation_fusion bias_*_fusion use_cpu* onnx* mcore_* data_parallel_random_init "
+       "fp16.* external_* calculate_* *_func *_init* layernorm_zero_centered_gamma layernorm_epsilon "
+       "use_kitchen hetereogenous_* timers fused* *_dtype disable_*"},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<LaunchReader> pretraining_readers() {
+  const std::vector<UnreadKeys> megatron = both_tables(megatron_unread(), sections_unread());
+  return {
+      {LaunchFormat::torchtitan, "torchtitan's configuration", is_torchtitan, read_torchtitan, torchtitan_unread()},
+      {LaunchFormat::nemo, "NeMo's configuration",
+       [](const LaunchSettings& s) {
+         return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"});
+       },
+       read_nemo, megatron},
+      {LaunchFormat::megatron_bridge, "Megatron-Bridge's configuration",
+       [](const LaunchSettings& s) {
+         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"});
+       },
+       read_bridge, megatron},
+      {LaunchFormat::primus, "Primus' configuration",
+       [](const LaunchSettings& s) {
+         return has_any_key(
+             s, {"modules.pre_trainer.framework", "modules.post_trainer.framework", "modules.sft_trainer.framework"});
+       },
+       read_primus, both_tables(megatron, both_tables(torchtitan_unread(), maxtext_unread()))},
+      {LaunchFormat::maxtext, "MaxText's configuration", is_maxtext, read_maxtext, maxtext_unread()},
+  };
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,249 @@
+#include "sim/launch/settings.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/shell_tests.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+std::optional<double> number_in(const std::string& text) {
+  std::string digits;
+  for (const char c : text)
+    if (c != '_') digits += c;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool is_number = error == std::errc() && end == digits.data() + digits.size() && std::isfinite(value);
+  return is_number ? std::optional<double>(value) : std::nullopt;
+}
+
+std::optional<bool> boolean_in(const std::string& text) {
+  const std::string small = lower_case(text);
+  if (small == "true" || small == "yes" || small == "1" || small == "on") return true;
+  if (small == "false" || small == "no" || small == "0" || small == "off") return false;
+  return std::nullopt;
+}
+
+// ".name" is beside `key`, "..name" a level above.
+std::string key_beside(const std::string& key, const std::string& reference) {
+  const std::size_t levels = std::min(reference.find_first_not_of('.'), reference.size());
+  std::string folder = key;
+  for (std::size_t i = 0; i < levels; ++i)
+    folder.resize(folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
+  return folder + (folder.empty() ? "" : ".") + reference.substr(levels);
+}
+
+bool is_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (!value.is_string()) return false;
+  const std::string small = lower_case(value.get<std::string>());
+  return small.empty() || small == "none" || small == "null" || small == "~";
+}
+
+}  // namespace
+
+std::string plain_text(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : " ") + plain_text(item);
+  return text;
+}
+
+std::string beginning_of(const std::string& text, std::size_t most) {
+  std::size_t end = std::min(most, text.size());
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  while (end > 0 && end < text.size() && continues(text[end])) --end;
+  return one_line(text.substr(0, end));
+}
+
+std::string LaunchSetting::text() const {
+  const std::string shown = beginning_of(plain_text(value), 80);
+  return place.text() + ": " + beginning_of(written, 80) + (shown.empty() ? "" : " " + shown);
+}
+
+void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
+  throw InputError(setting.text() + ": " + wrong + "; " + allowed);
+}
+
+void LaunchSettings::add(LaunchSetting setting) {
+  all_.push_back(std::move(setting));
+}
+
+void LaunchSettings::append(const LaunchSettings& other) {
+  all_.insert(all_.end(), other.all_.begin(), other.all_.end());
+  unevaluated_.insert(unevaluated_.end(), other.unevaluated_.begin(), other.unevaluated_.end());
+}
+
+const LaunchSetting* LaunchSettings::find(const std::string& key) const {
+  for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting)
+    if (setting->key == key) return &*setting;
+  return nullptr;
+}
+
+const LaunchSetting* LaunchSettings::take(const std::string& key, const std::string& option) {
+  LaunchSetting* last = nullptr;
+  for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting) {
+    if (setting->key != key) continue;
+    if (last == nullptr) {
+      last = &*setting;
+    } else {
+      setting->use = Use::overridden;
+      setting->why = "given again at " + last->place.text();
+    }
+  }
+  if (last == nullptr) return nullptr;
+  if (last->use == Use::unread && !last->unknown.empty())
+    require_option(*last, option, one_line(last->unknown) + " cannot be evaluated");
+  last->use = Use::read;
+  return last->unknown.empty() ? last : nullptr;
+}
+
+void LaunchSettings::require_option(const LaunchSetting& setting, const std::string& option, const std::string& why) {
+  unevaluated_.push_back({setting, option, why});
+}
+
+std::optional<double> LaunchSettings::number(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
+  if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
+  if (setting->value.is_number()) return setting->value.get<double>();
+  const std::string text = plain_text(setting->value);
+  const std::optional<double> number = number_in(text);
+  if (!number) fail_at(*setting, in_quotes(text) + " is no number", "give a number");
+  return number;
+}
+
+std::optional<std::int64_t> LaunchSettings::whole(const std::string& key, const std::string& option) {
+  constexpr double kMost = 1e15;
+  const std::optional<double> value = number(key, option);
+  if (!value) return std::nullopt;
+  if (*value != std::floor(*value) || std::abs(*value) > kMost)
+    fail_at(*find(key), short_number(*value) + " is no whole number", "give a whole number");
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<std::string> LaunchSettings::text(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
+  if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
+  return plain_text(setting->value);
+}
+
+std::vector<std::string> LaunchSettings::words(const std::string& key, const std::string& option) {
+  const std::optional<std::string> value = text(key, option);
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : value.value_or("") + " ") {
+    if (c != ' ' && c != ',' && c != '[' && c != ']' && c != '"' && c != '\'') {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) words.push_back(word);
+    word.clear();
+  }
+  return words;
+}
+
+std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::string& option) {
+  const LaunchSetting* setting = take(key, option);
+  if (setting == nullptr) return std::nullopt;
+  if (setting->value.is_null()) return true;
+  if (setting->value.is_boolean()) return setting->value.get<bool>();
+  if (is_nothing(setting->value)) return false;
+  const std::optional<bool> value = boolean_in(plain_text(setting->value));
+  if (!value) fail_at(*setting, "is neither true nor false", "give true or false");
+  return value;
+}
+
+bool LaunchSettings::is_on(const std::string& key, const std::string& option) {
+  return boolean(key, option).value_or(false);
+}
+
+void LaunchSettings::rename(const std::string& key, const std::string& to) {
+  for (LaunchSetting& setting : all_)
+    if (setting.key == key) setting.key = to;
+}
+
+void LaunchSettings::replace(const std::string& key, Json value) {
+  replace_key(key, key, std::move(value));
+}
+
+void LaunchSettings::replace_key(const std::string& key, const std::string& to, Json value) {
+  for (LaunchSetting& setting : all_)
+    if (setting.key == key) {
+      setting.key = to;
+      setting.value = value;
+    }
+}
+
+void LaunchSettings::replace_prefix(const std::string& prefix, const std::string& to) {
+  for (LaunchSetting& setting : all_)
+    if (setting.key.compare(0, prefix.size(), prefix) == 0) setting.key = to + setting.key.substr(prefix.size());
+}
+
+void LaunchSettings::set_aside_auto() {
+  for (LaunchSetting& setting : all_) {
+    if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16")
+      continue;
+    setting.key = "auto " + setting.key;
+    setting.use = Use::no_effect;
+    setting.why = "auto: the Trainer's value holds";
+  }
+}
+
+void LaunchSettings::resolve_references() {
+  for (LaunchSetting& setting : all_) {
+    if (!setting.value.is_string()) continue;
+    const std::string text = setting.value.get<std::string>();
+    const std::size_t begin = text.find("${"), end = text.find('}', begin);
+    if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
+    const std::string inside = text.substr(begin + 2, end - begin - 2);
+    const std::optional<Json> value = value_of_reference(setting, inside);
+    const bool is_whole = begin == 0 && end + 1 == text.size();
+    if (!value)
+      setting.unknown = text.substr(begin, end - begin + 1);
+    else if (is_whole)
+      setting.value = *value;
+    else
+      setting.value = text.substr(0, begin) + plain_text(*value) + text.substr(end + 1);
+  }
+}
+
+std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside) const {
+  const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
+  const bool is_value = other != nullptr && other != &setting &&
+                        !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
+  if (is_value) return other->value;
+  const std::size_t colon = inside.find(':');
+  const bool has_default =
+      colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos;
+  return has_default ? std::optional<Json>(inside.substr(colon + 1)) : std::nullopt;
+}
+
+void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
+  for (LaunchSetting& setting : all_)
+    if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {
+      setting.use = use;
+      setting.why = why;
+    }
+}
+
+void LaunchSettings::mark_rest(const std::vector<UnreadKeys>& tables) {
+  for (LaunchSetting& setting : all_) {
+    if (setting.use != Use::unread) continue;
+    setting.use = Use::unknown;
+    for (const UnreadKeys& table : tables) {
+      std::istringstream keys(table.keys);
+      for (std::string key; keys >> key && setting.use == Use::unknown;)
+        if (matches_pattern(setting.key, key)) {
+          setting.use = table.use;
+          setting.why = table.why;
+        }
+    }
+  }
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,226 @@
+#include "sim/launch/shell_tokens.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr int kDeepestBracket = 64;  // of brackets in brackets
+
+std::size_t end_of_part_within(const std::string& text, std::size_t begin, int depth);
+
+// Behind the bracket that closes the one at `begin`.
+std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
+  if (depth > kDeepestBracket) return std::string::npos;
+  int count = 0;
+  for (std::size_t i = begin; i < text.size();) {
+    if (text[i] == open) ++count;
+    if (text[i] == close && --count == 0) return i + 1;
+    if (text[i] == open || text[i] == close) {
+      ++i;
+      continue;
+    }
+    i = end_of_part_within(text, i, depth + 1);
+    if (i == std::string::npos) return i;
+  }
+  return std::string::npos;
+}
+
+std::size_t end_of_double_quotes(const std::string& text, std::size_t begin, int depth) {
+  for (std::size_t i = begin + 1; i < text.size();) {
+    if (text[i] == '"') return i + 1;
+    i = text[i] == '\'' ? i + 1 : end_of_part_within(text, i, depth + 1);
+    if (i == std::string::npos) return i;
+  }
+  return std::string::npos;
+}
+
+std::size_t end_of_part_within(const std::string& text, std::size_t begin, int depth) {
+  if (depth > kDeepestBracket) return std::string::npos;
+  const char c = text[begin];
+  if (c == '\\') return std::min(begin + 2, text.size());
+  if (c == '\'' || c == '`') {
+    const std::size_t close = text.find(c, begin + 1);
+    return close == std::string::npos ? close : close + 1;
+  }
+  if (c == '"') return end_of_double_quotes(text, begin, depth);
+  const char next = begin + 1 < text.size() ? text[begin + 1] : '\0';
+  if (c == '$' && next == '(') return end_of_bracket(text, begin + 1, '(', ')', depth);
+  if (c == '$' && next == '{') return end_of_bracket(text, begin + 1, '{', '}', depth);
+  return begin + 1;
+}
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+struct Reader {
+  const std::string& text;
+  const std::string& name;
+  std::size_t at = 0;
+  int line = 1;
+  std::vector<Token> tokens = {};
+  std::vector<std::size_t> waiting = {};  // words behind "<<" whose bodies begin at the next line
+
+  [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const {
+    throw InputError(name + ":" + std::to_string(line) + ": " + wrong + "; " + allowed);
+  }
+  void add(Token::Kind kind, const std::string& word) {
+    Token token;
+    token.kind = kind;
+    token.text = word;
+    token.line = line;
+    tokens.push_back(token);
+  }
+  bool starts_with(const std::string& what) const { return text.compare(at, what.size(), what) == 0; }
+};
+
+// The bodies of here-documents behind the line that ends at `at`.
+void read_bodies(Reader& r) {
+  for (const std::size_t index : r.waiting) {
+    Token& word = r.tokens[index];
+    std::string delimiter;
+    for (const char c : word.text)
+      if (c == '"' || c == '\'' || c == '\\')
+        word.is_literal = true;
+      else
+        delimiter += c;
+    while (true) {
+      if (r.at >= r.text.size())
+        r.fail("the here-document " + in_quotes(delimiter) + " does not end", "close it with a line of that word");
+      const std::size_t end = std::min(r.text.find('\n', r.at), r.text.size());
+      std::string row = r.text.substr(r.at, end - r.at);
+      r.at = std::min(end + 1, r.text.size());
+      ++r.line;
+      if (!row.empty() && row.back() == '\r') row.pop_back();
+      if (row.substr(std::min(row.size(), row.find_first_not_of('\t'))) == delimiter) break;
+      word.body += row + "\n";
+    }
+  }
+  r.waiting.clear();
+}
+
+void read_newline(Reader& r) {
+  r.add(Token::Kind::op, "\n");
+  ++r.at;
+  ++r.line;
+  read_bodies(r);
+}
+
+// Behind the bracket that closes the array which begins at `begin`; comments in it are passed over.
+std::size_t end_of_array(const std::string& text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size();) {
+    const char before = text[i - 1];
+    if (text[i] == ')') return i + 1;
+    if (text[i] == '#' && (is_blank(before) || before == '\n' || before == '(')) {
+      i = text.find('\n', i);
+    } else {
+      i = end_of_part(text, i);
+    }
+    if (i == std::string::npos) return i;
+  }
+  return std::string::npos;
+}
+
+// "2" of "2>&1".
+bool is_descriptor(const Reader& r, const std::string& word) {
+  return r.at < r.text.size() && (r.text[r.at] == '>' || r.text[r.at] == '<') &&
+         std::all_of(word.begin(), word.end(), is_digit);
+}
+
+// Of a script of commands; a line that ends in a backslash goes on.
+void read_word(Reader& r) {
+  const std::size_t begin = r.at;
+  const int first_line = r.line;
+  std::string word;
+  while (r.at < r.text.size()) {
+    const char c = r.text[r.at];
+    if (r.starts_with("\\\n")) {
+      r.at += 2;
+      ++r.line;
+      continue;
+    }
+    if (r.starts_with("\\\r\n")) {
+      r.at += 3;
+      ++r.line;
+      continue;
+    }
+    const bool begins_array = c == '(' && !word.empty() && word.back() == '=';
+    if (is_blank(c) || c == '\n' || (std::string(";&|<>()").find(c) != std::string::npos && !begins_array)) break;
+    const std::size_t end = begins_array ? end_of_array(r.text, r.at) : end_of_part(r.text, r.at);
+    if (end == std::string::npos) {
+      r.line = first_line;
+      const char* what = c == '$' || c == '(' ? "a bracket" : "a quote";
+      r.fail(std::string(what) + " is not closed: " + in_quotes(r.text.substr(begin, 40)), "close it");
+    }
+    word += r.text.substr(r.at, end - r.at);
+    r.line += static_cast<int>(std::count(r.text.begin() + static_cast<std::ptrdiff_t>(r.at),
+                                          r.text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+    r.at = end;
+  }
+  if (word.empty() || is_descriptor(r, word)) return;
+  const bool is_delimiter = !r.tokens.empty() && r.tokens.back().kind == Token::Kind::op &&
+                            (r.tokens.back().text == "<<" || r.tokens.back().text == "<<-");
+  r.add(Token::Kind::word, word);
+  r.tokens.back().line = first_line;
+  if (is_delimiter) r.waiting.push_back(r.tokens.size() - 1);
+}
+
+bool read_operator(Reader& r) {
+  static const std::array<const char*, 20> kOperators{"<<<", "<<-", "&>>", "<<", ">>", "&&", "||", ";;", "|&", "&>",
+                                                      ">&",  "<&",  "((",  ";",  "&",  "|",  "<",  ">",  "(",  ")"};
+  for (const char* op : kOperators) {
+    if (!r.starts_with(op)) continue;
+    r.at += std::string(op).size();
+    // Arithmetic is one word up to its end.
+    if (std::string(op) == "((") {
+      const std::size_t end = end_of_bracket(r.text, r.at - 2, '(', ')', 0);
+      if (end == std::string::npos) r.fail("a bracket is not closed", "close it");
+      r.add(Token::Kind::word, r.text.substr(r.at - 2, end - r.at + 2));
+      r.at = end;
+    } else {
+      r.add(Token::Kind::op, op);
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t end_of_part(const std::string& text, std::size_t begin) {
+  return end_of_part_within(text, begin, 0);
+}
+
+std::vector<Token> tokens_of(const std::string& text, const std::string& name) {
+  if (text.size() > kLargestScript)
+    throw InputError(name + ": a script of " + std::to_string(text.size()) + " bytes; allowed: up to 1 MiB");
+  Reader r{text, name};
+  while (r.at < text.size()) {
+    const char c = text[r.at];
+    const bool begins_word =
+        r.at == 0 || is_blank(text[r.at - 1]) || std::string("\n;&|()").find(text[r.at - 1]) != std::string::npos;
+    if (c == '\n')
+      read_newline(r);
+    else if (is_blank(c))
+      ++r.at;
+    else if (c == '#' && begins_word)
+      r.at = std::min(text.find('\n', r.at), text.size());
+    else if (r.starts_with("\\\n"))
+      r.at += 2, ++r.line;
+    else if (r.starts_with("\\\r\n"))
+      r.at += 3, ++r.line;
+    else if (!read_operator(r))
+      read_word(r);
+  }
+  if (!r.waiting.empty()) read_bodies(r);
+  r.add(Token::Kind::op, "\n");
+  r.add(Token::Kind::end, "");
+  return r.tokens;
+}
+
+}  // namespace lockstep::sim::launch

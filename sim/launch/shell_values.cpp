@@ -1,0 +1,361 @@
+#include "sim/launch/shell_values.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+#include "sim/launch/shell_tokens.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr std::size_t kLongestValue = 1 << 18, kMostExpansions = 200'000;
+constexpr int kDeepestExpansion = 32;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+}
+
+std::string joined_text(const Value& value) {
+  std::string text;
+  for (const Word& word : value) text += (text.empty() ? "" : " ") + word.text;
+  return text;
+}
+
+std::string first_unknown(const Value& value) {
+  for (const Word& word : value)
+    if (!word.unknown.empty()) return word.unknown;
+  return "";
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bool is_blank_or_newline(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Collects the words that a raw word becomes.
+class Expander {
+ public:
+  Expander(Variables& variables, Place place, bool splits, bool is_test, int depth)
+      : variables_(variables), place_(std::move(place)), splits_(splits), is_test_(is_test), depth_(depth) {
+    if (depth > kDeepestExpansion || ++variables.expansions > kMostExpansions)
+      throw InputError(place_.text() + ": too many expansions; simplify the script");
+  }
+
+  void add_raw(const std::string& raw) {
+    for (std::size_t i = 0; i < raw.size();) {
+      const std::size_t end = std::min(end_of_part(raw, i), raw.size());
+      add_part(raw.substr(i, end - i), false);
+      i = end;
+    }
+  }
+  // Of double quotes, or a here-document.
+  void add_quoted(const std::string& text) {
+    has_word_ = true;
+    for (std::size_t i = 0; i < text.size();) {
+      const std::size_t end = text[i] == '\'' || text[i] == '"' ? i + 1 : std::min(end_of_part(text, i), text.size());
+      add_part(text.substr(i, end - i), true);
+      i = end;
+    }
+  }
+  std::vector<Word> finish() {
+    end_word();
+    return std::move(words_);
+  }
+
+ private:
+  void add_part(const std::string& part, bool is_quoted) {
+    const char c = part.front();
+    if (part.size() == 1 || (c != '\\' && c != '\'' && c != '"' && c != '$' && c != '`')) {
+      // "$NAME" has no brackets: end_of_part() cut it after the "$".
+      if (c == '$') {
+        end_name(is_quoted);
+        in_name_ = "$";
+        return;
+      }
+      if (!in_name_.empty() && (is_name_character(c) || (in_name_.size() == 1 && is_special(c)))) {
+        in_name_ += c;
+        name_is_quoted_ = is_quoted;
+        if (in_name_.size() == 2 && (is_special(c) || is_digit(c))) end_name(is_quoted);
+        return;
+      }
+      end_name(is_quoted);
+      add_text(part);
+      return;
+    }
+    end_name(is_quoted);
+    if (c == '\\') {
+      if (is_quoted && std::string("$`\"\\\n").find(part[1]) == std::string::npos) add_text("\\");
+      if (part[1] != '\n') add_text(part.substr(1));
+    } else if (c == '\'') {
+      has_word_ = true;
+      add_text(part.substr(1, part.size() - 2));
+    } else if (c == '"') {
+      add_quoted(part.substr(1, part.size() - 2));
+      end_name(true);
+    } else {
+      add_substitution(part, is_quoted);
+    }
+  }
+
+  static bool is_special(char c) { return std::string("@*#?-!$").find(c) != std::string::npos; }
+
+  void end_name(bool is_quoted) {
+    if (in_name_.empty()) return;
+    const std::string name = in_name_.substr(1);
+    in_name_.clear();
+    if (name.empty())
+      add_text("$");
+    else
+      add_variable(name, "$" + name, is_quoted);
+  }
+
+  void add_substitution(const std::string& part, bool is_quoted) {
+    if (part.compare(0, 3, "$((") == 0) {
+      const auto number = arithmetic(part.substr(3, part.size() - 5), variables_, place_);
+      number ? add_text(std::to_string(*number)) : add_unknown(part);
+    } else if (part.compare(0, 2, "${") == 0) {
+      add_braces(part, is_quoted);
+    } else {
+      add_command(part, is_quoted);
+    }
+  }
+
+  // "$(echo WORDS)" and "$(expr A op B)" are known; other commands are not run.
+  void add_command(const std::string& part, bool is_quoted) {
+    const std::string inside = part.front() == '`' ? part.substr(1, part.size() - 2) : part.substr(2, part.size() - 3);
+    std::vector<Token> tokens;
+    try {
+      tokens = tokens_of(inside, place_.file);
+    } catch (const InputError&) {
+      return add_unknown(part);
+    }
+    Value words;
+    for (const Token& token : tokens) {
+      if (token.kind == Token::Kind::op && token.text != "\n") return add_unknown(part);
+      if (token.kind != Token::Kind::word) continue;
+      Expander inner(variables_, place_, true, is_test_, depth_ + 1);
+      inner.add_raw(token.text);
+      for (Word& word : inner.finish()) words.push_back(std::move(word));
+    }
+    const std::string command = words.empty() ? "" : words.front().text;
+    if (command != "echo" && command != "expr") return add_unknown(part);
+    words.erase(words.begin());
+    if (!first_unknown(words).empty()) return add_unknown(part);
+    if (command == "echo") return add_value(words, is_quoted);
+    const auto number = arithmetic(joined_text(words), variables_, place_);
+    number ? add_text(std::to_string(*number)) : add_unknown(part);
+  }
+
+  // "${NAME}", "${NAME:-8}", "${#ARRAY[@]}", "${ARRAY[@]}", "${NAME%.sh}".
+  void add_braces(const std::string& part, bool is_quoted) {
+    std::string inside = part.substr(2, part.size() - 3);
+    const bool is_count = inside.size() > 1 && inside.front() == '#';
+    if (is_count) inside.erase(0, 1);
+    std::size_t end = 0;
+    while (end < inside.size() && is_name_character(inside[end])) ++end;
+    std::string name = inside.substr(0, end), rest = inside.substr(end);
+    const bool is_array = rest.compare(0, 3, "[@]") == 0 || rest.compare(0, 3, "[*]") == 0;
+    if (is_array) rest.erase(0, 3);
+    const Value* value = variables_.find(name);
+    if (!rest.empty() && rest.front() == '[') return add_element(part, value, rest);
+    if (is_count) {
+      if (value == nullptr || !rest.empty()) return add_unknown(part);
+      return add_text(std::to_string(is_array ? value->size() : joined_text(*value).size()));
+    }
+    if (rest.empty()) return name.empty() ? add_unknown(part) : add_variable(name, part, is_quoted, is_array);
+    add_alternative(part, name, value, rest, is_quoted);
+  }
+
+  void add_element(const std::string& part, const Value* value, const std::string& rest) {
+    const std::size_t close = rest.find(']');
+    const auto index = close + 1 == rest.size() ? arithmetic(rest.substr(1, close - 1), variables_, place_)
+                                                : std::optional<std::int64_t>();
+    if (value == nullptr || !index || *index < 0 || *index >= static_cast<std::int64_t>(value->size()))
+      return add_unknown(part);
+    add_word((*value)[static_cast<std::size_t>(*index)]);
+  }
+
+  // Defaults and alternatives; a pattern that is cut off is not worked out.
+  void add_alternative(const std::string& part, const std::string& name, const Value* value, std::string rest,
+                       bool is_quoted) {
+    const bool empty_counts = rest.front() == ':';
+    if (empty_counts) rest.erase(0, 1);
+    const char op = rest.empty() ? '\0' : rest.front();
+    if (std::string("-=+?").find(op) == std::string::npos || op == '\0') return add_unknown(part);
+    const bool is_unknown = value != nullptr && !first_unknown(*value).empty();
+    const bool is_set = value != nullptr && (!empty_counts || is_unknown || !joined_text(*value).empty());
+    if (value == nullptr) variables_.taken_as_unset.insert(name);
+    if (op == '?') return is_set ? add_value(*value, is_quoted) : add_unknown(part);
+    if (op == '+' ? !is_set : is_set) {
+      if (op != '+') add_value(*value, is_quoted);
+      return;
+    }
+    Expander inner(variables_, place_, splits_ && !is_quoted, is_test_, depth_ + 1);
+    is_quoted ? inner.add_quoted(rest.substr(1)) : inner.add_raw(rest.substr(1));
+    const Value words = inner.finish();
+    if (op == '=') variables_.values[name] = words.empty() ? Value{{"", "", place_}} : words;
+    add_value(words, is_quoted);
+  }
+
+  void add_variable(const std::string& name, const std::string& written, bool is_quoted, bool is_array = false) {
+    if (name == "@" || name == "*") return;  // arguments of the script: none are known, which its reader says
+    const Value* value = variables_.find(name);
+    if (value == nullptr) {
+      if (!is_test_) return add_unknown(written);
+      variables_.taken_as_unset.insert(name);
+      return;
+    }
+    if (is_array && is_quoted) return add_array(*value);
+    add_value(*value, is_quoted);
+  }
+
+  // "${ARRAY[@]}": a word each.
+  void add_array(const Value& value) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) end_word();
+      has_word_ = true;
+      add_word(value[i]);
+    }
+    if (value.empty() && word_.text.empty()) has_word_ = false;
+  }
+
+  void add_value(const Value& value, bool is_quoted) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) splits_ && !is_quoted ? end_word() : add_text(" ");
+      const Word& word = value[i];
+      if (!splits_ || is_quoted) {
+        add_word(word);
+        continue;
+      }
+      add_split(word);
+    }
+  }
+
+  // An unquoted value is cut at its blanks, but for those within a part that is not known.
+  void add_split(const Word& word) {
+    const std::vector<std::string> unknown = lines_of(word.unknown);
+    const auto part_at = [&](std::size_t i) {
+      const auto found = std::find_if(unknown.begin(), unknown.end(), [&](const std::string& part) {
+        return word.text.compare(i, part.size(), part) == 0;
+      });
+      return found == unknown.end() ? std::string() : *found;
+    };
+    std::string known;
+    const auto end_known = [&] {
+      if (!known.empty()) add_word({known, "", word.place});
+      known.clear();
+    };
+    for (std::size_t i = 0; i < word.text.size();) {
+      if (const std::string part = part_at(i); !part.empty()) {
+        end_known();
+        add_word({part, part, word.place});
+        i += part.size();
+      } else if (is_blank_or_newline(word.text[i++])) {
+        end_known();
+        end_word();
+      } else {
+        known += word.text[i - 1];
+      }
+    }
+    end_known();
+  }
+
+  void add_word(const Word& word) {
+    if (word_.text.empty()) value_place_ = word.place;
+    add_text(word.text);
+    word_.add_unknown(word.unknown);
+  }
+
+  void add_unknown(const std::string& written) {
+    add_text(written);
+    has_word_ = true;
+    word_.add_unknown(written);
+  }
+
+  void add_text(const std::string& text) {
+    if (!text.empty()) has_word_ = true;
+    word_.text += text;
+    if (word_.text.size() > kLongestValue)
+      throw InputError(place_.text() + ": a value of more than 256 KiB; simplify the script");
+  }
+
+  void end_word() {
+    end_name(name_is_quoted_);
+    if (!has_word_) return;
+    word_.place = value_place_.line > 0 ? value_place_ : place_;
+    words_.push_back(std::move(word_));
+    word_ = {};
+    value_place_ = {};
+    has_word_ = false;
+  }
+
+  Variables& variables_;
+  Place place_;
+  bool splits_, is_test_;
+  int depth_;
+  std::vector<Word> words_;
+  Word word_;
+  Place value_place_;  // of the variable's value that the word begins with
+  bool has_word_ = false, name_is_quoted_ = false;
+  std::string in_name_;
+};
+
+Word one_word(std::vector<Word> words, const Place& place) {
+  if (words.empty()) return {"", "", place};
+  Word all = std::move(words.front());
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    all.text += " " + words[i].text;
+    all.add_unknown(words[i].unknown);
+  }
+  return all;
+}
+
+}  // namespace
+
+void Word::add_unknown(const std::string& parts) {
+  const std::vector<std::string> known = lines_of(unknown);
+  for (const std::string& part : lines_of(parts))
+    if (std::find(known.begin(), known.end(), part) == known.end()) unknown += (unknown.empty() ? "" : "\n") + part;
+}
+
+const Value* Variables::find(const std::string& name) const {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place) {
+  Expander expander(variables, place, true, false, 0);
+  expander.add_raw(raw);
+  return expander.finish();
+}
+
+Word expand_to_one(const std::string& raw, Variables& variables, const Place& place) {
+  Expander expander(variables, place, false, false, 0);
+  expander.add_raw(raw);
+  return one_word(expander.finish(), place);
+}
+
+Word expand_in_test(const std::string& raw, Variables& variables, const Place& place) {
+  Expander expander(variables, place, false, true, 0);
+  expander.add_raw(raw);
+  return one_word(expander.finish(), place);
+}
+
+Word expand_body(const std::string& body, Variables& variables, const Place& place) {
+  Expander expander(variables, place, false, false, 0);
+  expander.add_quoted(body);
+  return one_word(expander.finish(), place);
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/own_model.hpp"
+#include "sim/launch/pretraining_configs.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+// The key of the section that this version of torchtitan has it in.
+std::string section_key(const LaunchSettings& s, const std::string& name) {
+  for (const char* section : {"parallelism.", "training.", "experimental."})
+    if (s.has(section + name)) return section + name;
+  return "";
+}
+
+std::int64_t degree_of(LaunchSettings& s, const std::string& name, const std::string& option, std::int64_t otherwise) {
+  const std::string key = section_key(s, name);
+  return key.empty() ? otherwise : s.whole(key, option).value_or(otherwise);
+}
+
+void give_degree(LaunchSettings& s, Facts& f, const std::string& name, const std::string& option) {
+  const std::int64_t degree = degree_of(s, name, option, 1);
+  const std::string key = section_key(s, name);
+  if (key.empty())
+    f.give_default(option, "1", "torchtitan's default");
+  else
+    f.give_from(option, std::to_string(degree), s, key);
+}
+
+void read_titan_ranks(LaunchSettings& s, Facts& f) {
+  give_degree(s, f, "tensor_parallel_degree", "--tensor");
+  give_degree(s, f, "pipeline_parallel_degree", "--pipeline");
+  give_degree(s, f, "context_parallel_degree", "--context");
+  for (const auto& [name, option] : {std::pair<std::string, std::string>{"expert_parallel_degree", "--expert"},
+                                     {"expert_tensor_parallel_degree", "--expert-tensor"}})
+    if (!section_key(s, name).empty() && degree_of(s, name, option, 1) > 1)
+      f.give_from(option, std::to_string(degree_of(s, name, option, 1)), s, section_key(s, name));
+  const bool sequence = s.boolean("parallelism.enable_sequence_parallel", "--sequence").value_or(true);
+  if (f.number_of("--tensor", 1) > 1)
+    f.give_default(sequence ? "--sequence" : "--no-sequence", "", "torchtitan's default");
+  for (const char* key : {"parallelism.enable_async_tensor_parallel", "compile.enable_async_tensor_parallel",
+                          "experimental.enable_async_tensor_parallel"})
+    if (s.is_on(key, "--tensor-overlap")) f.give_from("--tensor-overlap", "all", s, key);
+}
+
+// Shards of a copy; -1: all that are left.
+void read_titan_sharding(LaunchSettings& s, Facts& f) {
+  const std::int64_t copies = degree_of(s, "data_parallel_replicate_degree", "--sharding-group", 1);
+  const std::int64_t shards = degree_of(s, "data_parallel_shard_degree", "--sharding", -1);
+  const std::string key = section_key(s, "data_parallel_shard_degree");
+  const std::string reshards = s.text("parallelism.fsdp_reshard_after_forward", "--sharding").value_or("default");
+  if (shards == 1 && copies != 1) return f.give_from("--sharding", "none", s, key);
+  const char* const stage = reshards == "never" ? "zero2" : "zero3";
+  if (key.empty())
+    f.give_default("--sharding", stage, "torchtitan's default");
+  else
+    f.give_from("--sharding", stage, s, key);
+  if (copies > 1 && shards > 1)
+    f.give_from("--sharding-group", std::to_string(shards * f.number_of("--context", 1)), s, key);
+  else if (copies > 1)
+    f.notes.push_back("data_parallel_replicate_degree " + std::to_string(copies) +
+                      ": give --sharding-group, the GPUs that share a copy");
+}
+
+void read_titan_schedule(LaunchSettings& s, Facts& f) {
+  const std::string key = section_key(s, "pipeline_parallel_schedule");
+  if (f.number_of("--pipeline", 1) == 1) {
+    if (!key.empty()) s.mark(key, Use::no_effect, "one stage");
+    return;
+  }
+  const std::string schedule = key.empty() ? "1F1B" : s.text(key, "--schedule").value_or("1F1B");
+  if (lower_case(schedule) == "1f1b" || lower_case(schedule) == "gpipe") {
+    f.give_default("--virtual-stages", "1", "one chunk of layers per stage");
+    return key.empty() ? f.give_default("--schedule", "1f1b", "torchtitan's default")
+                       : f.give_from("--schedule", lower_case(schedule), s, key);
+  }
+  if (schedule.find("Interleaved") == 0) return f.give_from("--schedule", "interleaved", s, key);
+  s.mark(key, Use::not_simulated, "the fastest of 1F1B and interleaved 1F1B is predicted");
+}
+
+void read_titan_batch(LaunchSettings& s, Facts& f) {
+  std::optional<std::int64_t> local;
+  for (const char* key : {"training.local_batch_size", "training.batch_size"})
+    if (!local) local = s.whole(key, "--micro-batch");
+  if (const auto tokens = s.whole("training.num_tokens_per_microbatch_per_dp_rank", "--micro-batch");
+      tokens && f.sequence > 0)
+    local = std::max<std::int64_t>(1, *tokens / f.sequence);
+  auto global = s.whole("training.global_batch_size", "--global-batch");
+  if (const auto tokens = s.whole("training.num_tokens_per_train_step", "--global-batch");
+      tokens && *tokens > 0 && f.sequence > 0)
+    global = *tokens / f.sequence;
+  const std::int64_t of_rank = local.value_or(8);  // torchtitan's default
+  const std::string key = section_key(s, "pipeline_parallel_microbatch_size");
+  const std::int64_t of_stage = key.empty() ? 1 : s.whole(key, "--micro-batch").value_or(1);
+  const auto stages = s.whole("parallelism.num_pp_microbatches", "--accumulation");
+  const bool has_stages = f.number_of("--pipeline", 1) > 1;
+  f.micro_batch = has_stages && !stages ? of_stage : of_rank;
+  if (global && *global > 0)
+    f.global_batch = *global;
+  else
+    f.accumulation = has_stages ? (stages ? *stages : std::max<std::int64_t>(1, of_rank / of_stage)) : 1;
+}
+
+void read_titan_recomputation(LaunchSettings& s, Facts& f) {
+  const std::string mode = lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or("selective"));
+  const std::string option =
+      lower_case(s.text("activation_checkpoint.selective_ac_option", "--recompute").value_or("op"));
+  if (mode == "selective" && option != "op" && option != "2")
+    s.mark("activation_checkpoint.selective_ac_option", Use::not_simulated, "predicted as its option \"op\"");
+  const std::string value = mode == "full" ? "full" : mode == "none" ? "none" : "selective";
+  if (s.has("activation_checkpoint.mode"))
+    f.give_from("--recompute", value, s, "activation_checkpoint.mode");
+  else
+    f.give_default("--recompute", value, "torchtitan's default");
+}
+
+void read_titan_precision(LaunchSettings& s, Facts& f) {
+  for (const char* key : {"model.converters", "model.converters.0"}) {
+    const std::string converters = lower_case(s.text(key, "--precision").value_or(""));
+    if (converters.find("nvfp4") != std::string::npos) return f.give_from("--precision", "fp4", s, key);
+    if (converters.find("float8") != std::string::npos || converters.find("mxfp8") != std::string::npos ||
+        converters.find("mx") != std::string::npos)
+      return f.give_from("--precision", "fp8", s, key);
+  }
+  if (s.is_on("float8.enable_float8_linear", "--precision"))
+    return f.give_from("--precision", "fp8", s, "float8.enable_float8_linear");
+  const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
+  const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
+  f.give_default("--precision",
+                 type == "float32" ? "fp32"
+                 : is_pure         ? "bf16-true"
+                                   : "bf16",
+                 "training.mixed_precision_param");
+}
+
+void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  for (const std::string section : {"model.", "model_spec."}) {
+    const auto name = s.text(section + "name", "--model"), flavor = s.text(section + "flavor", "--model");
+    if (!name || !flavor || f.has("--model")) continue;
+    if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
+      f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
+    else
+      s.require_option(*s.take(section + "flavor"), "--model",
+                       in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
+  }
+}
+
+}  // namespace
+
+bool is_torchtitan(const LaunchSettings& s) {
+  const bool has_training = s.has("training.seq_len") || s.has("training.max_context_length") ||
+                            s.has("training.local_batch_size") || s.has("training.batch_size");
+  return has_training &&
+         (s.has("model.flavor") || s.has("model_spec.flavor") || s.has("parallelism.tensor_parallel_degree") ||
+          s.has("training.tensor_parallel_degree") || s.has("activation_checkpoint.mode"));
+}
+
+void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+  f.give_default("--software", "torchtitan", "its configuration");
+  f.sequence = s.whole("training.seq_len", "--model").value_or(0);
+  if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(2048);
+  f.iterations = s.whole("training.steps", "--tokens");
+  read_titan_ranks(s, f);
+  read_titan_sharding(s, f);
+  read_titan_schedule(s, f);
+  read_titan_batch(s, f);
+  read_titan_recomputation(s, f);
+  read_titan_precision(s, f);
+  read_titan_model(s, f, catalogue);
+  const std::string optimizer = lower_case(s.text("optimizer.name").value_or("adamw"));
+  if (optimizer.find("adam") == 0)
+    f.give_default("--optimizer", "adam", "optimizer.name");
+  else
+    s.mark("optimizer.name", Use::not_simulated, "the software's default is predicted");
+  if (s.is_on("training.enable_cpu_offload", "--offload-optimizer"))
+    f.give_from("--offload-optimizer", "", s, "training.enable_cpu_offload");
+}
+
+const std::vector<UnreadKeys>& torchtitan_unread() {
+  static const std::vector<UnreadKeys> all{
+      {Use::no_effect, "learning rate, data, logs and checkpoints, which the rate leaves out",
+       "job.* profiling.* profiler.* metrics.* lr_scheduler.* optimizer.lr optimizer.eps optimizer.beta* "
+       "optimizer.weight_decay optimizer.param_groups* optimizer.early_step* checkpoint.* validation.* validator.* "
+       "dataloader.* training.dataset* "
+       "training.max_norm training.seed training.gc_* training.debug* training.deterministic training.warmup_steps "
+       "tokenizer.* hf_assets_path model.hf_assets_path model.tokenizer_path model.tokenizer* debug.* dump_folder "
+       "comm.* "
+       "description print_config training.data_parallel_type eval.* fault_tolerance.* argument"},
+      {Use::not_simulated, "predicted as torchtitan's defaults, with overlap and compiled kernels",
+       "compile.* training.compile model.norm_type model.print_after_conversion model.use_flex_attn model.attn* "
+       "training.mixed_precision_reduce optimizer.fused optimizer.foreach optimizer.implementation optimizer.name "
+       "parallelism.disable_loss_parallel training.disable_loss_parallel float8.* quantize.* mx.* "
+       "memory_estimation.* activation_checkpoint.* parallelism.* experimental.* override.* loss.* "
+       "training.disable_cuda_graphs "
+       "model.* model_spec.* custom_model.*"},
+  };
+  return all;
+}
+
+}  // namespace lockstep::sim::launch

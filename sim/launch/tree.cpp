@@ -1,0 +1,186 @@
+#include "sim/launch/tree.hpp"
+
+#include <toml++/toml.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr int kDeepestTree = 32;
+constexpr std::size_t kMostValues = 20'000, kLargest = 4 << 20;
+
+// Collects settings within the bounds.
+class Flattener {
+ public:
+  explicit Flattener(std::string name) : name_(std::move(name)) {}
+
+  void add(const std::string& key, Json value, int line) {
+    if (settings_.all().size() > kMostValues) refuse("more than 20,000 values");
+    LaunchSetting setting;
+    setting.key = setting.written = one_line(key);
+    setting.value = std::move(value);
+    setting.place = {name_, line};
+    settings_.add(std::move(setting));
+  }
+  void enter(int depth) {
+    if (depth > kDeepestTree) refuse("nested deeper than 32");
+    if (++visited_ > 4 * kMostValues) refuse("more than 20,000 values");
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw InputError(name_ + ": " + what + "; give the part that describes the job");
+  }
+  LaunchSettings take() { return std::move(settings_); }
+
+ private:
+  std::string name_;
+  LaunchSettings settings_;
+  std::size_t visited_ = 0;
+};
+
+std::string member_key(const std::string& parent, const std::string& key) {
+  return parent.empty() ? key : parent + "." + key;
+}
+
+void flatten_json(const Json& node, const std::string& key, int depth, Flattener& out) {
+  out.enter(depth);
+  if (node.is_object()) {
+    if (node.empty() && !key.empty()) return out.add(key, Json(), 0);
+    for (const auto& [name, member] : node.items()) flatten_json(member, member_key(key, name), depth + 1, out);
+    return;
+  }
+  const bool has_structure =
+      node.is_array() && std::any_of(node.begin(), node.end(), [](const Json& item) { return item.is_structured(); });
+  if (!has_structure) return out.add(key, node, 0);
+  std::size_t index = 0;
+  for (const Json& item : node) flatten_json(item, member_key(key, std::to_string(index++)), depth + 1, out);
+}
+
+// Untagged scalars are read by the core schema: null, booleans, numbers, else texts.
+Json scalar_of(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  if (node.Tag() == "!") return text;  // in quotes
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
+  const std::string small = lower_case(text);
+  if (small == "true" || small == "false") return small == "true";
+  double number = 0;
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  if ((is_digit(text[0]) || text[0] == '-' || text[0] == '.' || text[0] == '+') && stream >> number && stream.eof() &&
+      std::isfinite(number)) {
+    constexpr double kMostExact = 9e15;
+    if (number == std::floor(number) && std::abs(number) < kMostExact) return static_cast<std::int64_t>(number);
+    return number;
+  }
+  return text;
+}
+
+void flatten_yaml(const YAML::Node& node, const std::string& key, int depth, Flattener& out) {
+  out.enter(depth);
+  const int line = node.Mark().line + 1;
+  if (node.IsMap()) {
+    if (node.size() == 0 && !key.empty()) return out.add(key, Json(), line);
+    for (const auto& member : node) {
+      const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
+      flatten_yaml(member.second, member_key(key, name), depth + 1, out);
+    }
+    return;
+  }
+  if (node.IsScalar()) return out.add(key, scalar_of(node), line);
+  if (!node.IsSequence()) return out.add(key, Json(), line);
+  bool has_structure = false;
+  for (const auto& item : node) has_structure = has_structure || !item.IsScalar();
+  Json list = Json::array();
+  std::size_t index = 0;
+  for (const auto& item : node) {
+    out.enter(depth);
+    if (has_structure)
+      flatten_yaml(item, member_key(key, std::to_string(index++)), depth + 1, out);
+    else
+      list.push_back(scalar_of(item));
+  }
+  if (!has_structure) out.add(key, std::move(list), line);
+}
+
+Json toml_scalar(const toml::node& node) {
+  if (const auto* value = node.as_integer()) return value->get();
+  if (const auto* value = node.as_boolean()) return value->get();
+  if (const auto* value = node.as_floating_point())
+    return std::isfinite(value->get()) ? Json(value->get()) : Json("inf");
+  if (const auto* value = node.as_string()) return value->get();
+  return "a date";
+}
+
+void flatten_toml(const toml::node& node, const std::string& key, int depth, Flattener& out) {
+  out.enter(depth);
+  const int line = static_cast<int>(node.source().begin.line);
+  if (const toml::table* table = node.as_table()) {
+    for (const auto& member : *table)
+      flatten_toml(member.second, member_key(key, std::string(member.first.str())), depth + 1, out);
+    return;
+  }
+  const toml::array* array = node.as_array();
+  if (array == nullptr) return out.add(key, toml_scalar(node), line);
+  bool has_structure = false;
+  for (const toml::node& item : *array) has_structure = has_structure || item.is_table() || item.is_array();
+  Json list = Json::array();
+  std::size_t index = 0;
+  for (const toml::node& item : *array) {
+    if (has_structure)
+      flatten_toml(item, member_key(key, std::to_string(index++)), depth + 1, out);
+    else
+      list.push_back(toml_scalar(item));
+  }
+  if (!has_structure) out.add(key, std::move(list), line);
+}
+
+void read_yaml(const std::string& text, const std::string& name, Flattener& out) {
+  try {
+    flatten_yaml(YAML::Load(text), "", 0, out);
+  } catch (const YAML::Exception& error) {
+    throw InputError(name + ":" + std::to_string(std::max(0, error.mark.line) + 1) +
+                     ": no YAML: " + one_line(error.msg) + "; correct the file");
+  }
+}
+
+void read_toml(const std::string& text, const std::string& name, Flattener& out) {
+  try {
+    flatten_toml(toml::parse(text), "", 0, out);
+  } catch (const toml::parse_error& error) {
+    throw InputError(name + ":" + std::to_string(error.source().begin.line) +
+                     ": no TOML: " + one_line(std::string(error.description())) + "; correct the file");
+  }
+}
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+}  // namespace
+
+TreeSyntax syntax_of(const std::string& path, const std::string& text) {
+  if (ends_with(path, ".toml")) return TreeSyntax::toml;
+  if (ends_with(path, ".yaml") || ends_with(path, ".yml")) return TreeSyntax::yaml;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{' ? TreeSyntax::json : TreeSyntax::yaml;
+}
+
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax) {
+  Flattener out(name);
+  if (text.size() > kLargest) out.refuse("more than 4 MiB");
+  if (syntax == TreeSyntax::json)
+    flatten_json(JsonDocument::parse(text, name).json(), "", 0, out);
+  else if (syntax == TreeSyntax::toml)
+    read_toml(text, name, out);
+  else
+    read_yaml(text, name, out);
+  LaunchSettings settings = out.take();
+  settings.resolve_references();
+  return settings;
+}
+
+}  // namespace lockstep::sim::launch

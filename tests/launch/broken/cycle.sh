@@ -1,0 +1,6 @@
+# Each value doubles the other; a function calls itself.
+A=x
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do A="$A$A"; done
+run() { run; }
+run
+torchrun pretrain_gpt.py --micro-batch-size 1 --num-layers $A

@@ -1,0 +1,2 @@
+A="--num-layers 32
+torchrun --nproc_per_node 8 pretrain_gpt.py $A
