@@ -385,7 +385,23 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
   set_exchange(job);
 }
 
+namespace {
+
+// A model that is known, with more tokens than it has positions for.
+void check_sequence(const Job& job, const Catalogue& catalogue) {
+  const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
+  if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;
+  const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry->id));
+  const std::string tokens = std::to_string(job.shape.sequence);
+  const std::string most = std::to_string(graph.transformer ? graph.transformer->spec.context : entry->tokens);
+  refuse("--model", job.model.stated + "@" + tokens,
+         "a sequence of " + tokens + " tokens exceeds its " + most + " positions", "at most " + most + " tokens");
+}
+
+}  // namespace
+
 void check_names(const Job& job, const Catalogue& catalogue, bool needs_model) {
+  if (needs_model && !job.own_model) check_sequence(job, catalogue);
   if (needs_model && !job.own_model) check_name(job.model, catalogue.models, "--model", "model");
   if (const std::string why = why_no_gpu(job.gpu.stated); !job.gpu.is_known() && !why.empty())
     refuse("--gpu", job.gpu.stated, why, "the GPUs of --list");

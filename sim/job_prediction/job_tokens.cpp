@@ -35,7 +35,10 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
   row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
   row.hfu = row.mfu * (1 + recomputed_share(scenario));
   if (question.tokens == 0) return row;
-  row.training = {question.tokens / row.tokens_per_s, question.tokens / row.high, question.tokens / row.low};
+  // Whole iterations, as a plan has them.
+  const double batch = samples.task.target.front().samples() * samples.task.target.front().accumulation;
+  const double trained = std::ceil(std::ceil(question.tokens / tokens) / batch) * batch * tokens;
+  row.training = {trained / row.tokens_per_s, trained / row.high, trained / row.low};
   row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
   row.usd = row.training.seconds / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;

@@ -92,6 +92,12 @@ std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const Gpu
   return "";
 }
 
+void set_spread(const InputSpread& spread, Outcome& o) {
+  o.spread_compute = spread.compute;
+  o.spread_bandwidth = spread.bandwidth;
+  o.spread_latency = spread.latency;
+}
+
 void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point, Outcome& o) {
   if (work.samples > 0) {
     o.updates = std::ceil(work.samples / point.samples_per_iteration);
@@ -105,6 +111,7 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
       iterations_to_target(*s.convergence, setting_of(s, point), images, s.uncertainty.epochs);
   const TimeToAccuracy accuracy = time_to_accuracy(*s.convergence, iterations, images, o.iteration_s,
                                                    point.training_interval.low, point.training_interval.high);
+  set_spread(point.training_interval.spread, o);
   o.updates = static_cast<double>(accuracy.iterations);
   o.time_s = accuracy.seconds;
   o.time_s_low = accuracy.low_s;
@@ -128,9 +135,7 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.iteration_s = point.mean_iteration_s();
   o.relative_low = point.interval.low;
   o.relative_high = point.interval.high;
-  o.spread_compute = point.interval.spread.compute;
-  o.spread_bandwidth = point.interval.spread.bandwidth;
-  o.spread_latency = point.interval.spread.latency;
+  set_spread(point.interval.spread, o);
   o.links = links_of(s.cluster);
   o.compute_s = point.compute_s;
   o.exposed_communication_s = point.exposed_communication_s;

@@ -11,7 +11,7 @@ constexpr double kWaits = 0.95;  // of what its nodes decode, from which a run w
 // Errors that two points share cancel between them; what a calibration adds is shared as the inputs' errors are.
 void scale_spread(RelativeInterval& interval) {
   InputSpread& spread = interval.spread;
-  const double wanted = std::log(interval.high / interval.low) / 2;
+  const double wanted = (interval.high - interval.low) / 2;
   const double of_inputs = std::hypot(spread.compute, spread.bandwidth, spread.latency);
   if (of_inputs <= 0) {
     spread.compute = wanted;
@@ -57,8 +57,10 @@ void calibrate_intervals(const Scenario& scenario, PointResult& point) {
   point.interval.low = 1 / factor_above(rate, with_input(faster, rate));
   point.interval.high = factor_below(rate, with_input(slower, rate));
   scale_spread(point.interval);
+  point.training_interval.spread = of_inputs.spread;
   point.training_interval.low = 1 / factor_below(training, with_input(faster, training));
   point.training_interval.high = factor_above(training, with_input(slower, training));
+  scale_spread(point.training_interval);
 }
 
 }  // namespace lockstep::sim::point
