@@ -35,6 +35,7 @@ struct NcclGenerationFacts {
   int nvls_channels[2];        ///< one node, several (src/transport/nvls.cc: NVLS_NCHANNELS_SM90, _SM100_NVL, _SM100)
   std::vector<double> speeds;  ///< of a channel in a node, descending
   std::vector<double> network_speeds;
+  double fast_channel;  ///< from which each of many channels is run as two (ncclTopoDupChannels)
   NcclLimits limits;
 };
 
@@ -44,8 +45,8 @@ inline const std::vector<NcclGenerationFacts>& nccl_generations() {
   static const NcclLimits volta{39.0, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}, {0, 0, 0}, 0, 1.9};
   static const std::vector<NcclGenerationFacts> all{
       // NCCL has no limits of its own for Pascal.
-      {NcclGeneration::pascal, "pascal", {"P100", "P40"}, 18, 4, 4, 18, false, {0, 0}, speeds, network, volta},
-      {NcclGeneration::volta, "volta", {"V100"}, 20, 6, 6, 20, false, {0, 0}, speeds, network, volta},
+      {NcclGeneration::pascal, "pascal", {"P100", "P40"}, 18, 4, 4, 18, false, {0, 0}, speeds, network, 25, volta},
+      {NcclGeneration::volta, "volta", {"V100"}, 20, 6, 6, 20, false, {0, 0}, speeds, network, 25, volta},
       {NcclGeneration::ampere,
        "ampere",
        {"A100", "A800"},
@@ -57,6 +58,7 @@ inline const std::vector<NcclGenerationFacts>& nccl_generations() {
        {0, 0},
        speeds,
        network,
+       25,
        {87.7, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}, {0, 0, 0}, 0, 1.4}},
       {NcclGeneration::hopper,
        "hopper",
@@ -69,6 +71,7 @@ inline const std::vector<NcclGenerationFacts>& nccl_generations() {
        {16, 16},
        {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3},
        {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3.0, 2.4, 1.2, 0.24, 0.12},
+       50,
        {141, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}, {0, 57.7, 45.5}, 0.85, 1.4}},
       {NcclGeneration::blackwell,
        "blackwell",
@@ -81,6 +84,7 @@ inline const std::vector<NcclGenerationFacts>& nccl_generations() {
        {24, 32},
        {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18},
        {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3.0, 2.4, 1.2, 0.24, 0.12},
+       50,
        {282, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74, 1.4}}};
   return all;
 }

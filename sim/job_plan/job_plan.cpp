@@ -192,7 +192,8 @@ Json machine_axis(const std::vector<Machine>& machines, const std::vector<Machin
 
 // As `simulate job` predicts them: a plan has one fidelity for all.
 bool are_in_closed_form(const std::vector<Machine>& machines) {
-  return std::all_of(machines.begin(), machines.end(), [](const Machine& machine) { return machine.is_in_closed_form; });
+  return std::all_of(machines.begin(), machines.end(),
+                     [](const Machine& machine) { return machine.is_in_closed_form; });
 }
 
 Json size_axis(const JobPlan& words) {

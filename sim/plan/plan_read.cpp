@@ -12,8 +12,9 @@ namespace {
 constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
 
 bool sets_gpus(const AxisValue& value) {
-  return !value.refused.empty() || std::any_of(value.settings.begin(), value.settings.end(),
-                     [](const Setting& s) { return s.pointer == "/gpus" || s.pointer == "/nodes"; });
+  return !value.refused.empty() || std::any_of(value.settings.begin(), value.settings.end(), [](const Setting& s) {
+    return s.pointer == "/gpus" || s.pointer == "/nodes";
+  });
 }
 
 bool sets_gpus(const Axis& axis) {
@@ -118,8 +119,13 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
     if (sets_gpus(axis_of_some)) refuse_values_without_gpus(plan, axis_of_some);
   Axis axis{"GPUs", {}};
   for (const Json& count : gpus)
-    axis.values.push_back(
-        {count.dump(), count, Json::object(), {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "", "/scenario"});
+    axis.values.push_back({count.dump(),
+                           count,
+                           Json::object(),
+                           {{"/gpus", "[" + count.dump() + "]", plan.path, ""}},
+                           {},
+                           "",
+                           "/scenario"});
   if (!axis.values.empty()) plan.axes.push_back(axis);
 }
 

@@ -69,14 +69,13 @@ void find_one_node(const ClusterSpec& cluster, const NcclGenerationFacts& machin
   system.tree = system.ring;
 }
 
-// NCCL runs two channels of half the speed for one that is fast (src/graph/search.cc, ncclTopoDupChannels), from Hopper on
-// where the channels are few or faster still.
-NcclGraph duplicated(NcclGraph graph, NcclGeneration generation) {
-  constexpr double kFast = 25 * kGiga, kFastFromHopper = 50 * kGiga;
-  constexpr int kFewFromHopper = 4, kMostChannels = 32;
-  const bool is_newer = generation == NcclGeneration::hopper || generation == NcclGeneration::blackwell;
-  if (graph.inter_bytes_per_s < kFast) return graph;
-  if (is_newer && graph.inter_bytes_per_s < kFastFromHopper && graph.channels > kFewFromHopper) return graph;
+// NCCL runs two channels of half the speed for one that is fast (src/graph/search.cc, ncclTopoDupChannels); where channels are
+// few, from kFast on.
+NcclGraph duplicated(NcclGraph graph, const NcclGenerationFacts& machine) {
+  constexpr double kFast = 25;
+  constexpr int kFew = 4, kMostChannels = 32;
+  const double fast = graph.channels > kFew ? machine.fast_channel : kFast;
+  if (graph.inter_bytes_per_s < fast * kGiga) return graph;
   const int channels = std::max(graph.channels, std::min(2 * graph.channels, kMostChannels));
   const double share = std::ceil(double(channels) / graph.channels);
   return {channels, graph.intra_bytes_per_s / share, graph.inter_bytes_per_s / share};
@@ -104,9 +103,9 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
     const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / speed) : nics;
     return std::min(nics, std::max(1, static_cast<int>(most)));
   };
-  system.ring = duplicated({channels_at(channel), channel, channel}, machine.generation);
+  system.ring = duplicated({channels_at(channel), channel, channel}, machine);
   const auto tree_at = [&](double speed) {
-    return duplicated({channels_at(speed), std::min(2 * inter, std::max(speed, tree)), speed}, machine.generation);
+    return duplicated({channels_at(speed), std::min(2 * inter, std::max(speed, tree)), speed}, machine);
   };
   system.tree = tree_at(channel);
   if (!has_slow_tree_channels(machine)) return;

@@ -52,7 +52,8 @@ KernelPrecision kernel_precision(Precision precision) {
 void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSpec& gpu) {
   if (compute.kernels.laws == nullptr) return;
   KernelPeaks peaks = kernel_peaks(gpu);
-  peaks.half_flops = std::max(peaks.half_flops, peaks.fp32_flops);  // without units, libraries compute in single precision
+  peaks.half_flops =
+      std::max(peaks.half_flops, peaks.fp32_flops);  // without units, libraries compute in single precision
   device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, peaks,
                                                            kernel_precision(compute.precision), compute.kernels.speed);
 }
