@@ -114,15 +114,22 @@ void Facts::add_batch(std::vector<LaunchOption>& options) const {
   if (accumulation) options.push_back({"--accumulation", std::to_string(*accumulation), {}, "batch"});
 }
 
-// Weights that are sharded over all ranks are not in groups, which a search would otherwise try.
+// Weights that are sharded over all ranks of a copy are not in smaller groups, which a search would otherwise try.
 void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
   const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
   const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1);
   const bool is_sharded = std::any_of(options_.begin(), options_.end(), [](const LaunchOption& option) {
     return option.name == "--sharding" && (option.value == "zero2" || option.value == "zero3");
   });
-  if (!is_sharded || has("--sharding-group") || ranks < 1 || count % ranks != 0 || count < ranks) return;
-  options.push_back({"--sharding-group", std::to_string(count / ranks), {}, "all ranks"});
+  if (!is_sharded || has("--sharding-group") || ranks < 1) return;
+  if (shards_in_nodes) {
+    if (gpus_per_node_)
+      options.push_back({"--sharding-group", std::to_string(gpus_per_node_->value), {}, "hybrid: a node"});
+    return;
+  }
+  const std::int64_t shared = ranks * sharded_copies;
+  if (count % shared != 0 || count < shared) return;
+  options.push_back({"--sharding-group", std::to_string(count / shared), {}, "all ranks of a copy"});
 }
 
 void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {

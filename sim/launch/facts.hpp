@@ -36,11 +36,11 @@ class Facts {
   void give_flag(const std::string& option, const Place& place, const std::string& written) {
     give(option, "", place, written);
   }
-  /// What the software does where the file does not say; no effect if the option is given.
+  /// Sets the software's default, unless the option is given.
   void give_default(const std::string& option, const std::string& value, const std::string& why);
-  /// The same with the place of a setting that was read.
+  /// Gives the option with the place of the setting `key`.
   void give_from(const std::string& option, const std::string& value, LaunchSettings& settings, const std::string& key);
-  /// The setting's number; its flag.
+  /// Gives the setting's number, or its flag.
   void give_whole(const std::string& option, LaunchSettings& settings, const std::string& key);
   void give_flag(const std::string& option, LaunchSettings& settings, const std::string& key);
 
@@ -50,7 +50,9 @@ class Facts {
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;
-  std::int64_t sequence = 0;  ///< tokens of a sample; 0: not given
+  std::int64_t sequence = 0;        ///< tokens of a sample; 0: not given
+  bool shards_in_nodes = false;     ///< weights are sharded over a node's GPUs, and nodes hold copies
+  std::int64_t sharded_copies = 1;  ///< of the sharded weights
   std::vector<std::string> notes;
 
   /// All options, in the order of `simulate job --help`: machine, batch and length of the training follow from the above.

@@ -73,8 +73,7 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
                              words.find("hybrid_shard_zero2") != std::string::npos || words == "2" || words == " 2";
   if (words.find("no_shard") != std::string::npos) return f.give_from("--sharding", "none", s, key);
   f.give_from("--sharding", keeps_weights || !reshards ? "zero2" : "zero3", s, key);
-  if (is_hybrid)
-    f.notes.push_back("hybrid sharding: the copies are those of a node; give --sharding-group if they are not");
+  f.shards_in_nodes = is_hybrid;
   if (words.find("offload") != std::string::npos || s.is_on("fsdp_config.fsdp_offload_params"))
     f.give_from("--offload-optimizer", "", s, key);
 }
@@ -134,8 +133,11 @@ void finish_trainer(LaunchSettings& s, Facts& f) {
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});
   const bool recomputes = !key.empty() && lower_case(s.text(key, "--recompute").value_or("true")) != "false";
+  const bool is_factory = s.has("finetuning_type");
   if (recomputes)
     f.give_from("--recompute", "full", s, key);
+  else if (is_factory && key.empty() && !s.is_on("disable_gradient_checkpointing", "--recompute"))
+    f.give_default("--recompute", "full", "LLaMA-Factory's default");
   else
     f.give_default("--recompute", "none", "no recomputation is given");
 }

@@ -125,9 +125,8 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   };
   const std::string granularity = s.text("recompute_granularity", "--recompute").value_or("");
   const bool by_activations = s.is_on("recompute_activations", "--recompute");
-  std::string full_key;
-  for (const char* key : {"checkpoint_activations", "deepspeed_activation_checkpointing"})
-    if (s.is_on(key, "--recompute")) full_key = key;
+  const bool recomputes_all = s.is_on("checkpoint_activations", "--recompute");
+  (void)s.is_on("deepspeed_activation_checkpointing");  // who recomputes, where the other says that it is done
   if (!granularity.empty() && granularity != "full" && granularity != "selective")
     fail_at(*s.take("recompute_granularity"), "is not known", "give full or selective");
   if (granularity == "full") {
@@ -135,8 +134,8 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   } else if (granularity == "selective" || by_activations) {
     give(granularity.empty() ? "recompute_activations" : "recompute_granularity", "selective");
     read_recomputed_modules(s, f);
-  } else if (!full_key.empty() && full_key != "deepspeed_activation_checkpointing") {
-    give(full_key, "full");
+  } else if (recomputes_all) {
+    give("checkpoint_activations", "full");
   }
   const std::string method = s.text("recompute_method", "--recompute").value_or("");
   const auto layers = s.whole("recompute_num_layers", "--recompute");

@@ -17,7 +17,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "config_logger_dir moe_per_layer_logging moe_routing_trace_* gpu_sniff_test_interval "
        "run_workload_inspector_server steps_per_print wall_clock_breakdown flight_recorder_* no_flight_recorder_* "
        "enable_experimental dump_param_to_param_group_map zero_stage_log *_log_interval"},
-      {Use::no_effect, "learning rate and updates' coefficients",
+      {Use::no_effect, "numbers on which no kernel's time depends",
        "lr lr_* min_lr decoupled_lr decoupled_min_lr warmup override_opt* use_checkpoint_opt* weight_decay "
        "weight_decay_* start_weight_decay end_weight_decay wd_incr_steps wsd_decay_steps no_weight_decay_cond_type "
        "apply_wd_to_qk_layernorm clip_grad adam_beta1 adam_beta2 adam_eps sgd_momentum muon_* lion_* "
@@ -55,7 +55,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "exit_* rerun_* enable_ft_package calc_ft_timeouts ft_num_warmup_iters inprocess_* manual_gc* no_manual_gc* "
        "train_sync_interval inference_* no_pin_* max_tokens_to_oom use_legacy_static_engine enable_chunked_prefill "
        "flash_decode decode_only_cuda_graphs output_bert_embeddings bert_embedder_type num_speculative_tokens"},
-      {Use::no_effect, "how processes find each other",
+      {Use::no_effect, "how processes start, and which implementation of the same model runs",
        "distributed_backend distributed_timeout_* local_rank lazy_mpu_init nccl_communicator_config_path "
        "disable_gloo_process_groups use_gloo* enable_gloo_process_groups pipeline_model_parallel_comm_backend "
        "tp_comm_bootstrap_backend "

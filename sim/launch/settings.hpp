@@ -1,5 +1,5 @@
 #pragma once
-// The keys of a launch script or configuration, each with its value, its place and what became of it. A reader takes the keys
+// The keys of a launch script or configuration, each with its value, its place and how it was used. A reader takes the keys
 // that it maps; tables say why others are not read; the rest is unknown. So every key is accounted for.
 #include <cstdint>
 #include <deque>

@@ -59,8 +59,7 @@ void read_titan_sharding(LaunchSettings& s, Facts& f) {
   if (copies > 1 && shards > 1)
     f.give_from("--sharding-group", std::to_string(shards * f.number_of("--context", 1)), s, key);
   else if (copies > 1)
-    f.notes.push_back("data_parallel_replicate_degree " + std::to_string(copies) +
-                      ": give --sharding-group, the GPUs that share a copy");
+    f.sharded_copies = copies;
 }
 
 void read_titan_schedule(LaunchSettings& s, Facts& f) {
@@ -103,7 +102,9 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
 }
 
 void read_titan_recomputation(LaunchSettings& s, Facts& f) {
-  const std::string mode = lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or("selective"));
+  const bool is_given = s.has("activation_checkpoint.mode");  // "none" is a mode, which text() takes for no value
+  const std::string mode =
+      lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or(is_given ? "none" : "selective"));
   const std::string option =
       lower_case(s.text("activation_checkpoint.selective_ac_option", "--recompute").value_or("op"));
   if (mode == "selective" && option != "op" && option != "2")

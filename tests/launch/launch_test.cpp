@@ -236,6 +236,30 @@ TEST_CASE("configurations of other frameworks, by hand") {
   CHECK(option_of(launched("megatron_bridge_llama3_8b.yaml"), "--context") == "2");
 }
 
+TEST_CASE("recomputation and groups of sharding are what the software does, not what is not written") {
+  const std::string line = "torchrun --nnodes 4 --nproc_per_node 8 p.py ";
+  const std::string megatron = line + "--num-layers 2 --micro-batch-size 1 ";
+  CHECK(option_of(launched_text(megatron), "--recompute") == "none");
+  CHECK(option_of(launched_text(megatron + "--checkpoint-activations --deepspeed-activation-checkpointing"),
+                  "--recompute") == "full");
+  CHECK(option_of(launched_text(megatron + "--deepspeed-activation-checkpointing"), "--recompute") == "none");
+  const std::string trainer = line + "--model_name_or_path gpt2 --per_device_train_batch_size 2 ";
+  CHECK(option_of(launched_text(trainer + "--fsdp \"hybrid_shard auto_wrap\""), "--sharding-group") == "8");
+  CHECK(option_of(launched_text(trainer + "--fsdp \"full_shard auto_wrap\""), "--sharding-group") == "32");
+  CHECK(option_of(launched("llama_factory_lora_sft.yaml"), "--recompute") == "full");  // its default
+
+  const auto titan = [&](const std::string& mode) {
+    const std::string text =
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n[parallelism]\n"
+        "tensor_parallel_degree = 8\ndata_parallel_replicate_degree = 2\n[activation_checkpoint]\nmode = \"" +
+        mode + "\"\n";
+    return sim::read_launch_text(text, {"train.toml", {}, {128}}, launch_catalogue());
+  };
+  CHECK(option_of(titan("none"), "--recompute") == "none");
+  CHECK(option_of(titan("full"), "--recompute") == "full");
+  CHECK(option_of(titan("none"), "--sharding-group") == "8");  // 128 GPUs / 8 tensor ranks / 2 copies
+}
+
 TEST_CASE("all that is missing is said at once, with the place and the option that gives it") {
   const TemporaryFolder folder;
   const std::string path =
