@@ -391,7 +391,8 @@ namespace {
 void check_sequence(const Job& job, const Catalogue& catalogue) {
   const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
   if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;
-  const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry->id));
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
   const std::string tokens = std::to_string(job.shape.sequence);
   const std::string most = std::to_string(graph.transformer ? graph.transformer->spec.context : entry->tokens);
   refuse("--model", job.model.stated + "@" + tokens,

@@ -1,5 +1,5 @@
 #pragma once
-// What would make a job fit for which no split was found. Every change was tried.
+// Suggests changes for a job without a split that fits. Each suggestion but "GPUs of more memory" was tried.
 #include <functional>
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// Whether a changed question has an answer.
+/// True if the changed question has an answer.
 using HasAnswer = std::function<bool(const JobQuestion& question)>;
 
-/// "without --tensor, or without --sharding"; "128 GPUs" where leaving out an option does not help; else what is left to do.
+/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "GPUs of more memory" if nothing tried fits.
 std::string changes_that_fit(const JobQuestion& question, int gpus, const HasAnswer& has_answer);
 
 }  // namespace lockstep::sim::job_prediction
