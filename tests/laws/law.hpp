@@ -1,6 +1,7 @@
 #pragma once
 // Laws that every answer obeys, held over random jobs. A law compares answers to jobs that differ in one fact.
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,25 @@ LawResult hold(const Law& law, int cases, unsigned seed);
 /// A second job that may be no slower than the first.
 inline Case no_slower(const CommandJob& first, const CommandJob& second) {
   return Compared{answer(first).samples_per_s / answer(second).samples_per_s - 1, {first.command(), second.command()}};
+}
+
+/// The same job with a network of twice the rate, if it has one.
+inline Case on_faster_network(const CommandJob& job) {
+  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
+  CommandJob faster = job;
+  faster.give("--network", *with_double_rate(job.value("--network")));
+  return no_slower(job, faster);
+}
+
+/// The same job in one of its GPU's precisions, and in the next lower one.
+inline Case in_lower_precision(CommandJob job, Draws& draws) {
+  const std::vector<std::string> precisions = precisions_of(job.value("--gpu"));
+  std::vector<std::size_t> places(precisions.size() - 1);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  const std::size_t at = draws.of(places);
+  CommandJob lower = job.give("--precision", precisions[at]);
+  lower.give("--precision", precisions[at + 1]);
+  return no_slower(job, lower);
 }
 
 }  // namespace lockstep::tests

@@ -27,11 +27,7 @@ Case no_gain_from_more_gpus(Draws& draws) {
 }
 
 Case faster_network(Draws& draws) {
-  const CommandJob job = random_replicas(draws);
-  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
-  CommandJob faster = job;
-  faster.give("--network", *with_double_rate(job.value("--network")));
-  return no_slower(job, faster);
+  return on_faster_network(random_replicas(draws));
 }
 
 // From two on: a node with one is predicted by the ring of its time's NCCL, others by NCCL's tables.
@@ -81,16 +77,7 @@ Case dominated_gpu(Draws& draws) {
 }
 
 Case lower_precision(Draws& draws) {
-  CommandJob job = random_replicas(draws);
-  const std::vector<std::string> precisions = precisions_of(job.value("--gpu"));
-  if (precisions.size() < 2) return std::nullopt;
-  std::vector<int> places;
-  for (std::size_t i = 0; i + 1 < precisions.size(); ++i) places.push_back(static_cast<int>(i));
-  const auto at = static_cast<std::size_t>(draws.of(places));
-  job.give("--precision", precisions[at]);
-  CommandJob lower = job;
-  lower.give("--precision", precisions[at + 1]);
-  return no_slower(job, lower);
+  return in_lower_precision(random_replicas(draws), draws);
 }
 
 Case larger_batch(Draws& draws) {

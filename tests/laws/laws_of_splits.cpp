@@ -33,23 +33,11 @@ Case split_no_gain_from_more_gpus(Draws& draws) {
 }
 
 Case split_faster_network(Draws& draws) {
-  const CommandJob job = random_split(draws);
-  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
-  CommandJob faster = job;
-  faster.give("--network", *with_double_rate(job.value("--network")));
-  return no_slower(job, faster);
+  return on_faster_network(random_split(draws));
 }
 
 Case split_lower_precision(Draws& draws) {
-  CommandJob job = random_split(draws);
-  const std::vector<std::string> precisions = precisions_of(job.value("--gpu"));
-  std::vector<int> places;
-  for (std::size_t i = 0; i + 1 < precisions.size(); ++i) places.push_back(static_cast<int>(i));
-  const auto at = static_cast<std::size_t>(draws.of(places));
-  job.give("--precision", precisions[at]);
-  CommandJob lower = job;
-  lower.give("--precision", precisions[at + 1]);
-  return no_slower(job, lower);
+  return in_lower_precision(random_split(draws), draws);
 }
 
 // The levels of recomputation from much to none.

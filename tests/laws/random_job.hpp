@@ -1,28 +1,13 @@
 #pragma once
 // Random jobs over the catalogue's GPUs, models, networks and software.
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "tests/base/draws.hpp"
 #include "tests/laws/command_job.hpp"
 
 namespace lockstep::tests {
-
-class Draws {
- public:
-  explicit Draws(unsigned seed) : generator_(seed) {}
-  template <class Value>
-  Value of(const std::vector<Value>& all) {
-    return all[generator_() % all.size()];
-  }
-  std::string of(std::initializer_list<const char*> all) { return std::data(all)[generator_() % all.size()]; }
-  int of(std::initializer_list<int> all) { return std::data(all)[generator_() % all.size()]; }
-  bool one_in(unsigned n) { return generator_() % n == 0; }
-
- private:
-  std::mt19937 generator_;
-};
 
 /// Whole replicas at a stated batch per GPU: images or sequences.
 CommandJob random_replicas(Draws& draws);

@@ -2,13 +2,13 @@
 // from a seed; the numbers are the same to 1e-9.
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 
 #include "sim/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/plan/evaluate.hpp"
 #include "sim/report/result.hpp"
+#include "tests/base/draws.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -17,18 +17,6 @@ namespace lockstep::tests {
 namespace {
 
 constexpr double kSame = 1e-9;
-
-class Draws {
- public:
-  explicit Draws(unsigned seed) : generator_(seed) {}
-  template <class Value>
-  Value of(const std::vector<Value>& all) {
-    return all[generator_() % all.size()];
-  }
-
- private:
-  std::mt19937 generator_;
-};
 
 sim::JobQuestion drawn(Draws& draws) {
   using Texts = std::vector<std::string>;
