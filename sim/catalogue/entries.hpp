@@ -29,7 +29,7 @@ struct GpuEntry : Entry {
   std::string generation;
   Vendor vendor = Vendor::nvidia;
   double compute_capability =
-      0;  ///< the least of its generation; a GPU of AMD has that of the NVIDIA generation with comparable kernels
+      0;  ///< NVIDIA's lowest of the GPU's generation; for AMD, of the NVIDIA generation whose kernels compare
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string kernels_of;  ///< id of the GPU whose kernel laws it takes where it has none of its own; empty: of none

@@ -140,7 +140,7 @@ void check_simulated(const JobQuestion& question, const std::vector<QuantityPred
                        p->task.unmapped + "; allowed: another --algorithm");
 }
 
-// Throws NoSplitOfJob beside the errors of prepare_job().
+// As prepare_job(), but throws NoSplitOfJob if no split fits.
 JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
   if (question.is_split() &&

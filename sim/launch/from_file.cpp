@@ -1,4 +1,5 @@
 #include "sim/launch/from_file.hpp"
+#include "sim/launch/megatron_model.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -35,38 +36,31 @@ std::string format_list() {
 }
 
 // Options without a value.
-const std::vector<std::string>& argument_flags() {
-  static const std::vector<std::string> all{"bf16",
-                                            "fp16",
-                                            "swiglu",
-                                            "squared_relu",
-                                            "quick_geglu",
-                                            "add_qkv_bias",
-                                            "qk_layernorm",
-                                            "untie_embeddings_and_output_weights",
-                                            "moe_shared_expert_gate",
-                                            "moe_router_enable_expert_bias",
-                                            "group_query_attention",
-                                            "use_rotary_position_embeddings",
-                                            "no_position_embedding",
-                                            "disable_bias_linear",
-                                            "multi_latent_attention",
-                                            "sequence_parallel",
-                                            "overlap_moe_expert_parallel_comm",
-                                            "tp_comm_overlap",
-                                            "use_tp_pp_dp_mapping",
-                                            "use_distributed_optimizer",
-                                            "use_megatron_fsdp",
-                                            "use_custom_fsdp",
-                                            "use_torch_fsdp2",
-                                            "recompute_activations",
-                                            "checkpoint_activations",
-                                            "deepspeed_activation_checkpointing",
-                                            "fp8_hybrid",
-                                            "fp8_e4m3",
-                                            "optimizer_cpu_offload",
-                                            "deepspeed",
-                                            "cpu_optimizer"};
+std::vector<std::string> argument_flags() {
+  std::vector<std::string> all{"bf16",
+                               "fp16",
+                               "group_query_attention",
+                               "use_rotary_position_embeddings",
+                               "no_position_embedding",
+                               "disable_bias_linear",
+                               "multi_latent_attention",
+                               "sequence_parallel",
+                               "overlap_moe_expert_parallel_comm",
+                               "tp_comm_overlap",
+                               "use_tp_pp_dp_mapping",
+                               "use_distributed_optimizer",
+                               "use_megatron_fsdp",
+                               "use_custom_fsdp",
+                               "use_torch_fsdp2",
+                               "recompute_activations",
+                               "checkpoint_activations",
+                               "deepspeed_activation_checkpointing",
+                               "fp8_hybrid",
+                               "fp8_e4m3",
+                               "optimizer_cpu_offload",
+                               "deepspeed",
+                               "cpu_optimizer"};
+  all.insert(all.end(), megatron_model_flags().begin(), megatron_model_flags().end());
   return all;
 }
 
@@ -78,7 +72,7 @@ std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
   return found;
 }
 
-// Programs beside a training have arguments of the same names.
+// False for programs that take a training's arguments and do not train.
 bool may_train(const std::string& program) {
   const std::string name = lower_case(std::filesystem::path(program).filename().string());
   for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat"})

@@ -219,7 +219,7 @@ void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogu
 
 const std::vector<UnreadKeys>& trainer_unread() {
   static const std::vector<UnreadKeys> all{
-      {Use::no_effect, "learning rate and updates' coefficients",
+      {Use::no_effect, "numbers on which no kernel's time depends",
        "learning_rate lr_* warmup_* weight_decay adam_* adafactor max_grad_norm label_smoothing_factor neftune_* "
        "gradient_clipping optim_args lr cosine_* loraplus_* lora_alpha lora_dropout use_rslora use_dora pissa_* "
        "additional_target lr_scheduler* min_lr optim_target_modules embedding_lr* loraplus_lr* scheduler* val_set_size "
@@ -246,7 +246,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "project trackio* auto_resume_from_checkpoints hf_use_auth_token val_size compute_accuracy debug lisa_* "
        "do_bench_eval ignore_data_skip restore_callback_states_from_checkpoint skip_memory_metrics no_cuda use_cpu "
        "use_swanlab swanlab_* include_num_input_tokens_seen"},
-      {Use::no_effect, "how processes find each other",
+      {Use::no_effect, "how processes start, and which implementation of the same model runs",
        "local_rank ddp_backend ddp_timeout compute_environment machine_rank main_process_ip main_process_port "
        "main_training_function rdzv_backend same_network use_cpu gpu_ids downcast_bf16 tpu_* enable_cpu_affinity "
        "fsdp_config.fsdp_state_dict_type fsdp_config.state_dict_type fsdp_config.*cpu_ram_efficient_loading "

@@ -5,7 +5,7 @@
 
 namespace lockstep::sim::launch {
 
-/// Where the keys stand. Only the command line needs --group-query-attention for --num-query-groups to count.
+/// Source of the keys. Only the command line needs --group-query-attention for --num-query-groups to count.
 enum class MegatronKeys { arguments, configuration };
 
 /// Takes what decides the job; the keys that it does not take are marked by megatron_unread().
@@ -13,7 +13,7 @@ void read_megatron(LaunchSettings& settings, Facts& facts, const Catalogue& cata
 
 /// Keys that are not read, and why.
 const std::vector<UnreadKeys>& megatron_unread();
-/// Of the environment and of launchers.
+/// Variables of the environment and options of launchers that are not read, and why.
 const std::vector<UnreadKeys>& environment_unread();
 
 }  // namespace lockstep::sim::launch

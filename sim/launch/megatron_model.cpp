@@ -9,6 +9,18 @@
 #include "sim/launch/python_list.hpp"
 
 namespace lockstep::sim::launch {
+const std::vector<std::string>& megatron_model_flags() {
+  static const std::vector<std::string> all{"swiglu",
+                                            "squared_relu",
+                                            "quick_geglu",
+                                            "add_qkv_bias",
+                                            "qk_layernorm",
+                                            "untie_embeddings_and_output_weights",
+                                            "moe_shared_expert_gate",
+                                            "moe_router_enable_expert_bias"};
+  return all;
+}
+
 namespace {
 
 constexpr const char* kModel = "--model";
@@ -18,14 +30,6 @@ constexpr const char* kShapeNumbers[] = {"num_layers",          "hidden_size",
                                          "kv_channels",         "max_position_embeddings",
                                          "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size",
                                          "no_rope_freq"};
-constexpr const char* kFlags[] = {"swiglu",
-                                  "squared_relu",
-                                  "quick_geglu",
-                                  "add_qkv_bias",
-                                  "qk_layernorm",
-                                  "untie_embeddings_and_output_weights",
-                                  "moe_shared_expert_gate",
-                                  "moe_router_enable_expert_bias"};
 constexpr const char* kLatentNumbers[] = {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim",
                                           "v_head_dim"};
 
@@ -150,7 +154,7 @@ Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind)
   for (const char* key : kShapeNumbers)
     if (const auto value = s.whole(key, kModel)) config[key] = *value;
   copy_heads(s, kind, config);
-  for (const char* key : kFlags) config[key] = s.is_on(key, kModel);
+  for (const std::string& key : megatron_model_flags()) config[key] = s.is_on(key, kModel);
   if (s.is_on("gated_linear_unit", kModel)) config["swiglu"] = true;
   if (const auto shared = s.boolean("share_embeddings_and_output_weights", kModel))
     config["untie_embeddings_and_output_weights"] = !*shared;

@@ -4,6 +4,9 @@
 
 namespace lockstep::sim::launch {
 
+/// Flags of a model's shape: keys that a configuration of model type "megatron" has, too.
+const std::vector<std::string>& megatron_model_flags();
+
 /// Gives --model, if the settings describe one. Throws InputError for an architecture that is not modelled.
 void read_megatron_model(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, MegatronKeys kind);
 

@@ -27,7 +27,7 @@ std::optional<bool> boolean_in(const std::string& text) {
   return std::nullopt;
 }
 
-// ".name" is beside `key`, "..name" a level above.
+// Resolves a relative reference: ".name" lies in the section of `key`, "..name" in the section above.
 std::string key_beside(const std::string& key, const std::string& reference) {
   const std::size_t levels = std::min(reference.find_first_not_of('.'), reference.size());
   std::string folder = key;

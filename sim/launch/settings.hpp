@@ -85,7 +85,7 @@ class LaunchSettings {
 
   /// The settings of that key are of that use.
   void mark(const std::string& key, Use use, const std::string& why);
-  /// What no reader took: by the tables, else unknown.
+  /// Marks every unread setting by the tables, else as unknown.
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
   const std::deque<LaunchSetting>& all() const { return all_; }
@@ -93,7 +93,7 @@ class LaunchSettings {
 
  private:
   const LaunchSetting* find(const std::string& key) const;
-  /// Of "${inside}"; none: it is not known.
+  /// Value of the reference "${inside}"; none: it is not known.
   std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside) const;
   std::deque<LaunchSetting> all_;
   std::vector<Unevaluated> unevaluated_;

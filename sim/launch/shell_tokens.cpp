@@ -132,7 +132,7 @@ bool is_descriptor(const Reader& r, const std::string& word) {
          std::all_of(word.begin(), word.end(), is_digit);
 }
 
-// Of a script of commands; a line that ends in a backslash goes on.
+// Reads a word of a command; a backslash at the end of a line continues it.
 void read_word(Reader& r) {
   const std::size_t begin = r.at;
   const int first_line = r.line;

@@ -59,7 +59,7 @@ class Expander {
       i = end;
     }
   }
-  // Of double quotes, or a here-document.
+  // Adds text from double quotes or a here-document.
   void add_quoted(const std::string& text) {
     has_word_ = true;
     for (std::size_t i = 0; i < text.size();) {

@@ -16,7 +16,7 @@ struct Calendar {
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
-/// Of a training on so many GPUs.
+/// The calendar of the scenario's training on `gpus` GPUs.
 Calendar calendar_of(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::quantity

@@ -16,7 +16,7 @@ struct Reader {
   std::vector<std::string> corpus;               ///< files of this repository that it reads
 };
 
-/// Of calib's importers, of engine and calib, of sim, of launch scripts and configurations.
+/// Readers of logs (calib's importers), of files of engine and calib, of sim's files, and of launch files.
 std::vector<Reader> readers_of_logs();
 std::vector<Reader> readers_of_engine();
 std::vector<Reader> readers_of_sim();

@@ -38,7 +38,7 @@ inline sim::LaunchedJob launched_text(const std::string& text, const std::string
   return sim::read_launch_text(text, {path, {}, {}}, launch_catalogue());
 }
 
-/// Of an option; "absent" if it is not among them, "" for a flag.
+/// Value of an option: "" for a flag, "absent" if the job does not have it.
 inline std::string option_of(const sim::LaunchedJob& job, const std::string& name) {
   for (const sim::LaunchOption& option : job.options)
     if (option.name == name) return option.value;
