@@ -272,12 +272,20 @@ SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpu
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
-      seconds_(rank_seconds(scenario, job_)),
+      seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
+      links_(std::move(links)),
+      ops_(job_.ops()) {}
+
+SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
+                       RankSecondsOfSplits& seconds)
+    : scenario_(scenario),
+      job_(split_job(scenario, gpus)),
+      seconds_(seconds.at(job_)),
       links_(std::move(links)),
       ops_(job_.ops()) {}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, perturbation).run();
+  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, perturbation).run();
 }
 
 double SplitModel::bytes_sent() const {

@@ -52,12 +52,14 @@ class SplitModel {
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
   /// With links that are those of other splits too: of the same ranks and groups of sharding.
   SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links);
+  /// The same, with seconds that many splits share.
+  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
-  const RankSeconds& seconds() const { return seconds_; }
+  const RankSeconds& seconds() const { return *seconds_; }
   const SplitLinks& links() const { return *links_; }
   const std::vector<StageOps>& ops() const { return ops_; }
   /// Of a GPU, mean over the stages.
@@ -68,7 +70,7 @@ class SplitModel {
  private:
   const Scenario& scenario_;
   SplitJob job_;
-  RankSeconds seconds_;
+  std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
   std::vector<StageOps> ops_;
 };
