@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "sim/point/split_trace.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/replica/iteration.hpp"
 #include "sim/replica/program.hpp"
@@ -120,6 +121,7 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.interval = relative_interval(scenario.uncertainty, [&](const Perturbation& perturbation) {
     return model.iteration(slowest, perturbation).iteration_s;
   });
+  if (!request.trace.gpus.empty()) write_split_trace(model, slowest, request.trace.gpus, request.trace.sink);
   if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
   return point;
 }

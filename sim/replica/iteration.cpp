@@ -59,7 +59,38 @@ class IterationTime {
     return result;
   }
 
+  std::vector<SplitSpan> spans() {
+    const PipelineTimes times = pipeline_times();
+    const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
+    const double exchanged_s = all_exchanged_s(line, times), update_s = slowest_update_s();
+    std::vector<SplitSpan> spans;
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
+      double passed_s = 0;
+      for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
+        const PipelineOp& op = ops_[to_index(stage)][i];
+        const double start_s = line.starts_s[to_index(stage)][i];
+        passed_s = start_s + seconds_of(op, times.chunks[to_index(stage)][to_index(op.chunk)]);
+        spans.push_back({kind_of(op.pass), stage, op.micro_batch, op.chunk, start_s, passed_s});
+      }
+      const double own_exchanged_s = this->exchanged_s(stage, line, times);
+      if (own_exchanged_s > passed_s)
+        spans.push_back({SplitSpan::Kind::exchange, stage, 0, 0, passed_s, own_exchanged_s});
+      spans.push_back({SplitSpan::Kind::update, stage, 0, 0, exchanged_s, exchanged_s + update_s});
+    }
+    return spans;
+  }
+
  private:
+  static double seconds_of(const PipelineOp& op, const ChunkTimes& times) {
+    if (op.pass == Pass::forward) return times.forward_s;
+    return op.pass == Pass::backward ? times.backward_s : times.weight_gradient_s;
+  }
+
+  static SplitSpan::Kind kind_of(Pass pass) {
+    if (pass == Pass::forward) return SplitSpan::Kind::forward;
+    return pass == Pass::backward ? SplitSpan::Kind::backward : SplitSpan::Kind::weight_gradient;
+  }
+
   ChunkPasses chunk_passes(const ModelPart& part) const {
     ChunkPasses chunk;
     if (part.has_embedding) {
@@ -286,6 +317,10 @@ SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
   return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, perturbation).run();
+}
+
+std::vector<SplitSpan> SplitModel::spans(double slowest) const {
+  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, {}).spans();
 }
 
 double SplitModel::bytes_sent() const {

@@ -47,6 +47,15 @@ struct SplitIteration {
   double message_s = 0;                  ///< from stage to stage
 };
 
+/// A pass, an exchange or an update of a stage's GPUs, in the closed form's iteration.
+struct SplitSpan {
+  enum class Kind { forward, backward, weight_gradient, exchange, update };
+  Kind kind = Kind::forward;
+  int stage = 0;
+  int micro_batch = 0, chunk = 0;  ///< of passes
+  double start_s = 0, end_s = 0;
+};
+
 class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
@@ -57,6 +66,8 @@ class SplitModel {
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
+  /// What fills that iteration, stage by stage; what is beside a pass or inside it has no span of its own.
+  std::vector<SplitSpan> spans(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return *seconds_; }
