@@ -1,22 +1,46 @@
-// temporary
-#include <CLI/CLI.hpp>
-#include <sstream>
-#include "sim/job_options.hpp"
-#include "sim/job_prediction/job_scenario.hpp"
-#include "sim/job_prediction/job_tokens.hpp"
+// The predictor as the page calls it: api::answer() on JSON texts. Texts stay valid until the next call.
+#include <emscripten.h>
+
+#include <memory>
+#include <string>
+
+#include "sim/api/answers.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/kernel/kernel_files.hpp"
+
+namespace {
+
 using namespace lockstep;
-static std::unique_ptr<sim::Catalogue> catalogue;
-static std::string text;
-extern "C" const char* load_catalogue() { 
-  try { catalogue = std::make_unique<sim::Catalogue>(sim::load_catalogue("/scenarios/catalogue")); text=""; } catch (const std::exception& e) { text = e.what(); }
-  return text.c_str(); }
-extern "C" const char* answer_question(const char*, const char* args) {
+
+std::unique_ptr<const sim::Catalogue> catalogue;
+std::string returned;
+
+/// An error's text stands behind "!", with which no JSON begins.
+template <class Work>
+const char* text_or_error(const Work& work) {
   try {
-  CLI::App app; sim::JobQuestion q; sim::declare_job(app, q); sim::declare_gpu_counts(app, q, "");
-  std::string tokens; app.add_option("--tokens", tokens);
-  app.parse(args);
-  if (!tokens.empty()) q.tokens = sim::count_of("--tokens", tokens);
-  text = sim::job_json(sim::predict_job(q, *catalogue, 1), *catalogue).dump(2);
-  } catch (const std::exception& e) { text = std::string("ERR ") + e.what(); }
-  return text.c_str(); }
+    returned = work();
+  } catch (const std::exception& error) {
+    returned = std::string("!") + error.what();
+  }
+  return returned.c_str();
+}
+
+}  // namespace
+
+extern "C" {
+
+/// Reads the catalogue's files, which the page has written to /scenarios/catalogue.
+EMSCRIPTEN_KEEPALIVE const char* load_catalogue() {
+  return text_or_error([] {
+    catalogue = std::make_unique<const sim::Catalogue>(sim::load_catalogue(sim::default_catalogue_folder()));
+    return std::string();
+  });
+}
+
+/// The bytes that `simulate job --json` writes, where the question is "job".
+EMSCRIPTEN_KEEPALIVE const char* answer_question(const char* question, const char* options) {
+  return text_or_error(
+      [&] { return sim::api::answer(question, Json::parse(options), *catalogue).dump(2) + "\n"; });
+}
+}
