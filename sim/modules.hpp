@@ -2,6 +2,7 @@
 // Declares the namespace of every module. They are inline: code of a later module writes `Program`, not `program::Program`,
 // but equal names of two modules never meet at link time.
 namespace lockstep::sim {
+inline namespace api {}
 inline namespace catalogue {}
 inline namespace cluster {}
 inline namespace collective {}

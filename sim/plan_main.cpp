@@ -16,9 +16,8 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/units.hpp"
-#include "sim/from_option.hpp"
-#include "sim/job_options.hpp"
-#include "sim/job_plan/job_plan.hpp"
+#include "sim/api/plan_options.hpp"
+#include "sim/launch/from_option.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/report/html.hpp"
@@ -58,11 +57,6 @@ void declare_work(CLI::App& app, Options& o) {
   app.add_flag("--quiet", o.quiet, "No progress");
 }
 
-template <class Value>
-CLI::Option* declare_list(CLI::App& app, const char* name, std::vector<Value>& values, const std::string& help) {
-  return app.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
-}
-
 CLI::App* declare_job(CLI::App& app, Options& o) {
   CLI::App* sub = app.add_subcommand("job", "Plans a job described by names, without a file; lists are compared");
   sub->footer(
@@ -70,34 +64,7 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
       "--price H100=2.5/h,A100=1.5/h --deadline 3d");
   o.job = sub;
   sim::declare_from(*sub, o.from);
-  sim::JobPlan& words = o.words;
-  sim::declare_job(*sub, words.question, {"gpu", "batch_per_gpu", "network", "algorithm"});
-  declare_list(*sub, "--gpu", words.gpus_by_name, sim::job_help("gpu"));
-  declare_list(*sub, "--nodes", words.nodes, "Numbers of nodes")->check(CLI::Range(1, 16384));
-  sim::declare_gpu_counts(*sub, words.question, "Numbers of GPUs, instead of nodes");
-  declare_list(*sub, "--batch", words.batches, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
-  declare_list(*sub, "--network", words.networks, sim::network_help());
-  declare_list(*sub, "--algorithm", words.algorithms, sim::job_help("algorithm"));
-  sub->add_option("--tokens", words.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
-  declare_list(*sub, "--price", words.prices,
-               "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
-  sub->add_option("--deadline", words.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
-  sub->add_option("--budget", words.budget, "For how much: \"2000 USD\"; asks for the least time");
-  sub->add_flag("--cautious", words.is_cautious, "Deadline and budget hold at the high bounds, too");
-  sub->add_flag("--failures", words.has_failures, "Counts interruptions, checkpoints and restarts, by published rates");
-  sub->add_option("--interruptions", words.interruptions, "The same, with so many for each thousand nodes and days");
-  sub->add_option("--restart", words.restart, "The same, with so long from an interruption to useful work: 10min");
-  sub->add_option("--checkpoint-every", words.checkpoint_every,
-                  "The same, with checkpoints so far apart (default: best)");
-  sub->add_option("--spares", words.spares, "The same, with so many nodes that stand by")->check(CLI::Range(0, 65536));
-  sub->add_option("--availability", words.availability,
-                  "The same, on spot nodes: a file of when they are there (schema lockstep/availability/1)");
-  sub->add_flag("--energy", words.has_energy, "Counts kWh, by the load of the nodes");
-  sub->add_option("--pue", words.pue, "The same, with so much energy of the site for that of its nodes (default: 1.2)")
-      ->check(number_between(1, 5));
-  sub->add_option("--co2", words.co2_g_per_kwh, "The same, and so many grams of CO2 for each kWh")
-      ->check(number_between(1e-3, 5000));
-  sub->add_option("--tariff", words.tariff, "The same, and energy is paid on top: \"0.12 USD/kWh\"");
+  sim::declare_plan_words(*sub, o.words);
   sub->add_option("--plan", o.made_plan, "Writes the plan as a file, to change and to run again");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   declare_work(*sub, o);

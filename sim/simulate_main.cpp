@@ -14,14 +14,13 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
-#include "sim/all_reduce_options.hpp"
+#include "sim/api/all_reduce_options.hpp"
+#include "sim/api/job_command.hpp"
+#include "sim/api/kernel_options.hpp"
 #include "sim/convergence/build.hpp"
-#include "sim/from_option.hpp"
 #include "sim/job/job_names.hpp"
-#include "sim/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
-#include "sim/job_prediction/job_tokens.hpp"
-#include "sim/kernel_options.hpp"
+#include "sim/launch/from_option.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
@@ -269,10 +268,9 @@ void build_profile(const ConvergenceOptions& o) {
 }
 
 struct JobOptions {
-  sim::JobQuestion question;
+  sim::JobCommand command;
   sim::FromOptions from;
   std::string json, scenario, catalogue;
-  std::string tokens;
   bool list = false;
 };
 
@@ -281,20 +279,14 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
   sim::declare_from(*sub, o.from);
-  sim::declare_job(*sub, o.question);
-  CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.question, "Numbers of GPUs, a row each");
-  sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
-  sub->add_flag("--no-failures", o.question.is_undisturbed,
-                "No calendar time beside that of --tokens or --epochs on more than 64 GPUs");
-  sub->add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
-      ->check(number_between(1e-6, 1e6));
+  sim::declare_job_command(*sub, o.command);
   sub->add_option("--json", o.json,
                   "Writes the predictions and all they rest on (schema lockstep/predictions/1); - is standard output");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   CLI::Option* const list =
       sub->add_flag("--list", o.list, "Lists the names that are known, and how a network is written");
-  for (CLI::Option* option : {sub->get_option("--model"), sub->get_option("--gpu"), gpus}) list->excludes(option);
+  for (const char* name : {"--model", "--gpu", "--gpus"}) list->excludes(sub->get_option(name));
   return sub;
 }
 
@@ -302,18 +294,16 @@ void answer(JobOptions& o, CLI::App& app) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
   std::optional<sim::AppliedLaunch> launch;
-  if (!o.from.path.empty()) launch = sim::apply_from(app, o.from, o.question.gpus, catalogue);
-  sim::add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
+  if (!o.from.path.empty()) launch = sim::apply_from(app, o.from, o.command.question.gpus, catalogue);
+  sim::add_gpus_of_files(catalogue, {o.command.question.job.gpu.stated});
   if (o.list) {
     print(sim::names_text(catalogue));
     return;
   }
-  if (o.question.job.model.stated.empty() || o.question.job.gpu.stated.empty() || o.question.gpus.empty())
-    throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
+  const sim::JobQuestion question = sim::question_of(o.command);
   check_outputs({o.json, o.scenario}, {o.from.path});
   if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
-  if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
-  const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
+  const sim::JobPrediction predicted = sim::predict_job(question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) {
     Json json = sim::job_json(predicted, catalogue);

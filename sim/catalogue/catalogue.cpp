@@ -100,11 +100,6 @@ void check_gpu(const Catalogue& catalogue, const GpuEntry& gpu, const std::strin
                      "; allowed: " + kNetworkGrammar);
 }
 
-bool is_json_file(const std::string& name) {
-  const std::string ending = ".json";
-  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 void add_gpu_of_file(Catalogue& catalogue, const std::string& path) {
   const JsonDocument document = JsonDocument::load(path);
   const JsonNode node = document.root();
@@ -192,9 +187,14 @@ Catalogue load_catalogue(const std::string& folder) {
   return catalogue;
 }
 
+bool is_gpu_file(const std::string& name) {
+  const std::string ending = ".json";
+  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
 void add_gpus_of_files(Catalogue& catalogue, const std::vector<std::string>& names) {
   for (const std::string& name : names)
-    if (is_json_file(name)) add_gpu_of_file(catalogue, name);
+    if (is_gpu_file(name)) add_gpu_of_file(catalogue, name);
 }
 
 }  // namespace catalogue

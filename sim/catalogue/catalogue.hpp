@@ -79,6 +79,9 @@ struct Catalogue {
 /// link or network is not one of the catalogue's.
 Catalogue load_catalogue(const std::string& folder);
 
+/// Whether a GPU is named by a file of its own, *.json.
+bool is_gpu_file(const std::string& name);
+
 /// Adds the GPUs of those `names` that are files (*.json): one object each, as an entry of gpus.json. The file's path is a
 /// name of its GPU, besides its own. Throws InputError for an entry that is not right, or has a name of the catalogue's.
 void add_gpus_of_files(Catalogue& catalogue, const std::vector<std::string>& names);

@@ -39,4 +39,8 @@ class Workers {
 /// Forked processes, up to `jobs` at a time; one per chunk.
 std::unique_ptr<Workers> local_workers(int jobs, RunTask run);
 
+/// The calling process alone, for programs that must not fork. It cannot simulate messages, whose engine runs once in a
+/// process.
+std::unique_ptr<Workers> in_process_workers(RunTask run);
+
 }  // namespace lockstep::sim::plan

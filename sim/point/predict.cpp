@@ -17,6 +17,13 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
     }
   };
   std::vector<PointResult> results;
+  if (jobs == 0) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      results.push_back(predict_point(*points[i].scenario, points[i].request));
+      if (progress) progress(i + 1);
+    }
+    return results;
+  }
   for (const std::string& text : in_processes(points.size(), jobs, work, progress))
     results.push_back(fields_from_json<PointResult>(Json::parse(text)));
   return results;

@@ -132,18 +132,31 @@ std::string csv_text(const Report& report) {
   return text;
 }
 
-std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {
+Json layers_json(const Scenario& scenario, int batch_per_gpu) {
   Scenario s = scenario;
   s.compute.busy_devices = std::min(s.gpus.front(), s.cluster.gpus_per_node);
   const ModelCost cost = model_cost(s, batch_per_gpu);
   const double all = std::max(1.0, static_cast<double>(s.model.parameter_count()));
-  std::string text = csv_line({"layer", "forward_s", "backward_s", "update_s", "parameters", "gradient_bytes"});
+  Json rows = Json::array();
   for (std::size_t i = 0; i < s.model.layers.size(); ++i) {
     const auto parameters = static_cast<double>(s.model.layers[i].parameter_count());
-    std::vector<std::string> fields{s.model.layers[i].name};
-    for (double value : {cost.layers[i].forward_s, cost.layers[i].backward_s, cost.update_s * parameters / all,
-                         parameters, parameters * bytes_of(s.communication.wire)})
-      fields.push_back(Json(value).dump());
+    rows.push_back({{"layer", s.model.layers[i].name},
+                    {"forward_s", cost.layers[i].forward_s},
+                    {"backward_s", cost.layers[i].backward_s},
+                    {"update_s", cost.update_s * parameters / all},
+                    {"parameters", parameters},
+                    {"gradient_bytes", parameters * bytes_of(s.communication.wire)}});
+  }
+  return rows;
+}
+
+std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {
+  const std::vector<std::string> columns{"layer",    "forward_s",  "backward_s",
+                                         "update_s", "parameters", "gradient_bytes"};
+  std::string text = csv_line(columns);
+  for (const Json& row : layers_json(scenario, batch_per_gpu)) {
+    std::vector<std::string> fields{row.at("layer").get<std::string>()};
+    for (std::size_t i = 1; i < columns.size(); ++i) fields.push_back(row.at(columns[i]).dump());
     text += csv_line(fields);
   }
   return text;

@@ -63,5 +63,7 @@ std::string csv_text(const Report& report);
 /// Times of the layers on one GPU, a row each: layer, forward_s, backward_s, update_s, parameters, gradient_bytes; of an
 /// iteration of `batch_per_gpu` samples, before jitter and without communication. Updates go by parameters.
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
+/// The same rows as objects.
+Json layers_json(const Scenario& scenario, int batch_per_gpu);
 
 }  // namespace lockstep::sim::report

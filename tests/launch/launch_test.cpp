@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "engine/model/zoo/zoo.hpp"
-#include "sim/from_option.hpp"
-#include "sim/job_options.hpp"
+#include "sim/api/job_options.hpp"
+#include "sim/launch/from_option.hpp"
 #include "sim/launch/shell.hpp"
 #include "sim/launch/tree.hpp"
 #include "tests/base/temporary_folder.hpp"

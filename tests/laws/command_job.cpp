@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/api/job_options.hpp"
 #include "sim/cost/utilisation.hpp"
-#include "sim/job_options.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/program/gpu_memory.hpp"

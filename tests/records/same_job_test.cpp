@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "sim/job_options.hpp"
+#include "sim/api/job_options.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/plan/evaluate.hpp"
 #include "sim/report/result.hpp"

@@ -8,7 +8,7 @@
 
 #include "sim/launch/from_file.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::sim::launch {
 
 struct FromOptions {
   std::string path, format;
@@ -123,4 +123,4 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   return applied;
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::launch

@@ -9,7 +9,7 @@
 #include "engine/base/units.hpp"
 #include "sim/job_prediction/kernel_times.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::sim::api {
 
 /// One kind of kernel as a subcommand. Its options become the cells of a table's row, so that one reader serves both.
 struct KernelCommand {
@@ -162,4 +162,4 @@ inline void answer_kernel(const KernelOptions& o) {
   throw InputError("simulate kernel: no kernel; allowed: gemm, attention, experts, collective, or --csv FILE");
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::api

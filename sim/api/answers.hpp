@@ -1,0 +1,42 @@
+#pragma once
+// Questions asked in process, by Python and by the page: options by their keys in, JSON out. `simulate` and `plan` take the
+// same options and give the same numbers.
+//
+//   question     options of         answer
+//   job          simulate job       what its --json writes (schema lockstep/predictions/1)
+//   scenario     simulate job       what its --scenario writes
+//   result       simulate job       what simulate --json says of that scenario (schema lockstep/result/1): where an iteration's time goes
+//   layers       simulate job       a row per layer of one GPU, at the batch of the largest number of GPUs
+//   timeline     simulate job       Chrome trace events of the first GPUs of an iteration
+//   table        simulate job       what it prints, as a text
+//   plan_job     plan job           what its --json writes (schema lockstep/plan-result/1)
+//   all_reduce   simulate all-reduce   what its --json writes
+//   options      none               the options of "job": their types, ranges, choices, help
+//   plan_options none               those of "plan_job"
+//   names        none               models, GPUs, links, networks, software, algorithms of the catalogue
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/api/job_command.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+
+namespace lockstep::sim::api {
+
+/// The names of the questions above.
+std::vector<std::string> question_names();
+
+/// Answers in this process, on the calling thread; several threads may ask at a time. Throws InputError with the text of the
+/// command: a question or an option that is not known, a value out of range, a job that cannot be.
+Json answer(const std::string& question, const Json& options, const Catalogue& catalogue);
+
+constexpr int kInThisProcess = 0;  ///< of predict_job() and its kin: no process is forked
+
+/// The options of `simulate job`, of `plan job`.
+const OptionTexts& job_option_texts();
+const OptionTexts& plan_option_texts();
+
+/// The question of `simulate job` with these options.
+JobQuestion read_job_question(const Json& options);
+
+}  // namespace lockstep::sim::api

@@ -1,0 +1,71 @@
+#include "sim/api/command_words.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim::api {
+namespace {
+
+[[noreturn]] void refuse(const OptionText& text, const Json& value) {
+  throw InputError(text.key() + ": " + value.dump() + " is no " + (text.is_list ? "list, nor one " : "") +
+                   name_of(text.type) + "; allowed: " + (text.type == OptionType::flag ? "true or false" : text.help));
+}
+
+std::string written_number(const Json& value) {
+  const double number = value.get<double>();
+  const bool is_whole = std::abs(number) < 1e15 && number == std::floor(number);
+  return is_whole ? std::to_string(static_cast<std::int64_t>(number)) : Json(number).dump();
+}
+
+std::string written(const OptionText& text, const Json& value) {
+  if (value.is_number()) return written_number(value);
+  const bool takes_text = text.type == OptionType::text;
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && takes_text) return value.dump();
+  refuse(text, value);
+}
+
+std::string written_list(const OptionText& text, const Json& values) {
+  std::string list;
+  for (const Json& value : values) list += (list.empty() ? "" : ",") + written(text, value);
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> command_words(const Json& options, const OptionTexts& texts) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : options.items()) {
+    const OptionText* const text = texts.find(key);
+    if (text == nullptr)
+      throw InputError(key + ": no option of that name; nearest: " + joined(texts.nearest_keys(key)));
+    if (value.is_null()) continue;
+    if (text->type == OptionType::flag) {
+      if (!value.is_boolean()) refuse(*text, value);
+      if (value.get<bool>())
+        words.push_back(text->option);
+      else if (text->has_negation)
+        words.push_back("--no-" + text->option.substr(2));
+    } else if (value.is_array()) {
+      if (!text->is_list) refuse(*text, value);
+      if (!value.empty()) words.push_back(text->option + "=" + written_list(*text, value));
+    } else {
+      words.push_back(text->option + "=" + written(*text, value));
+    }
+  }
+  return words;
+}
+
+void give_options(CLI::App& app, const Json& options, const OptionTexts& texts) {
+  std::vector<std::string> words = command_words(options, texts);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    throw InputError(error.what());
+  }
+}
+
+}  // namespace lockstep::sim::api

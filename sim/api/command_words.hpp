@@ -1,0 +1,20 @@
+#pragma once
+// Options given by their keys, as Python's arguments or a JSON object, instead of on a command line.
+//
+//   {"model": "llama3_70b", "gpus": [64, 128], "sequence": false}  ->  --model=llama3_70b --gpus=64,128 --no-sequence
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/api/option_text.hpp"
+
+namespace lockstep::sim::api {
+
+/// The words of a command line that give these options. null is not given; an object is given as its text. Throws
+/// InputError for a key that `texts` does not have, with the nearest ones, and for a value of another type.
+std::vector<std::string> command_words(const Json& options, const OptionTexts& texts);
+
+/// Gives the options to `app`, which checks them as it does a command line's. Throws InputError with its message.
+void give_options(CLI::App& app, const Json& options, const OptionTexts& texts);
+
+}  // namespace lockstep::sim::api

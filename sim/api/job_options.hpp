@@ -1,0 +1,173 @@
+#pragma once
+// Options that describe a job, the same for `simulate job` and `plan job`: those of job_fields.hpp.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+
+#include "engine/base/program.hpp"
+#include "sim/api/option_text.hpp"
+#include "sim/catalogue/name_index.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/job/job_fields.hpp"
+#include "sim/job_prediction/job_question.hpp"
+
+namespace lockstep::sim::api {
+
+inline const Range kRates{1e-6, 1e12}, kPrices{1e-6, 1e6}, kJobGpus{1, 16384};
+
+inline std::string network_help() {
+  return std::string("Between nodes, ") + kNetworkGrammar +
+         ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)";
+}
+
+/// The help of a fact by its key.
+inline std::string job_help(const std::string& key) {
+  if (key == "network") return network_help();
+  std::string help;
+  const auto find = [&](const FieldName& name, const auto&, const auto&, Range = {}) {
+    if (key == name.key) help = name.help;
+  };
+  const Job job;
+  visit_job_fields(find, job, job);
+  return help;
+}
+
+/// Declares the options of a job's facts, but for those in `lists`, which a program declares itself with several values;
+/// `texts` describes each.
+class JobOptionDeclarer {
+ public:
+  JobOptionDeclarer(CLI::App& app, Job& job, std::set<std::string> lists, OptionTexts& texts)
+      : app_(app), job_(job), lists_(std::move(lists)), texts_(texts) {}
+
+  template <class Field>
+  void operator()(const FieldName& name, Field& field, Field&, Range limits = {}) {
+    if (name.option != nullptr && lists_.count(name.key) == 0) declare(name, field, limits);
+  }
+
+ private:
+  void declare(const FieldName& name, NamedFact& field, Range) {
+    texts_.add(app_.add_option(name.option, field.stated, name.help), OptionType::text);
+  }
+  void declare(const FieldName& name, NetworkStated& field, Range) {
+    texts_.add(app_.add_option(name.option, field.stated, network_help()), OptionType::text);
+  }
+  void declare(const FieldName& name, std::optional<Algorithm>&, Range) {
+    texts_.add(app_.add_option(name.option, job_.exchange, name.help), OptionType::text);
+  }
+  void declare(const FieldName& name, bool& field, Range) {
+    texts_.add(app_.add_flag(name.option, field, name.help), OptionType::flag);
+  }
+  void declare(const FieldName& name, double& field, Range limits) {
+    texts_.add(app_.add_option(name.option, field, name.help)->check(number_between(limits.low, limits.high)),
+               OptionType::number, limits);
+  }
+  template <class I>
+  std::enable_if_t<std::is_integral_v<I>> declare(const FieldName& name, I& field, Range limits) {
+    const Range whole{std::max(1.0, limits.low), limits.high};
+    texts_.add(app_.add_option(name.option, field, name.help)
+                   ->check(CLI::Range(static_cast<std::int64_t>(whole.low), static_cast<std::int64_t>(whole.high))),
+               OptionType::whole_number, whole);
+  }
+  template <class E>
+  std::enable_if_t<std::is_enum_v<E>> declare(const FieldName& name, std::optional<E>& field, Range) {
+    std::vector<std::string> names;
+    for (const Choice<E>& choice : choices_of(E())) {
+      names.push_back(choice.name);
+      names.insert(names.end(), choice.aliases.begin(), choice.aliases.end());
+    }
+    CLI::Option* const option = app_.add_option_function<std::string>(
+        name.option, [&field](const std::string& text) { field = find_choice_in_words<E>(text); }, name.help);
+    texts_.add(option->check(CLI::IsMember(names, CLI::ignore_case)), OptionType::text, names);
+  }
+  template <class Field>
+  std::enable_if_t<!std::is_integral_v<Field>> declare(const FieldName& name, Field&, Range) {
+    throw std::logic_error(std::string("no option of this kind: ") + name.option);
+  }
+
+  CLI::App& app_;
+  Job& job_;
+  std::set<std::string> lists_;
+  OptionTexts& texts_;
+};
+
+/// A key of "parallel": its option takes what a scenario would have.
+inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFieldName& name, const FieldText& field,
+                                OptionTexts& texts) {
+  const auto give = [&split, key = field.key, option = name.option](const Json& value) {
+    split.give(key, value, option);
+    if (key == "lora_rank") split.task = kAdapters;
+  };
+  // A value that may carry its origin is plain on the command line.
+  const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
+  const std::string type = schema.value("type", "");
+  if (type == "boolean") {
+    texts.add(app.add_flag_function(
+                  name.option + ",!--no-" + name.option.substr(2), [give](std::int64_t count) { give(count > 0); },
+                  name.help),
+              OptionType::flag);
+  } else if (type == "integer") {
+    const std::int64_t least = schema.at("minimum"), most = schema.at("maximum");
+    texts.add(app.add_option_function<std::int64_t>(
+                     name.option, [give](const std::int64_t& value) { give(value); }, name.help)
+                  ->check(CLI::Range(least, most)),
+              OptionType::whole_number, Range{static_cast<double>(least), static_cast<double>(most)});
+  } else if (type == "number") {
+    const Range limits{schema.at("minimum"), schema.at("maximum")};
+    texts.add(app.add_option_function<double>(
+                     name.option, [give](const double& value) { give(value); }, name.help)
+                  ->check(number_between(limits.low, limits.high)),
+              OptionType::number, limits);
+  } else if (type == "array") {
+    const std::vector<std::string> choices = schema.at("items").at("enum");
+    texts.add(
+        app.add_option_function<std::vector<std::string>>(
+               name.option, [give](const std::vector<std::string>& values) { give(values); }, name.help)
+            ->delimiter(',')
+            ->expected(schema.at("minItems").get<int>(), schema.value("maxItems", static_cast<int>(choices.size())))
+            ->allow_extra_args(false)
+            ->check(CLI::IsMember(choices)),
+        OptionType::text, choices, true);
+  } else {
+    const std::vector<std::string> choices = schema.at("enum");
+    texts.add(app.add_option_function<std::string>(
+                     name.option, [give](const std::string& value) { give(value); }, name.help)
+                  ->check(CLI::IsMember(choices, CLI::ignore_case)),
+              OptionType::text, choices);
+  }
+}
+
+/// All options of a job but its numbers of GPUs; `lists`: keys that the program declares itself. Describes each.
+inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::set<std::string>& lists = {}) {
+  OptionTexts texts;
+  JobOptionDeclarer declarer(app, question.job, lists, texts);
+  visit_job_fields(declarer, question.job, question.job);
+  texts.add(app.add_option("--rate", question.rate_samples_per_s, "Samples/s that were measured on one GPU at --batch")
+                ->check(number_between(kRates.low, kRates.high)),
+            OptionType::number, kRates);
+  const std::vector<const FieldText*> fields = parallel_format().texts();
+  const std::vector<SplitFieldName>& names = split_fields();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!names[i].option.empty()) declare_split_field(app, question.job.split, names[i], *fields[i], texts);
+  texts.add(app.add_option_function<std::string>(
+                   "--optimise",
+                   [&question](const std::string&) { question.job.split.is_searched = question.lists_splits = true; },
+                   "split: what is not stated of it is the fastest that fits, at each number of GPUs")
+                ->check(CLI::IsMember({"split"})),
+            OptionType::text, {"split"});
+  texts.add(
+      app.add_flag("--ignore-memory", question.ignores_memory, "Predicts what does not fit into a GPU's memory, too"),
+      OptionType::flag);
+  return texts;
+}
+
+/// Numbers of GPUs.
+inline CLI::Option* declare_gpu_counts(CLI::App& app, JobQuestion& question, const char* help) {
+  return app.add_option("--gpus", question.gpus, help)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(static_cast<int>(kJobGpus.low), static_cast<int>(kJobGpus.high)));
+}
+
+}  // namespace lockstep::sim::api

@@ -1,0 +1,13 @@
+#pragma once
+// The names that options take, for lists to choose from.
+#include "engine/base/json.hpp"
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::api {
+
+/// {"models", "gpus", "links", "networks", "software", "algorithms"}: [{"id", "name", "aliases"}], of GPUs also
+/// "memory_bytes", "gpus_per_node", "link", "network".
+Json names_json(const Catalogue& catalogue);
+
+}  // namespace lockstep::sim::api

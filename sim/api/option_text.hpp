@@ -1,0 +1,56 @@
+#pragma once
+// What an option takes, for those that show or check options themselves: Python's arguments and the page's controls.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/choice.hpp"
+#include "engine/base/json.hpp"
+#include "sim/modules.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim::api {
+
+enum class OptionType { text, whole_number, number, flag };
+
+inline const Choices<OptionType>& choices_of(OptionType) {
+  static const Choices<OptionType> all{{OptionType::text, "string"},
+                                       {OptionType::whole_number, "integer"},
+                                       {OptionType::number, "number"},
+                                       {OptionType::flag, "boolean"}};
+  return all;
+}
+
+struct OptionText {
+  std::string option;  ///< "--global-batch"
+  OptionType type = OptionType::text;
+  bool is_list = false;              ///< it takes several values
+  std::optional<Range> limits;       ///< of numbers
+  std::vector<std::string> choices;  ///< of texts, in any case; empty: any text
+  std::string help;
+  bool has_negation = false;  ///< --no-... takes a flag back
+
+  /// As Python and the page name it: "global_batch".
+  std::string key() const;
+};
+
+class OptionTexts {
+ public:
+  void add(const CLI::Option* option, OptionType type, std::vector<std::string> choices = {}, bool is_list = false);
+  void add(const CLI::Option* option, OptionType type, Range limits, bool is_list = false);
+
+  const std::vector<OptionText>& all() const { return all_; }
+  /// nullptr: there is none.
+  const OptionText* find(const std::string& key) const;
+  /// The keys nearest to one that is not known, nearest first.
+  std::vector<std::string> nearest_keys(const std::string& key) const;
+  /// [{"key", "option", "type", "list", "minimum", "maximum", "choices", "help"}], the names of types as JSON Schema has
+  /// them; a key that does not apply is left out.
+  Json json() const;
+
+ private:
+  std::vector<OptionText> all_;
+};
+
+}  // namespace lockstep::sim::api
