@@ -3,6 +3,7 @@
 #include "engine/base/json.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/replay/actor_runtime.hpp"
+#include "sim/replay/failure_clock.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -27,6 +28,10 @@ Replay replay_messages(const Program&, const Cluster&, const Jitter&, const Repl
 
 std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster&) {
   refuse_messages();
+}
+
+std::vector<ClockedRun> run_on_clock(const ClockedTrainings&) {
+  throw InputError("trainings that fail are simulated with SimGrid, which this build does not have");
 }
 
 std::unique_ptr<ActorRuntime> flow_runtime(const Cluster&, int) {
