@@ -38,10 +38,10 @@ function leadSentence(options, summary) {
   const work = options.tokens ? `${options.tokens} tokens` : options.epochs ? `${options.epochs} epochs` : '';
   const long = summary.calendar || summary.training;
   if (work && long) {
-    const lasting = `${job} trains ${work} in ${format.duration(long.value)} (${boundsText(format.duration, long.low, long.high)})`;
+    const lasting = `${job} trains ${work} in ${duration(long.value)} (${boundsText(duration, long.low, long.high)})`;
     return lasting + (summary.usd ? `, for ${format.count(summary.usd.value)} USD.` : '.');
   }
-  const rate = summary.tokensPerS ? `${format.count(summary.tokensPerS.value)} tokens/s` : `${format.number(summary.samples.value)} images/s`;
+  const rate = summary.tokensPerS ? `${format.short(summary.tokensPerS.value)} tokens/s` : `${format.short(summary.samples.value)} images/s`;
   return `${job} trains ${rate}.`;
 }
 
@@ -63,7 +63,7 @@ function tile(name, range, show, source, note) {
     note && h('span', {class: 'bounds'}, note)));
 }
 
-const unitless = unit => value => (Math.abs(value) >= 1000 ? format.count(value) : format.number(value)) + SPACE + unit;
+const rate = unit => value => format.short(value) + SPACE + unit;
 
 function showPicture(options, summary, published) {
   const inputs = inputsText(summary);
@@ -71,15 +71,15 @@ function showPicture(options, summary, published) {
   const batch = options.global_batch || (options.batch && options.batch * summary.gpus);
   const interval = '80 % interval, calibrated on published results. ';
   document.getElementById('picture').replaceChildren(h('dl', {class: 'tiles'}, [
-    tile('An iteration', summary.iteration, format.duration, interval + inputs, batch && `${format.count(batch)} samples`),
-    summary.tokensPerS ? tile('Throughput', summary.tokensPerS, unitless('tokens/s'), interval + inputs)
-                       : tile('Throughput', summary.samples, unitless('images/s'), interval + inputs),
+    tile('An iteration', summary.iteration, duration, interval + inputs, batch && `${format.count(batch)} samples`),
+    summary.tokensPerS ? tile('Throughput', summary.tokensPerS, rate('tokens/s'), interval + inputs)
+                       : tile('Throughput', summary.samples, rate('images/s'), interval + inputs),
     tile('MFU', summary.mfu, format.percent, `Model FLOP/s over the GPU’s peak. ${peak}`, isNumber(summary.flops) ? `${fixed(summary.flops / 1e12, 1)} TFLOP/s per GPU` : ''),
     tile('Scaling efficiency', !isNumber(summary.mfu) && summary.efficiency, format.percent, 'Throughput per GPU over that of one GPU, or of the smallest number. ' + inputs),
     tile('Memory of a GPU', summary.memory && summary.memory.bytes, gib, 'Counted part by part. ' + (inputOf(summary, 'gpu: memory') || ''),
          summary.memory && `of ${gib(summary.memory.capacity_bytes)}`),
-    tile('Training', summary.training, format.duration, interval + inputs, summary.hours && `${format.count(summary.hours.value)} GPU hours`),
-    tile('On the calendar', summary.calendar, format.duration, 'With interruptions, restarts and checkpoints, at published rates of failures.',
+    tile('Training', summary.training, duration, interval + inputs, summary.hours && `${format.count(summary.hours.value)} GPU hours`),
+    tile('On the calendar', summary.calendar, duration, 'With interruptions, restarts and checkpoints, at published rates of failures.',
          isNumber(summary.interruptions) && plural(Math.round(summary.interruptions), 'interruption')),
     tile('Cost', summary.usd, format.money, `At ${options.price} USD per GPU-hour, as you gave it.`),
   ].filter(Boolean)), publishedLine(summary, published), splitLine(summary));
@@ -90,7 +90,7 @@ function publishedLine(summary, preset) {
   if (!preset || !preset.published || !summary.training) return '';
   const {value, unit, source} = preset.published;
   const ours = unit === 'h' ? summary.hours.value : unit === 'days' ? summary.training.value / 86400 : summary.training.value;
-  const assumed = Object.entries(preset.published.assumed).map(([key, why]) => `${labelOf(key).toLowerCase()}: ${why}`).join('; ');
+  const assumed = Object.entries(preset.published.assumed).map(([key, why]) => `${labelOf(key)}: ${why}`).join('; ');
   return h('p', {class: 'published'}, 'Published: ', h('strong', {}, `${format.number(value)} ${unit === 'h' ? 'GPU hours' : unit}`),
     ` (${source}). The prediction is ${format.change(ours / value - 1)} from it.`, assumed && ` Not published or assumed: ${assumed}.`);
 }
@@ -128,8 +128,8 @@ function showSection(id, ...children) {
 
 function showTime(point) {
   const total = point.iteration_s.mean;
-  showSection('time', stackedBar('An iteration of ' + format.duration(total), timeParts(point), total, format.duration,
-    `${format.duration(total)} an iteration, predicted ${point.simulation.method === 'closed form' ? 'in closed form' : 'by ' + point.simulation.method}.`));
+  showSection('time', stackedBar('An iteration of ' + duration(total), timeParts(point), total, duration,
+    `${duration(total)} an iteration, predicted ${point.simulation.method === 'closed form' ? 'in closed form' : 'by ' + point.simulation.method}.`));
 }
 
 const MEMORY_NAMES = {weights: 'Weights', gradients: 'Gradients', master_weights: 'Master weights', optimizer_state: 'Optimizer state', averages: 'Averages',

@@ -4,12 +4,12 @@
 let pinned = [];  // [{options, summary}]; summary is missing while it is computed
 
 const ROWS = [
-  ['Iteration', summary => summary.iteration, format.duration, -1],
+  ['Iteration', summary => summary.iteration, duration, -1],
   ['Throughput, per s', summary => rateOf(summary), value => format.count(value), 1],
   ['MFU', summary => isNumber(summary.mfu) ? {value: summary.mfu} : undefined, format.percent, 1],
   ['Memory of a GPU', summary => summary.memory && {value: summary.memory.bytes}, gib, -1],
-  ['Training', summary => summary.training, format.duration, -1],
-  ['On the calendar', summary => summary.calendar, format.duration, -1],
+  ['Training', summary => summary.training, duration, -1],
+  ['On the calendar', summary => summary.calendar, duration, -1],
   ['GPU hours', summary => summary.hours, value => format.count(value), -1],
   ['Cost', summary => summary.usd, format.money, -1],
 ];

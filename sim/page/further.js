@@ -46,11 +46,11 @@ function drawScaling(points, failed, summary, options) {
   if (points.length === 0) return;
   const unit = rateUnit(summary), first = points[0];
   const work = points.some(point => point.summary.training);
-  const columns = [['GPUs', true], [unit, true], ['80 % interval', true], ['Per GPU', true], ...(work ? [['Training', true], ['GPU hours', true]] : [])];
+  const columns = [['GPUs'], [unit, true], ['80 % interval', true], ['Per GPU', true], ...(work ? [['Training', true], ['GPU hours', true]] : [])];
   const rows = points.map(point => [
     h('button', {type: 'button', class: 'link', click: () => takeChange({gpus: [point.gpus]})}, format.count(point.gpus)),
     format.count(point.value), boundsText(format.short, point.low, point.high), format.percent(point.value / point.gpus / (first.value / first.gpus)),
-    ...(work ? [format.duration(point.summary.training && point.summary.training.value), format.count(point.summary.hours && point.summary.hours.value)] : [])]);
+    ...(work ? [duration(point.summary.training && point.summary.training.value), format.count(point.summary.hours && point.summary.hours.value)] : [])]);
   showSection('scaling',
     h('p', {class: 'note-line'}, options.global_batch ? `The global batch stays at ${format.count(options.global_batch)}.` : 'The batch per GPU stays the same.'),
     points.length > 1 && scalingCurve(points, summary.gpus, unit),
@@ -95,7 +95,7 @@ async function showWhatIfs(ask, options, found, summary) {
       rows.push([take, `${fixed(speed, 2)} times`, format.change(perSample - 1), other.memory ? `${gib(other.memory.bytes)} of ${gib(other.memory.capacity_bytes)}` : NONE]);
     } catch (error) {
       if (!(error instanceof AnswerError)) throw error;
-      rows.push([take, h('span', {class: 'reason'}, error.message), '', '']);
+      rows.push([take, {span: 3, content: h('span', {class: 'reason'}, error.message)}]);
     }
     showSection('what-ifs', plainTable('Changes of one thing; a name takes it', [['Change'], ['Throughput', true], ['GPU hours for the same work', true], ['Memory of a GPU', true]], rows));
   }
@@ -108,18 +108,21 @@ function drawSplits(answer, options, note) {
   if (!rankings) return showSection('splits');
   const best = rankings.splits[0];
   const rows = rankings.splits.map(split => [
-    h('button', {type: 'button', class: 'link', click: () => takeSplit(optionsOfSplit(split.parallel, {}))}, split.text), format.duration(split.iteration_s),
+    h('button', {type: 'button', class: 'link', click: () => takeSplit(optionsOfSplit(split.parallel, {}))}, split.text), duration(split.iteration_s),
     format.change(split.iteration_s / best.iteration_s - 1), format.percent(split.bubble_fraction), gib(split.memory.bytes)]);
   showSection('splits',
     h('p', {class: 'note-line'}, `${format.count(rankings.fitting)} of ${format.count(rankings.valid)} possible splits fit. ${note}`),
     plainTable('The fastest splits; a name takes it', [['Split'], ['Iteration', true], ['Longer by', true], ['Bubble', true], ['Memory', true]], rows));
 }
 
+// The splits that a search finds: those of the job itself, unless it is given a split.
 async function showSplits(ask, options, summary) {
-  if (!summary.isSequences && !ALL_SPLIT.some(key => options[key] !== undefined)) return showSection('splits');
+  const open = withoutSplit(options), hasOwn = Object.keys(open).length < Object.keys(options).length;
+  if (!summary.isSequences && !hasOwn) return showSection('splits');
+  if (!hasOwn && summary.split) return drawSplits({splits: [summary.split]}, options, '');
   try {
-    const {json} = await ask('job', withoutSplit(options));
-    drawSplits(json, options, Object.keys(withoutSplit(options)).length < Object.keys(options).length ? 'Your own split is left out of account.' : '');
+    const {json} = await ask('job', open);
+    drawSplits(json, open, 'Here the whole split is searched, yours aside.');
   } catch (error) {
     if (!(error instanceof AnswerError)) throw error;
     showSection('splits', h('p', {}, error.message));
@@ -131,10 +134,16 @@ async function showSplits(ask, options, summary) {
 const ROW = {height: 22, gap: 3, left: 150, width: 900, bottom: 26};
 const MOST_BARS = 3000;
 
-// Only the outermost event of nested ones: a pass, not its layers, where there are too many.
+// Of nested events the outermost: a pass, not its layers.
 function barsOf(events) {
-  const bars = events.filter(event => event.ph === 'X');
-  return bars.length <= MOST_BARS ? bars : bars.filter(bar => bar.dur > 0).sort((a, b) => b.dur - a.dur).slice(0, MOST_BARS);
+  const bars = [], ends = new Map();
+  for (const event of events.filter(one => one.ph === 'X').sort((a, b) => a.ts - b.ts || b.dur - a.dur)) {
+    const row = `${event.pid}/${event.tid}`;
+    if (event.ts + event.dur <= (ends.get(row) || 0) * (1 + 1e-12)) continue;
+    ends.set(row, event.ts + event.dur);
+    bars.push(event);
+  }
+  return bars.slice(0, MOST_BARS);
 }
 
 function drawTimeline(events) {
@@ -146,14 +155,14 @@ function drawTimeline(events) {
   const x = time => ROW.left + (ROW.width - ROW.left) * (time - start) / (end - start);
   const height = rows.length * (ROW.height + ROW.gap) + ROW.bottom;
   const title = row => `${names.get(`process_name/${row.pid}/0`) || 'GPU ' + row.pid}, ${names.get(`thread_name/${row.pid}/${row.tid}`) || row.tid}`;
-  const looks = {forward: 0, backward: 1, update: 2};
+  const looks = {forward: 0, backward: 8, update: 2};
   const drawn = rows.map((row, index) => {
     const y = index * (ROW.height + ROW.gap), isCompute = /compute/.test(title(row));
     return [svg('text', {class: 'tick', x: ROW.left - 6, y: y + 15, 'text-anchor': 'end'}, title(row).replace(/ \(node \d+\)/, '')),
       bars.filter(bar => bar.pid === row.pid && bar.tid === row.tid).map(bar => svg('rect', {class: `bar look-${looks[bar.name] ?? (isCompute ? 0 : 6)}`, x: x(bar.ts).toFixed(1), y,
-        width: Math.max(0.4, x(bar.ts + bar.dur) - x(bar.ts)).toFixed(1), height: ROW.height}, svg('title', {}, `${bar.name}: ${format.duration(bar.dur / 1e6)}`)))];
+        width: Math.max(0.4, x(bar.ts + bar.dur) - x(bar.ts)).toFixed(1), height: ROW.height}, svg('title', {}, `${bar.name}: ${duration(bar.dur / 1e6)}`)))];
   });
-  const whole = format.duration((end - start) / 1e6);
+  const whole = duration((end - start) / 1e6);
   showSection('timeline',
     h('div', {class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Timeline'}, svg('svg', {class: 'timeline', viewBox: `0 0 ${ROW.width} ${height}`, role: 'img',
       'aria-label': `One iteration of ${whole} on ${new Set(rows.map(row => row.pid)).size} GPUs: ${rows.map(title).join('; ')}`}, drawn,

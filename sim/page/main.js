@@ -4,6 +4,7 @@
 
 const opened = performance.now();
 const FURTHER_AFTER_MS = 250;
+const FIRST_PRESET = 'N-DSV3-001';
 
 let predictor = null, answering = null, later = null;
 let options = {}, found = {}, preset = null, current = null;  // current: {options, summary} that is shown
@@ -11,8 +12,13 @@ let turn = 0, furtherTimer = 0;
 
 const byId = id => document.getElementById(id);
 
+// Shows an error beside the answer, and marks the controls whose options it names.
 function say(problem) {
-  byId('problem').replaceChildren(...(problem ? [h('p', {class: 'problem'}, problem)] : []));
+  const isNamed = key => problem && new RegExp(OPTIONS.get(key).option + '(?![\\w-])').test(problem);
+  const wrong = [...controls.keys()].filter(key => isNamed(key) && controls.get(key).input.value !== '');
+  for (const [key, {input}] of controls) input.setAttribute('aria-invalid', wrong.includes(key));
+  const links = wrong.map(key => h('button', {type: 'button', class: 'link', click: () => controls.get(key).input.focus()}, labelOf(key)));
+  byId('problem').replaceChildren(...(problem ? [h('p', {class: 'problem'}, problem, links.length > 0 && [' Controls: ', links.flatMap((link, at) => at ? [', ', link] : [link]), '.'])] : []));
   byId('answer').classList.toggle('is-stale', !!problem);
 }
 
@@ -64,6 +70,7 @@ async function predictNow() {
     found = known;
     byId('lead').textContent = 'No prediction for this job:';
     say(error.message);
+    showCompare(current);
     for (const id of ['time', 'scaling', 'what-ifs', 'splits', 'timeline']) showSection(id);
   }
   byId('answer').dataset.answered = mine;
@@ -86,9 +93,8 @@ async function showFurther(mine, job, summary, answer) {
     await fillPinned(ask);
     await showWhatIfs(ask, job, found, summary);
     await showScaling(ask, job, found, summary);
-    if (summary.split) drawSplits({splits: [summary.split]}, job, '');
-    else await showSplits(ask, job, summary);
     await showTimeline(ask, job, found);
+    await showSplits(ask, job, summary);
     byId('answers').dataset.done = mine;
   } catch (error) {
     if (!(error instanceof AnswerError)) throw error;
@@ -184,8 +190,8 @@ function takeHash() {
   const read = readHash(location.hash);
   pinned = read.pinned.map(other => ({options: other}));
   if (Object.keys(read.options).length === 0) {
-    byId('preset').value = PRESETS[0].id;
-    choosePreset(PRESETS[0].id);
+    byId('preset').value = FIRST_PRESET;
+    choosePreset(FIRST_PRESET);
     return;
   }
   writeControls(read.options);
@@ -206,7 +212,7 @@ async function begin() {
   takeHash();
   const {text} = await answering.loaded;
   if (text) say(text);
-  byId('load-time').textContent = `Loaded in ${format.duration((performance.now() - opened) / 1000)}.`;
+  byId('load-time').textContent = `Loaded in ${duration((performance.now() - opened) / 1000)}.`;
   window.addEventListener('hashchange', () => { if (location.hash !== hashOf(options, pinned.map(job => job.options))) takeHash(); });
 }
 

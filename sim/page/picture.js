@@ -2,6 +2,14 @@
 // or place alone.
 'use strict';
 
+// As format.duration, with three digits below two minutes.
+function duration(seconds) {
+  if (!isNumber(seconds)) return NONE;
+  const size = Math.abs(seconds);
+  if (size > 0 && size < 1) return significant(seconds * 1e3) + SPACE + 'ms';
+  return size < 120 ? significant(seconds) + SPACE + 's' : format.duration(seconds);
+}
+
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes || {}))
@@ -41,7 +49,7 @@ function stackedBar(label, parts, whole, show, end) {
 
 // ---- the scaling curve, both axes logarithmic ----
 
-const CURVE = {width: 640, height: 300, left: 64, right: 16, top: 14, bottom: 44};
+const CURVE = {width: 640, height: 300, left: 64, right: 30, top: 14, bottom: 44};
 
 function logScale(low, high, from, to) {
   const a = Math.log(low), b = Math.log(high);
@@ -73,7 +81,7 @@ function scalingCurve(points, now, unit) {
     powersBetween(low, high).map(tick => [
       svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(tick), y2: y(tick)}),
       svg('text', {class: 'tick', x: left - 8, y: y(tick) + 4, 'text-anchor': 'end'}, format.short(tick))]),
-    points.map(point => svg('text', {class: 'tick', x: x(point.gpus), y: height - bottom + 18, 'text-anchor': 'middle'}, format.short(point.gpus))),
+    points.map(point => svg('text', {class: 'tick', x: x(point.gpus), y: height - bottom + 18, 'text-anchor': 'middle'}, format.count(point.gpus))),
     svg('text', {class: 'tick', x: (left + width - right) / 2, y: height - 6, 'text-anchor': 'middle'}, `GPUs; upwards ${unit}; dashed: proportional to the GPUs`),
     band && svg('path', {class: 'band', d: band}),
     svg('path', {class: 'ideal', d: line(points.map((point, index) => [x(point.gpus), y(first.value * point.gpus / first.gpus > high ? high : ideal[index])]))}),
@@ -84,11 +92,13 @@ function scalingCurve(points, now, unit) {
 
 // ---- tables ----
 
-// columns: [title, isNumber]; rows: lists of cells.
+// columns: [title, isNumber]; rows: lists of cells, of which {span, content} fills several columns.
 function plainTable(caption, columns, rows) {
   return h('div', {class: 'scroller', tabindex: '0', role: 'region', 'aria-label': caption}, h('table', {},
     h('caption', {}, caption),
     h('thead', {}, h('tr', {}, columns.map(([title, number]) => h('th', {scope: 'col', class: number && 'number'}, h('span', {class: 'head'}, title))))),
-    h('tbody', {}, rows.map(cells => h('tr', {}, cells.map((cell, index) => index === 0
-      ? h('th', {scope: 'row'}, cell) : h('td', {class: columns[index][1] && 'number'}, cell)))))));
+    h('tbody', {}, rows.map(cells => h('tr', {}, cells.map((cell, index) => {
+      if (index === 0) return h('th', {scope: 'row'}, cell);
+      return cell && cell.span ? h('td', {colspan: cell.span}, cell.content) : h('td', {class: columns[index][1] && 'number'}, cell);
+    }))))));
 }
