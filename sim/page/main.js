@@ -8,7 +8,7 @@ const FIRST_PRESET = 'N-DSV3-001';
 
 let predictor = null, answering = null, later = null;
 let options = {}, found = {}, preset = null, current = null;  // current: {options, summary} that is shown
-let turn = 0, furtherTimer = 0;
+let turn = 0, furtherTimer = 0, firstAnswerAt = 0;
 
 const byId = id => document.getElementById(id);
 
@@ -74,6 +74,7 @@ async function predictNow() {
     for (const id of ['time', 'scaling', 'what-ifs', 'splits', 'timeline']) showSection(id);
   }
   byId('answer').dataset.answered = mine;
+  firstAnswerAt = firstAnswerAt || performance.now();
 }
 
 // Everything that may come later, the soonest first; stops as soon as the job changes.
