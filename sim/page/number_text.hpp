@@ -45,7 +45,9 @@ inline to_chars_result copy_chars(char* first, char* last, const string& text) {
 
 inline to_chars_result to_chars(char* first, char* last, double value, chars_format format, int precision) {
   char text[400];
-  const char* const pattern = format == chars_format::fixed ? "%.*f" : format == chars_format::general ? "%.*g" : "%.*e";
+  const char* const pattern = format == chars_format::fixed     ? "%.*f"
+                              : format == chars_format::general ? "%.*g"
+                                                                : "%.*e";
   snprintf(text, sizeof text, pattern, precision, value);
   return copy_chars(first, last, text);
 }

@@ -40,7 +40,6 @@ EMSCRIPTEN_KEEPALIVE const char* load_catalogue() {
 
 /// The bytes that `simulate job --json` writes, where the question is "job".
 EMSCRIPTEN_KEEPALIVE const char* answer_question(const char* question, const char* options) {
-  return text_or_error(
-      [&] { return sim::api::answer(question, Json::parse(options), *catalogue).dump(2) + "\n"; });
+  return text_or_error([&] { return sim::api::answer(question, Json::parse(options), *catalogue).dump(2) + "\n"; });
 }
 }

@@ -56,8 +56,8 @@ function compare(mine, theirs, where) {
 
 // The page's own answer to its whole job, a split that is open searched as the command does.
 const answerOf = query => page.evaluate(async text => {
-  const job = optionsOfQuery(text);
-  takeJob(job);
+  takeJob(optionsOfQuery(text));
+  const job = readControls();
   return {answer: (await askLane(answering, 'job', job)).text, command: commandLine(job)};
 }, query);
 
