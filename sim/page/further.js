@@ -131,8 +131,8 @@ async function showSplits(ask, options, summary) {
 
 // ---- timeline ----
 
-const ROW = {height: 22, gap: 3, left: 150, width: 900, bottom: 26};
-const MOST_BARS = 3000;
+const ROW = {height: 22, gap: 3, left: 130, width: 900, bottom: 26};
+const MOST_BARS = 6000, MOST_ROWS = 16;
 
 // Of nested events the outermost: a pass, not its layers.
 function barsOf(events) {
@@ -146,28 +146,47 @@ function barsOf(events) {
   return bars.slice(0, MOST_BARS);
 }
 
+function barTitle({name, dur, args}) {
+  const micro = args && isNumber(args.micro_batch) ? ` of micro-batch ${args.micro_batch + 1}, chunk ${args.chunk + 1}` : '';
+  return `${name}${micro}: ${duration(dur / 1e6)}`;
+}
+
+// A row per stage of a pipeline, or per stream of a GPU: [{title, bars}].
+function rowsOf(events, bars) {
+  const named = (kind, pid, tid) => (events.find(event => event.ph === 'M' && event.name === kind && event.pid === pid && event.tid === tid) || {args: {}}).args.name;
+  const rows = new Map();
+  for (const bar of bars) {
+    const process = (named('process_name', bar.pid, 0) || 'GPU ' + bar.pid).replace(/ \(node \d+\)/, ''), isStage = process.startsWith('stage');
+    const key = isStage ? bar.pid : `${bar.pid}/${bar.tid}`;
+    if (!rows.has(key)) rows.set(key, {pid: bar.pid, tid: bar.tid, isStage, bars: [], title: isStage ? process : `${process}, ${named('thread_name', bar.pid, bar.tid) || bar.tid}`});
+    rows.get(key).bars.push(bar);
+  }
+  return [...rows.values()].sort((a, b) => a.pid - b.pid || a.tid - b.tid).slice(0, MOST_ROWS);
+}
+
+const BAR_LOOKS = {forward: 0, backward: 8, 'gradients of weights': 2, update: 3};
+const lookOf = (bar, row) => BAR_LOOKS[bar.name] ?? (/compute/.test(row.title) ? 0 : 6);
+
 function drawTimeline(events) {
-  const bars = barsOf(events);
-  if (bars.length === 0) return showSection('timeline');
-  const names = new Map(events.filter(event => event.ph === 'M').map(event => [`${event.name}/${event.pid}/${event.name === 'process_name' ? 0 : event.tid}`, event.args.name]));
-  const rows = [...new Map(bars.map(bar => [`${bar.pid}/${bar.tid}`, bar])).values()].sort((a, b) => a.pid - b.pid || a.tid - b.tid).filter(row => row.pid < 4);
+  const bars = barsOf(events), rows = rowsOf(events, bars);
+  if (rows.length === 0) return showSection('timeline');
   const start = Math.min(...bars.map(bar => bar.ts)), end = Math.max(...bars.map(bar => bar.ts + bar.dur));
   const x = time => ROW.left + (ROW.width - ROW.left) * (time - start) / (end - start);
-  const height = rows.length * (ROW.height + ROW.gap) + ROW.bottom;
-  const title = row => `${names.get(`process_name/${row.pid}/0`) || 'GPU ' + row.pid}, ${names.get(`thread_name/${row.pid}/${row.tid}`) || row.tid}`;
-  const looks = {forward: 0, backward: 8, update: 2};
+  const height = rows.length * (ROW.height + ROW.gap) + ROW.bottom, whole = duration((end - start) / 1e6);
   const drawn = rows.map((row, index) => {
-    const y = index * (ROW.height + ROW.gap), isCompute = /compute/.test(title(row));
-    return [svg('text', {class: 'tick', x: ROW.left - 6, y: y + 15, 'text-anchor': 'end'}, title(row).replace(/ \(node \d+\)/, '')),
-      bars.filter(bar => bar.pid === row.pid && bar.tid === row.tid).map(bar => svg('rect', {class: `bar look-${looks[bar.name] ?? (isCompute ? 0 : 6)}`, x: x(bar.ts).toFixed(1), y,
-        width: Math.max(0.4, x(bar.ts + bar.dur) - x(bar.ts)).toFixed(1), height: ROW.height}, svg('title', {}, `${bar.name}: ${duration(bar.dur / 1e6)}`)))];
+    const y = index * (ROW.height + ROW.gap);
+    return [svg('text', {class: 'tick', x: ROW.left - 6, y: y + 15, 'text-anchor': 'end'}, row.title),
+      row.bars.map(bar => svg('rect', {class: 'bar look-' + lookOf(bar, row), x: x(bar.ts).toFixed(2), y, height: ROW.height,
+        width: Math.max(0.4, x(bar.ts + bar.dur) - x(bar.ts)).toFixed(2)}, svg('title', {}, barTitle(bar))))];
   });
-  const whole = duration((end - start) / 1e6);
+  const isPipeline = rows[0].isStage, legend = Object.keys(BAR_LOOKS).filter(name => bars.some(bar => bar.name === name));
   showSection('timeline',
     h('div', {class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Timeline'}, svg('svg', {class: 'timeline', viewBox: `0 0 ${ROW.width} ${height}`, role: 'img',
-      'aria-label': `One iteration of ${whole} on ${new Set(rows.map(row => row.pid)).size} GPUs: ${rows.map(title).join('; ')}`}, drawn,
+      'aria-label': `One iteration of ${whole}: ${rows.map(row => row.title).join('; ')}`}, drawn,
       svg('text', {class: 'tick', x: ROW.left, y: height - 6}, '0'), svg('text', {class: 'tick', x: ROW.width, y: height - 6, 'text-anchor': 'end'}, whole))),
-    h('p', {class: 'note-line'}, 'The second iteration of the first GPUs. Point at a bar for its name and time; “simulate SCENARIO --trace” writes all of it for Perfetto.'));
+    h('ul', {class: 'legend'}, [...legend.map(name => [name, BAR_LOOKS[name]]), ['exchange', 6]].map(
+      ([name, look]) => h('li', {}, h('span', {class: 'swatch look-' + look, 'aria-hidden': 'true'}), name))),
+    h('p', {class: 'note-line'}, `${isPipeline ? 'The stages of one replica, in closed form.' : 'An iteration of the first GPUs.'} Point at a bar for its name and time.`));
 }
 
 async function showTimeline(ask, options, found) {

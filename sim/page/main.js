@@ -92,9 +92,9 @@ async function showFurther(mine, job, summary, answer) {
       showTime((await ask('result', {...found, ...job})).json.points.at(-1));
     }
     await fillPinned(ask);
+    await showTimeline(ask, job, found);
     await showWhatIfs(ask, job, found, summary);
     await showScaling(ask, job, found, summary);
-    await showTimeline(ask, job, found);
     await showSplits(ask, job, summary);
     byId('answers').dataset.done = mine;
   } catch (error) {

@@ -6,6 +6,7 @@
 #include "sim/program/jitter.hpp"
 #include "sim/replica/iteration.hpp"
 #include "sim/replica/program.hpp"
+#include "sim/replica/stage_events.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -98,6 +99,8 @@ Scenario without_split(const Scenario& scenario, int gpus) {
   return plain;
 }
 
+constexpr int kTracedStages = 16;
+
 PointResult predict_split(const Scenario& scenario, const PointRequest& request) {
   Cluster cluster(scenario.cluster, request.gpus);
   apply_overheads(scenario, cluster);
@@ -120,7 +123,10 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.interval = relative_interval(scenario.uncertainty, [&](const Perturbation& perturbation) {
     return model.iteration(slowest, perturbation).iteration_s;
   });
-  if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
+  if (request.fidelity != Fidelity::analytic)
+    replay_split(scenario, request, cluster, model, point);
+  else if (!request.trace.gpus.empty())
+    write_stage_events(model, slowest, kTracedStages, request.trace.sink);
   return point;
 }
 

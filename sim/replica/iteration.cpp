@@ -59,7 +59,31 @@ class IterationTime {
     return result;
   }
 
+  std::vector<StageTimes> stage_times() const {
+    const PipelineTimes times = pipeline_times();
+    const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
+    std::vector<StageTimes> stages;
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
+      StageTimes of;
+      for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
+        const PipelineOp& op = ops_[to_index(stage)][i];
+        of.passes.push_back({op, line.starts_s[to_index(stage)][i], seconds_of(op, times.chunks[to_index(stage)])});
+      }
+      of.exchanged_s = exchanged_s(stage, line, times);
+      of.update_s = factor_ * update_of_stage_s(scenario_, job_, seconds_, stage);
+      stages.push_back(std::move(of));
+    }
+    return stages;
+  }
+
  private:
+  static double seconds_of(const PipelineOp& op, const std::vector<ChunkTimes>& chunks) {
+    const ChunkTimes& times = chunks[to_index(op.chunk)];
+    return op.pass == Pass::forward    ? times.forward_s
+           : op.pass == Pass::backward ? times.backward_s
+                                       : times.weight_gradient_s;
+  }
+
   ChunkPasses chunk_passes(const ModelPart& part) const {
     ChunkPasses chunk;
     if (part.has_embedding) {
@@ -278,6 +302,10 @@ SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
   return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, perturbation).run();
+}
+
+std::vector<StageTimes> SplitModel::stage_times(double slowest) const {
+  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, {}).stage_times();
 }
 
 double SplitModel::bytes_sent() const {

@@ -47,6 +47,18 @@ struct SplitIteration {
   double message_s = 0;                  ///< from stage to stage
 };
 
+/// A stage's op in an iteration in closed form.
+struct StageSpan {
+  PipelineOp op;
+  double start_s = 0, seconds = 0;
+};
+
+struct StageTimes {
+  std::vector<StageSpan> passes;
+  double exchanged_s = 0;  ///< when its gradients are exchanged
+  double update_s = 0;     ///< seconds of its update, which begins when all stages have exchanged
+};
+
 class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
@@ -55,6 +67,8 @@ class SplitModel {
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
+  /// When each stage does what in that iteration.
+  std::vector<StageTimes> stage_times(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return seconds_; }

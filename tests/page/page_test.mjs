@@ -165,6 +165,16 @@ test('what-ifs, scaling and the timeline come by themselves', async () => {
   await page.context().close();
 });
 
+test('a pipeline’s stages are drawn, each with its passes', async () => {
+  const page = await openPage(browser, hashOf({...QUICK_JOB, pipeline: '4', schedule: '1f1b', global_batch: '512'}));
+  await finished(page);
+  assert.equal(await page.locator('#timeline svg text').filter({hasText: /^stage \d/}).count(), 4);
+  const passes = await page.locator('#timeline svg rect.look-0').count();
+  assert.ok(passes > 4, `${passes} forward passes`);
+  assert.match(await page.locator('#time').innerText(), /Pipeline bubble/);
+  await page.context().close();
+});
+
 test('a source is shown to the keyboard', async () => {
   const page = await openPage(browser);
   const value = page.locator('.sourced').first();
