@@ -36,6 +36,7 @@ install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_
 install(DIRECTORY results/profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results OPTIONAL
         FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS calib/torch/lockstep_probe.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+install(FILES ${CMAKE_SOURCE_DIR}/build/lockstep.html DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL)   # of ./bootstrap page
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 # What a file's keys mean, in the folders that the README refers to; and the profile of a scenario that names it.
 foreach(room IN ITEMS sim sim/scenario sim/convergence sim/plan calib engine engine/model)

@@ -7,16 +7,14 @@
 namespace lockstep::sim::point {
 namespace {
 
-std::string name_of_span(const SplitSpan& span, bool has_chunks) {
-  const std::string which =
-      " " + std::to_string(span.micro_batch) + (has_chunks ? ", chunk " + std::to_string(span.chunk) : "");
-  switch (span.kind) {
+const char* name_of(SplitSpan::Kind kind) {
+  switch (kind) {
     case SplitSpan::Kind::forward:
-      return "forward" + which;
+      return "forward";
     case SplitSpan::Kind::backward:
-      return "backward" + which;
+      return "backward";
     case SplitSpan::Kind::weight_gradient:
-      return "weight gradients" + which;
+      return "gradients of weights";
     case SplitSpan::Kind::exchange:
       return "exchange of gradients";
     case SplitSpan::Kind::update:
@@ -25,8 +23,12 @@ std::string name_of_span(const SplitSpan& span, bool has_chunks) {
   return "update";
 }
 
+bool is_pass(SplitSpan::Kind kind) {
+  return kind != SplitSpan::Kind::exchange && kind != SplitSpan::Kind::update;
+}
+
 void name_rows(TraceText& trace, int gpu, int stage) {
-  const std::string process = "GPU " + std::to_string(gpu) + " (stage " + std::to_string(stage) + ")";
+  const std::string process = "stage " + std::to_string(stage) + " (GPU " + std::to_string(gpu) + ")";
   trace.add({{"name", "process_name"}, {"ph", "M"}, {"pid", gpu}, {"tid", 0}, {"args", {{"name", process}}}});
   trace.add({{"name", "process_sort_index"}, {"ph", "M"}, {"pid", gpu}, {"tid", 0}, {"args", {{"sort_index", gpu}}}});
   for (const auto& [thread, name] : {std::pair(0, "compute"), std::pair(1, "exchange")})
@@ -45,14 +47,16 @@ void write_split_trace(const SplitModel& model, double slowest, const std::vecto
     for (const SplitSpan& span : spans) {
       if (span.stage != stage) continue;
       const bool is_exchange = span.kind == SplitSpan::Kind::exchange;
-      trace.add({{"name", name_of_span(span, model.job().spec.virtual_stages > 1)},
+      Json args{{"iteration", 0}};
+      if (is_pass(span.kind)) args.update({{"micro_batch", span.micro_batch}, {"chunk", span.chunk}});
+      trace.add({{"name", name_of(span.kind)},
                  {"cat", is_exchange ? "collective" : "compute"},
                  {"ph", "X"},
                  {"ts", span.start_s * 1e6},
                  {"dur", (span.end_s - span.start_s) * 1e6},
                  {"pid", gpu},
                  {"tid", is_exchange ? 1 : 0},
-                 {"args", {{"iteration", 0}}}});
+                 {"args", args}});
     }
   }
   trace.pass_on();

@@ -1,0 +1,220 @@
+// From a changed control to its prediction: the first worker answers at once, with the split that was found before; the second
+// one then searches the best split and everything further.
+'use strict';
+
+const opened = performance.now();
+const FURTHER_AFTER_MS = 250;
+const FIRST_PRESET = 'N-DSV3-001';
+
+let predictor = null, answering = null, later = null;
+let options = {}, found = {}, preset = null, current = null;  // current: {options, summary} that is shown
+let turn = 0, furtherTimer = 0, firstAnswerAt = 0;
+
+const byId = id => document.getElementById(id);
+
+// Shows an error beside the answer, and marks the controls whose options it names.
+function say(problem) {
+  const isNamed = key => problem && new RegExp(OPTIONS.get(key).option + '(?![\\w-])').test(problem);
+  const wrong = [...controls.keys()].filter(key => isNamed(key) && controls.get(key).input.value !== '');
+  for (const [key, {input}] of controls) input.setAttribute('aria-invalid', wrong.includes(key));
+  const links = wrong.map(key => h('button', {type: 'button', class: 'link', click: () => controls.get(key).input.focus()}, labelOf(key)));
+  byId('problem').replaceChildren(...(problem ? [h('p', {class: 'problem'}, problem, links.length > 0 && [' Controls: ', links.flatMap((link, at) => at ? [', ', link] : [link]), '.'])] : []));
+  byId('answer').classList.toggle('is-stale', !!problem);
+}
+
+// A job whose split is open is answered with the one found for its model before.
+const splitMayBeFound = () => Object.keys(found).length > 0;
+
+function showAnswer(answer, isSearched) {
+  const summary = summaryOf(answer.json, options);
+  current = {options, summary};
+  if (summary.split) found = optionsOfSplit(summary.split.splits[0].parallel, options);
+  say('');
+  byId('lead').textContent = leadSentence(options, summary) + (isSearched ? '' : ' Searching for the fastest split …');
+  showPicture(options, summary, preset);
+  showMemory(summary.memory);
+  showInputs(summary.assumptions);
+  showAssumed(summary.read, summary.assumptions, found);
+  showCompare(current);
+  byId('answer').dataset.ms = answer.ms.toFixed(1);
+  byId('answer').dataset.turn = turn;
+  return summary;
+}
+
+async function predictNow() {
+  const mine = ++turn;
+  clearTimeout(furtherTimer);
+  later.stop();
+  options = readControls();
+  location.replace(hashOf(options, pinned.map(job => job.options)));
+  showExport(options);
+  const known = {...found};
+  try {
+    const isQuick = splitMayBeFound();
+    let answer;
+    try {
+      answer = await askLane(answering, 'job', isQuick ? {...found, ...options} : options);
+    } catch (error) {
+      if (!(error instanceof AnswerError) || !isQuick) throw error;
+      if (mine !== turn) return;
+      byId('lead').textContent = 'Searching for the fastest split …';
+      found = {};
+      answer = await askLane(later, 'job', options);
+    }
+    if (mine !== turn) return;
+    const summary = showAnswer(answer, !isQuick || !splitMayBeFound() || !!summaryOf(answer.json, options).split);
+    furtherTimer = setTimeout(() => showFurther(mine, options, summary, answer), FURTHER_AFTER_MS);
+  } catch (error) {
+    if (mine !== turn) return;
+    if (!(error instanceof AnswerError)) throw error;
+    found = known;
+    byId('lead').textContent = 'No prediction for this job:';
+    say(error.message);
+    showCompare(current);
+    for (const id of ['time', 'scaling', 'what-ifs', 'splits', 'timeline']) showSection(id);
+  }
+  byId('answer').dataset.answered = mine;
+  firstAnswerAt = firstAnswerAt || performance.now();
+}
+
+// Everything that may come later, the soonest first; stops as soon as the job changes.
+async function showFurther(mine, job, summary, answer) {
+  const ask = async (question, asked) => {
+    const reply = await askLane(later, question, asked);
+    if (mine !== turn) await new Promise(() => {});  // of an older job: never goes on
+    return reply;
+  };
+  try {
+    showTime((await ask('result', {...found, ...job})).json.points.at(-1));
+    if (summary.isSequences) {
+      const searched = await ask('job', job);
+      if (searched !== answer) summary = showAnswer(searched, true);
+      showTime((await ask('result', {...found, ...job})).json.points.at(-1));
+    }
+    await fillPinned(ask);
+    await showTimeline(ask, job, found);
+    await showWhatIfs(ask, job, found, summary);
+    await showScaling(ask, job, found, summary);
+    await showSplits(ask, job, summary);
+    byId('answers').dataset.done = mine;
+  } catch (error) {
+    if (!(error instanceof AnswerError)) throw error;
+    say(error.message);
+  }
+}
+
+// ---- what buttons do ----
+
+let isPlanned = false;
+function change() {
+  preset = null;
+  byId('preset').value = '';
+  if (isPlanned) return;
+  isPlanned = true;
+  queueMicrotask(() => { isPlanned = false; predictNow(); });
+}
+
+function takeJob(job) {
+  writeControls(job);
+  change();
+}
+
+const takeChange = changed => takeJob(withChange(readControls(), changed));
+
+function takeSplit(split) {
+  byId('split-controls').open = true;
+  takeJob({...withoutSplit(readControls()), ...split});
+}
+
+function choosePreset(id) {
+  preset = PRESETS.find(one => one.id === id) || null;
+  if (!preset) return;
+  found = preset.found;
+  writeControls(preset.options);
+  predictNow();
+}
+
+function pinJob() {
+  if (!current) return;
+  pinned.push({options: current.options, summary: current.summary});
+  pinsChanged();
+}
+
+function pinsChanged() {
+  location.replace(hashOf(options, pinned.map(job => job.options)));
+  showCompare(current);
+}
+
+// ---- export ----
+
+function copyButton(name, source) {
+  const button = h('button', {type: 'button', class: 'plain', click: async () => {
+    const text = source();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = h('textarea', {'aria-hidden': 'true'}, text);  // a page from a file may have no clipboard of its own
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = name; }, 1500);
+  }}, name);
+  return button;
+}
+
+async function saveAnswer(question, name) {
+  try {
+    const {text} = await askLane(answering, question, options);
+    saveFile(name, 'application/json', question === 'scenario' ? JSON.stringify(JSON.parse(text), null, 1) + '\n' : text);
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function showExport(job) {
+  byId('export').lastElementChild.replaceChildren(
+    h('p', {class: 'buttons'}, copyButton('Copy the link', () => location.href),
+      h('button', {type: 'button', class: 'plain', click: () => saveAnswer('scenario', 'scenario.json')}, 'Save as scenario'),
+      h('button', {type: 'button', class: 'plain', click: () => saveAnswer('job', 'predictions.json')}, 'Save the prediction as JSON')),
+    h('h3', {}, 'Command line'), h('pre', {class: 'text', id: 'command', tabindex: '0', role: 'region', 'aria-label': 'Command line'}, commandLine(job)),
+    h('p', {class: 'buttons'}, copyButton('Copy the command', () => commandLine(job))),
+    h('h3', {}, 'Python'), h('pre', {class: 'text', id: 'python', tabindex: '0', role: 'region', 'aria-label': 'Python'}, pythonText(job)),
+    h('p', {class: 'buttons'}, copyButton('Copy the Python', () => pythonText(job))));
+}
+
+// ---- beginning ----
+
+function takeHash() {
+  const read = readHash(location.hash);
+  pinned = read.pinned.map(other => ({options: other}));
+  if (Object.keys(read.options).length === 0) {
+    byId('preset').value = FIRST_PRESET;
+    choosePreset(FIRST_PRESET);
+    return;
+  }
+  writeControls(read.options);
+  predictNow();
+}
+
+async function begin() {
+  showControls(byId('controls'), {change, choosePreset, clearSplit: () => takeJob(withoutSplit(readControls()))});
+  if (window.matchMedia('(max-width: 60rem)').matches) byId('controls').classList.add('is-narrow');
+  try {
+    predictor = await unpackPredictor();
+  } catch (error) {
+    byId('lead').textContent = `This browser cannot run the predictor (${error.message}). It needs WebAssembly with exceptions and DecompressionStream: Chrome 95, Firefox 113, Safari 16.4 or later.`;
+    return;
+  }
+  answering = new Lane(predictor);
+  later = new Lane(predictor);
+  takeHash();
+  const {text} = await answering.loaded;
+  if (text) say(text);
+  byId('load-time').textContent = `Loaded in ${duration((performance.now() - opened) / 1000)}.`;
+  window.addEventListener('hashchange', () => { if (location.hash !== hashOf(options, pinned.map(job => job.options))) takeHash(); });
+}
+
+begin();

@@ -1,0 +1,28 @@
+// Stands for engine/base/process_pool.cpp in the page, where no process can be started: the work is done one piece after
+// the other in this one. An error has the text that it has when a child reports it.
+#include "engine/base/process_pool.hpp"
+
+#include <stdexcept>
+
+namespace lockstep {
+
+std::vector<std::string> in_processes(std::size_t count, int, const std::function<std::string(std::size_t)>& work,
+                                      const std::function<void(std::size_t)>& progress) {
+  std::vector<std::string> results;
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      results.push_back(work(i));
+    } catch (const std::exception& error) {
+      throw std::runtime_error(error.what());
+    }
+    if (progress) progress(i + 1);
+  }
+  return results;
+}
+
+std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
+                                             const std::function<std::string(std::size_t)>& work) {
+  return in_processes(count, jobs, work);
+}
+
+}  // namespace lockstep
