@@ -87,7 +87,9 @@ class Package(unittest.TestCase):
         self.assertGreater(prediction.mfu, 0.2)
         self.assertLess(prediction.mfu, 0.7)
         self.assertAlmostEqual(prediction.training_s, 1e12 / prediction.tokens_per_s, delta=0.01 * prediction.training_s)
-        self.assertGreater(prediction.breakdown["compute_s"], 0)
+        self.assertAlmostEqual(sum(prediction.breakdown.values()), prediction.iteration_s, delta=0.01 * prediction.iteration_s)
+        stages = {event["pid"] for event in lockstep.predict(**{**SPLIT, "pipeline": 2}).timeline() if event["ph"] == "X"}
+        self.assertEqual(len(stages), 2)
 
     def test_the_command_line_gives_the_same_bytes_for_random_jobs(self):
         draws, answered = Draws(20261128), 0

@@ -24,6 +24,11 @@ class Plan(collections.abc.Sequence):
         wanted = self._document["answer"]["recommended"]
         return next((point for point in self if wanted is not None and point["id"] == wanted), None)
 
+    @property
+    def text(self):
+        """The recommendation in a sentence."""
+        return self._document["answer"]["text"]
+
     def to_dict(self):
         """What `plan job --json` writes."""
         return self._document

@@ -96,12 +96,19 @@ class Prediction(collections.abc.Mapping):
 
     @property
     def breakdown(self):
-        """Where the time of an iteration goes: "compute_s", "exposed_communication_s", "input_wait_s", and of a split its
-        parts."""
+        """The parts of an iteration, in seconds, which add up to it: computing, and what a GPU waits for."""
         point = max(self._result["points"], key=lambda one: one["gpus"])
-        parts = {key: point[key] for key in ("compute_s", "exposed_communication_s", "input_wait_s")}
-        parts.update(point.get("details", {}).get("split", {}))
-        return parts
+        split = point.get("details", {}).get("split")
+        if split is None:
+            return {key: point[key] for key in ("compute_s", "exposed_communication_s", "input_wait_s")}
+        return {"compute_s": point["compute_s"], "bubble_s": split["bubble_fraction"] * split["pipeline_s"],
+                **{key: split[key] for key in ("tensor_s", "context_s", "expert_s", "sharding_s", "exposed_exchange_s")},
+                "input_wait_s": point["input_wait_s"]}
+
+    @property
+    def iteration_s(self):
+        """Mean seconds of an iteration."""
+        return max(self._result["points"], key=lambda one: one["gpus"])["iteration_s"]["mean"]
 
     def layers(self):
         """Times of the layers on one GPU: [{"layer", "forward_s", "backward_s", "update_s", "parameters",
