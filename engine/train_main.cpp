@@ -82,6 +82,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
   if (record.at("status") != "diverged") return 0;
   std::fputs("train: the loss or the model is not finite: training has diverged; a lower --learning-rate may help\n",
              stderr);
+  if (!request.weights.empty()) std::fprintf(stderr, "train: %s is not written\n", request.weights.c_str());
   return 1;
 }
 

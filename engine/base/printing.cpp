@@ -17,6 +17,18 @@ bool is_control_of_two_bytes(const std::string& text, std::size_t at) {
   return text[at] == '\xC2' && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0;
 }
 
+// U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they turn the order of what is shown, so that a name may look
+// like another (Unicode UAX 9; CVE-2021-42574). The code point; 0: it is none of them.
+unsigned order_mark(const std::string& text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  if (byte(at) == 0xD8 && byte(at + 1) == 0x9C) return 0x061C;
+  if (byte(at) != 0xE2 || (byte(at + 1) != 0x80 && byte(at + 1) != 0x81)) return 0;
+  const unsigned code = 0x2000 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F);
+  const bool turns =
+      code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return turns ? code : 0;
+}
+
 }  // namespace
 
 std::string for_terminal(const std::string& text) {
@@ -26,6 +38,11 @@ std::string for_terminal(const std::string& text) {
       char code[8];
       std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[++at])));
       shown += code;
+    } else if (const unsigned mark = order_mark(text, at)) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", mark);
+      shown += code;
+      at += mark < 0x800 ? 1 : 2;
     } else {
       shown += text[at] == '\n' ? "\n" : one_line(text.substr(at, 1));
     }

@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-/// For a terminal: control characters but line breaks become escapes ("\x1b"), those of U+0080 to U+009F too.
+/// For a terminal: control characters but line breaks become escapes ("\x1b"), those of U+0080 to U+009F too, and so do
+/// marks that turn the order of what is shown ("\u202e").
 std::string for_terminal(const std::string& text);
 /// The same to standard output.
 void print(const std::string& text);

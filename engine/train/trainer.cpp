@@ -107,7 +107,7 @@ Json Trainer::run(Observer& observer) {
   }
   if (status_ == "interrupted") return {{"status", status_}, {"epochs", epochs_.size()}, {"iterations", iterations_}};
   const std::vector<float> model = parameters();
-  if (!r.weights.empty()) {  // all processes make the mean, the first writes it
+  if (!r.weights.empty() && status_ != "diverged") {  // all processes make the mean, the first writes it
     const Weights trained{model, learners_.mean_running_statistics()};
     if (processes_.rank() == 0) write_safetensors(r.weights, graph_, trained, "train, seed " + std::to_string(r.seed));
   }

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -123,6 +124,18 @@ class File {
       node.at("data_offsets")
           .fail("are not those of so many values", std::to_string(tensor.count * bytes_of(type)) + " bytes");
     convert(type, content_.data() + data_ + begin, tensor.count, to);
+    if (!std::all_of(to, to + tensor.count, [](float value) { return std::isfinite(value); }))
+      node.fail("has a value that is not finite", "numbers");
+  }
+
+  /// The format's data ends where its last tensor does.
+  void check_end() const {
+    std::int64_t end = 0;
+    for (const std::string& name : names())
+      for (const JsonNode& offset : document_.root().at(name).at("data_offsets").items())
+        end = std::max(end, offset.integer(0, std::int64_t{1} << 50));
+    const auto left = static_cast<std::int64_t>(content_.size() - data_) - end;
+    if (left > 0) refuse(std::to_string(left) + " bytes behind the last tensor", "a file that ends with it");
   }
 
  private:
@@ -182,6 +195,7 @@ Weights read_safetensors(const std::string& path, const model::Graph& graph) {
   for (const std::string& name : left)
     if (!is_counter(name))
       file.refuse(in_quotes(name) + " is no tensor of model " + graph.name, "names as LAYER.weight, LAYER.bias");
+  file.check_end();
   return weights;
 }
 

@@ -8,6 +8,10 @@
 namespace lockstep {
 
 TEST_CASE("What a name holds is text on a terminal, and nothing that it obeys") {
+  CHECK(for_terminal("a\xE2\x80\xAE"
+                     "b\xE2\x81\xA6"
+                     "c\xD8\x9C") == "a\\u202eb\\u2066c\\u061c");
+  CHECK(for_terminal("\xE2\x80\x9Cquoted\xE2\x80\x9D \xE2\x82\xAC") == "\xE2\x80\x9Cquoted\xE2\x80\x9D \xE2\x82\xAC");
   CHECK(for_terminal("a\x1b[2J\x07\tb\nc\x7f") == "a\\x1b[2J\\x07\\tb\nc\\x7f");
   CHECK(for_terminal("\xC2\x9B"
                      "2J \xC3\xBC \xE2\x82\xAC") == "\\x9b2J \xC3\xBC \xE2\x82\xAC");

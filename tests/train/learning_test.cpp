@@ -264,7 +264,9 @@ TEST_CASE("A loss that is not finite ends the run") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "ssgd", "");
   r.learning_rate = 1e30;
+  r.weights = folder.path("weights.safetensors");
   CHECK(run(r).at("status") == "diverged");
+  CHECK(!std::filesystem::exists(r.weights));
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Weights go out and come in through safetensors files unchanged; files that do not fit are refused.
+#include <cmath>
+#include <cstring>
+
 #include "engine/train/weights.hpp"
 
 #include "engine/base/atomic_file.hpp"
@@ -99,6 +102,11 @@ TEST_CASE("Files that do not fit are refused in one line") {
   refused(file_of(R"({"conv.weight":{"dtype":"F32","shape":[6,1,3,3],"data_offsets":[0,100]}})", 216), "216 bytes");
   write_safetensors(folder.path("w"), graph, numbered(graph), "");
   std::string content = read_file(folder.path("w"));
+  refused(content + "x", "1 bytes behind the last tensor");
+  const float none = std::nanf("");
+  std::string with_nan = content;
+  std::memcpy(&with_nan[with_nan.size() - sizeof none], &none, sizeof none);
+  refused(with_nan, "not finite");
   content.replace(content.find("conv.bias"), 9, "conv.vias");
   refused(content, "lacks \"conv.bias\"");
 }
