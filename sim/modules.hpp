@@ -14,8 +14,10 @@ inline namespace job_plan {}
 inline namespace job_prediction {}
 inline namespace launch {}
 inline namespace plan {}
+inline namespace plan_mpi {}
 inline namespace point {}
 inline namespace program {}
+inline namespace python {}
 inline namespace quantity {}
 inline namespace replay {}
 inline namespace replica {}

@@ -18,8 +18,8 @@
 #include "engine/base/units.hpp"
 #include "sim/api/plan_options.hpp"
 #include "sim/launch/from_option.hpp"
-#include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
+#include "sim/plan_mpi/mpi_workers.hpp"
 #include "sim/report/html.hpp"
 
 namespace {

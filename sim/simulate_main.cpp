@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -52,14 +51,6 @@ struct Options {
   int jobs = 0;
 };
 
-// CLI11 takes the largest whole number for anything above it.
-std::string why_no_seed(std::string& text) {
-  std::int64_t seed = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  const bool is_seed = error == std::errc() && end == text.data() + text.size() && seed >= 0;
-  return is_seed ? "" : text + " is no seed; allowed: a whole number from 0 to 9223372036854775807";
-}
-
 constexpr const char* kSplit = "split";
 
 std::vector<std::string> optimised_settings() {
@@ -85,8 +76,7 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 65536));
   app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
       ->check(CLI::IsMember({"message", "fast", "analytic"}));
-  app.add_option("--seed", o.seed, "Seed of the jitter, and of when asynchronous workers begin")
-      ->check(CLI::Validator(why_no_seed, "[0 - 2^63-1]"));
+  app.add_option("--seed", o.seed, "Seed of the jitter, and of when asynchronous workers begin")->check(seed_check());
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1); - is standard output");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
@@ -130,31 +120,25 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
   return settings;
 }
 
-// The first 16 GPUs and the last, or those asked for, of the largest point.
+// Those asked for, else traced_gpus(), of the largest point.
 std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
   if (o.trace.empty() && !o.trace_gpus.empty())
     throw InputError("--trace-gpus: no trace is asked for; allowed: beside --trace FILE");
   if (o.trace.empty()) return {};
-  if (scenario.fidelity == sim::Fidelity::analytic)
+  if (scenario.fidelity == sim::Fidelity::analytic && !sim::is_split(scenario))
     throw InputError("--trace " + o.trace + ": fidelity analytic has no timeline; allowed: message, fast");
   const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   for (int gpu : o.trace_gpus)
     if (gpu >= largest)
       throw InputError("--trace-gpus " + std::to_string(gpu) + ": no such GPU; allowed: 0 to " +
                        std::to_string(largest - 1));
-  if (!o.trace_gpus.empty()) {
-    const std::set<int> each(o.trace_gpus.begin(), o.trace_gpus.end());
-    return {each.begin(), each.end()};
-  }
-  std::vector<int> gpus;
-  for (int gpu = 0; gpu < std::min(largest, 16); ++gpu) gpus.push_back(gpu);
-  if (largest > 16) gpus.push_back(largest - 1);
-  return gpus;
+  if (o.trace_gpus.empty()) return sim::traced_gpus(scenario, largest);
+  const std::set<int> each(o.trace_gpus.begin(), o.trace_gpus.end());
+  return {each.begin(), each.end()};
 }
 
 void check_dump(const sim::Scenario& scenario) {
-  const bool is_split = scenario.parallel && !scenario.parallel->is_data_parallel_alone();
-  if (scenario.fidelity != sim::Fidelity::fast || scenario.workers || is_split)
+  if (scenario.fidelity != sim::Fidelity::fast || scenario.workers || sim::is_split(scenario))
     throw InputError(
         "--dump-links: links are listed where all GPUs run one program, by fidelity fast; allowed: "
         "--fidelity fast, no split, no backup workers, no asynchronous workers");

@@ -2,6 +2,7 @@
 // The outermost part of every program: command line, version, exit codes.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +26,17 @@ inline CLI::Validator number_between(double low, double high) {
     return is_within ? std::string() : "not a number from " + short_number(low) + " to " + short_number(high);
   };
   return CLI::Validator(check, "[" + short_number(low) + " - " + short_number(high) + "]");
+}
+
+/// For seeds: a whole number from 0 to 2^63-1. CLI11 takes a negative one for a large one, and the largest for any above it.
+inline CLI::Validator seed_check() {
+  const auto check = [](std::string& text) {
+    std::int64_t seed = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    const bool is_seed = error == std::errc() && end == text.data() + text.size() && seed >= 0;
+    return is_seed ? std::string() : text + " is no seed; allowed: a whole number from 0 to 9223372036854775807";
+  };
+  return CLI::Validator(check, "[0 - 2^63-1]");
 }
 
 /// The exit code of work that ended with `code`: 1 where standard output (a full disk) did not take all of the result.

@@ -22,6 +22,19 @@ if(LOCKSTEP_SIMGRID_FOUND)
   pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus>=3.3)
 endif()
 
+# The Python package (sim/python), for Debian's own Python.
+set(LOCKSTEP_PYTHON_FOUND FALSE)
+if(LOCKSTEP_PYTHON AND LOCKSTEP_SIMGRID_FOUND)
+  if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    find_package(pybind11 2.10 QUIET CONFIG)
+    set(LOCKSTEP_PYTHON_FOUND ${pybind11_FOUND})
+  endif()
+endif()
+
 # SimGrid allocates and frees some twenty objects per message; TCMalloc makes a replay of 2048 GPUs 1.6 times as fast as
 # glibc's allocator. No symbol refers to it, so the linker must be told to keep it. Sanitizers bring an allocator of their own.
 set(TCMALLOC_VERSION "")

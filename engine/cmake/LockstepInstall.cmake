@@ -11,6 +11,9 @@ foreach(program IN ITEMS simulate calibrate train plan validate)
     endif()
   endif()
 endforeach()
+if(TARGET python_package)
+  add_dependencies(programs python_package)
+endif()
 # Completion for bash and zsh, from each program's own options.
 set(completions)
 set(folder ${CMAKE_BINARY_DIR}/completions)
@@ -36,7 +39,7 @@ install(PROGRAMS calib/torch/lockstep_probe.py DESTINATION ${CMAKE_INSTALL_DATAD
 install(FILES ${CMAKE_SOURCE_DIR}/build/lockstep.html DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL)   # of ./bootstrap page
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 # What a file's keys mean, in the folders that the README refers to; and the profile of a scenario that names it.
-foreach(room IN ITEMS sim sim/scenario sim/convergence sim/plan calib engine engine/model)
+foreach(room IN ITEMS sim sim/python sim/scenario sim/convergence sim/plan calib engine engine/model)
   install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room} OPTIONAL)
 endforeach()
 install(FILES results/host_chain/profile.json DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results/host_chain)

@@ -14,8 +14,8 @@
 // T k (2 or 3) I inner MACs, k of them at work on a token. An embedding has none.
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/json.hpp"
@@ -217,7 +217,7 @@ class GraphBuilder {
   [[noreturn]] void fail(const std::string& layer, const std::string& wrong) const;
 
   Graph graph_;
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
   double macs_ = 0;  // of all layers
 };
 

@@ -88,14 +88,13 @@ Layer GraphBuilder::start(const std::string& name, LayerKind kind, const std::ve
 int GraphBuilder::append(Layer layer) {
   const Shape& out = layer.out;
   if (layer.name.empty()) fail(layer.name, "empty name");
-  if (names_.count(layer.name) != 0) fail(layer.name, "the name is used twice");
   if (std::min({out.channels, out.height, out.width}) < 1) fail(layer.name, "output " + text(out) + " is empty");
   const bool fits = std::max({out.channels, out.height, out.width}) <= kLargestAxis &&
                     product({out.channels, out.height, out.width}) <= kMostOutputs;
   if (!fits) fail(layer.name, "output " + text(out) + " is too large; allowed: 1e11 elements, 1e9 along an axis");
   macs_ += static_cast<double>(layer.macs);
   if (macs_ > kMostOfAll) fail(layer.name, "the model has more than 1e18 multiply-adds a sample");
-  names_.insert(layer.name);
+  if (!names_.insert(layer.name).second) fail(layer.name, "the name is used twice");
   graph_.layers.push_back(std::move(layer));
   return static_cast<int>(graph_.layers.size()) - 1;
 }

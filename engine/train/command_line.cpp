@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/program.hpp"
 #include "engine/base/text.hpp"
 #include "engine/train/trained_algorithm.hpp"
 
@@ -30,7 +31,7 @@ void declare_run(CLI::App& app, Request& r) {
   app.add_flag_callback(
       "--no-self-check", [&r] { r.is_self_checked = false; },
       "cuda: uses library engines without comparing them with sums by the definition");
-  app.add_option("--seed", r.seed, "Of initial parameters, order of images, dropout, delays (1)");
+  app.add_option("--seed", r.seed, "Of initial parameters, order of images, dropout, delays (1)")->check(seed_check());
   app.add_option("--epochs", r.epochs, "Most epochs (30)");
   app.add_option("--evaluations-per-epoch", r.evaluations_per_epoch, "Of the test images, evenly spaced (1)");
   app.add_option("--target", r.target, "Test accuracy to reach, as 0.99");

@@ -11,6 +11,7 @@
 //   table        simulate job       what it prints, as a text
 //   plan_job     plan job           what its --json writes (schema lockstep/plan-result/1)
 //   all_reduce   simulate all-reduce   what its --json writes
+//   kernel       simulate kernel    what its --json writes; the option "kernel" names the kind: gemm, attention, ...
 //   options      none               the options of "job": their types, ranges, choices, help
 //   plan_options none               those of "plan_job"
 //   names        none               models, GPUs, links, networks, software, algorithms of the catalogue
@@ -29,8 +30,6 @@ std::vector<std::string> question_names();
 /// Answers in this process, on the calling thread; several threads may ask at a time. Throws InputError with the text of the
 /// command: a question or an option that is not known, a value out of range, a job that cannot be.
 Json answer(const std::string& question, const Json& options, const Catalogue& catalogue);
-
-constexpr int kInThisProcess = 0;  ///< of predict_job() and its kin: no process is forked
 
 /// The options of `simulate job`, of `plan job`.
 const OptionTexts& job_option_texts();

@@ -58,14 +58,33 @@ std::vector<std::string> command_words(const Json& options, const OptionTexts& t
   return words;
 }
 
-void give_options(CLI::App& app, const Json& options, const OptionTexts& texts) {
-  std::vector<std::string> words = command_words(options, texts);
+std::vector<std::string> kernel_words(const Json& options) {
+  std::vector<std::string> words{"kernel"};
+  const auto kind = options.find("kernel");
+  if (kind != options.end() && kind->is_string()) words.push_back(kind->get<std::string>());
+  for (const auto& [key, value] : options.items()) {
+    if (key == "kernel" || value.is_null()) continue;
+    std::string option = "--" + key;
+    std::replace(option.begin(), option.end(), '_', '-');
+    words.push_back(option + "=" +
+                    (value.is_number()   ? written_number(value)
+                     : value.is_string() ? value.get<std::string>()
+                                         : value.dump()));
+  }
+  return words;
+}
+
+void give_words(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     throw InputError(error.what());
   }
+}
+
+void give_options(CLI::App& app, const Json& options, const OptionTexts& texts) {
+  give_words(app, command_words(options, texts));
 }
 
 }  // namespace lockstep::sim::api

@@ -14,6 +14,12 @@ namespace lockstep::sim::api {
 /// InputError for a key that `texts` does not have, with the nearest ones, and for a value of another type.
 std::vector<std::string> command_words(const Json& options, const OptionTexts& texts);
 
+/// "kernel", the kind and its options: {"kernel": "gemm", "m": 8192} -> kernel gemm --m=8192.
+std::vector<std::string> kernel_words(const Json& options);
+
+/// Gives the words to `app`. Throws InputError with the message that a command line would get.
+void give_words(CLI::App& app, std::vector<std::string> words);
+
 /// Gives the options to `app`, which checks them as it does a command line's. Throws InputError with its message.
 void give_options(CLI::App& app, const Json& options, const OptionTexts& texts);
 

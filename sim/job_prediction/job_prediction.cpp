@@ -93,6 +93,7 @@ QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predict
     runs.front().scenario = scenario_at(predicted, to_gpus);
     runs.front().gpus = to_gpus;
     runs.front().batch_per_gpu = runs.front().scenario.batch_at(to_gpus);
+    runs.front().label = to_gpus;
   };
   if (!task.baseline.empty()) task.baseline = task.target;
   move_to(task.target, gpus);

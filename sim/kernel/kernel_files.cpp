@@ -1,19 +1,35 @@
 #include "sim/kernel/kernel_files.hpp"
 
+#include <dlfcn.h>
+
 #include <filesystem>
 
 namespace lockstep::sim {
 inline namespace kernel {
 
-std::string default_catalogue_folder() {
+namespace {
+
+// The program, or the shared library that this code is in, such as the Python module.
+std::filesystem::path own_file() {
   std::error_code unknown;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const std::filesystem::path installed = program.parent_path().parent_path() / "share/lockstep/scenarios/catalogue";
-  const std::filesystem::path beside_build = program.parent_path().parent_path() / "scenarios/catalogue";
-  for (const std::filesystem::path& folder :
-       {installed, beside_build, std::filesystem::path(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue")})
-    if (std::filesystem::exists(folder / "gpus.json")) return folder.string();
-  throw InputError("no catalogue beside the program: " + installed.string() + "; allowed: --catalogue FOLDER");
+  Dl_info info{};
+  const bool is_known =
+      dladdr(reinterpret_cast<void*>(&default_catalogue_folder), &info) != 0 && info.dli_fname != nullptr;
+  const std::filesystem::path file = is_known ? info.dli_fname : "";
+  if (file.extension() == ".so") return std::filesystem::absolute(file, unknown);
+  return std::filesystem::read_symlink("/proc/self/exe", unknown);
+}
+
+}  // namespace
+
+std::string default_catalogue_folder() {
+  const std::filesystem::path own = own_file();
+  for (std::filesystem::path above = own.parent_path(); above.has_relative_path(); above = above.parent_path())
+    for (const char* folder : {"share/lockstep/scenarios/catalogue", "scenarios/catalogue"})
+      if (std::filesystem::exists(above / folder / "gpus.json")) return (above / folder).string();
+  const std::filesystem::path of_sources = LOCKSTEP_SOURCE_DIR "/scenarios/catalogue";
+  if (std::filesystem::exists(of_sources / "gpus.json")) return of_sources.string();
+  throw InputError("no catalogue beside " + own.string() + "; allowed: --catalogue FOLDER");
 }
 
 std::shared_ptr<const KernelLawFile> KernelLawFiles::find(const std::string& gpu) {

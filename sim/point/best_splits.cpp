@@ -29,10 +29,12 @@ struct Candidate {
 using Ranks = std::tuple<int, int, int, int, int>;
 using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>>;
 
+using Ends = std::array<GroupEnds, 3>;
+
 class Search {
  public:
   Search(const Scenario& scenario, int gpus, const SplitQuestion& question)
-      : scenario_(scenario), question_(question), gpus_(gpus), cluster_(scenario.cluster, gpus) {
+      : scenario_(scenario), question_(question), gpus_(gpus), cluster_(scenario.cluster, gpus), seconds_(scenario_) {
     apply_overheads(scenario, cluster_);
     slowest_ = expected_slowest(scenario, gpus);
     scenario_.gpus = {gpus};
@@ -57,7 +59,11 @@ class Search {
       best.insert(behind, split);
       if (is_full) best.pop_back();
     }
-    for (std::size_t i = 1; i < best.size(); ++i) best[i].is_tied = is_order_uncertain(best.front(), best[i]);
+    if (best.size() > 1) {
+      const Ends ends_of_first = iteration_at_ends(best.front());
+      for (std::size_t i = 1; i < best.size(); ++i)
+        best[i].is_tied = is_order_uncertain(best.front(), ends_of_first, best[i]);
+    }
     return std::move(ranking_);
   }
 
@@ -109,7 +115,7 @@ class Search {
       const SplitJob job = split_job(scenario_, gpus_);
       const Passed key{spec.tensor,      spec.context,   spec.expert,           spec.pipeline,
                        spec.micro_batch, spec.recompute, spec.recompute_modules};
-      const auto known = least.try_emplace(key, scenario_, job, *shared, slowest_).first;
+      const auto known = least.try_emplace(key, job, seconds_, *shared, slowest_).first;
       candidate.least_s = known->second.seconds(job);
     }
     return candidates;
@@ -117,20 +123,20 @@ class Search {
 
   RankedSplit predicted(const Candidate& candidate) {
     set_split(candidate.spec);
-    const SplitModel model(scenario_, gpus_, candidate.links);
+    const SplitModel model(scenario_, gpus_, candidate.links, seconds_);
     return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
   }
 
-  std::array<GroupEnds, 3> iteration_at_ends(const RankedSplit& split) {
+  Ends iteration_at_ends(const RankedSplit& split) {
     set_split(split.spec);
-    const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)));
+    const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)), seconds_);
     return seconds_at_ends(scenario_.uncertainty,
                            [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
   }
 
   // Whether the inputs' uncertainty, which both splits share, may reverse their order.
-  bool is_order_uncertain(const RankedSplit& a, const RankedSplit& b) {
-    const auto ends_a = iteration_at_ends(a), ends_b = iteration_at_ends(b);
+  bool is_order_uncertain(const RankedSplit& a, const Ends& ends_a, const RankedSplit& b) {
+    const Ends ends_b = iteration_at_ends(b);
     double spread = 0;
     for (std::size_t group = 0; group < ends_a.size(); ++group) {
       const double better = std::log(ends_b[group].better_s / ends_a[group].better_s);
@@ -144,6 +150,7 @@ class Search {
   const SplitQuestion& question_;
   int gpus_;
   Cluster cluster_;
+  RankSecondsOfSplits seconds_;
   double slowest_ = 1;
   std::map<Ranks, std::shared_ptr<const SplitLinks>> links_of_best_;
   SplitRanking ranking_;

@@ -24,6 +24,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/scenario/profile_quality.hpp"
+#include "sim/split/ranks.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -191,12 +192,29 @@ void apply_overheads(const Scenario& scenario, Cluster& cluster) {
   cluster.set_message_overhead({overhead_s, overhead_s});
 }
 
+bool is_split(const Scenario& scenario) {
+  return scenario.parallel && !scenario.parallel->is_data_parallel_alone();
+}
+
+std::vector<int> traced_gpus(const Scenario& scenario, int gpus) {
+  constexpr int kFirst = 16;
+  std::vector<int> traced;
+  if (is_split(scenario)) {
+    const RankOrder order(scenario.parallel_at(gpus));
+    const int stages = order.size(ParallelDimension::pipeline);
+    for (int stage = 0; stage < stages; ++stage) traced.push_back(stage * order.stride(ParallelDimension::pipeline));
+    return traced;
+  }
+  for (int gpu = 0; gpu < std::min(gpus, kFirst); ++gpu) traced.push_back(gpu);
+  if (gpus > kFirst) traced.push_back(gpus - 1);
+  return traced;
+}
+
 PointResult predict_point(const Scenario& scenario, const PointRequest& request) {
   const auto began = std::chrono::steady_clock::now();
   Scenario at_point = scenario_at(scenario, request);
-  const bool is_split = scenario.parallel && !scenario.parallel->is_data_parallel_alone();
-  if (scenario.parallel && !is_split) at_point = without_split(at_point, request.gpus);
-  PointResult point = is_split           ? predict_split(at_point, request)
+  if (scenario.parallel && !is_split(scenario)) at_point = without_split(at_point, request.gpus);
+  PointResult point = is_split(scenario) ? predict_split(at_point, request)
                       : scenario.workers ? predict_workers(at_point, request)
                                          : predict_program(std::move(at_point), request);
   point.training_interval = point.interval;

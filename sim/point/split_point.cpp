@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "sim/point/split_trace.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/replica/iteration.hpp"
 #include "sim/replica/program.hpp"
-#include "sim/replica/stage_events.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -99,8 +99,6 @@ Scenario without_split(const Scenario& scenario, int gpus) {
   return plain;
 }
 
-constexpr int kTracedStages = 16;
-
 PointResult predict_split(const Scenario& scenario, const PointRequest& request) {
   Cluster cluster(scenario.cluster, request.gpus);
   apply_overheads(scenario, cluster);
@@ -123,10 +121,8 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.interval = relative_interval(scenario.uncertainty, [&](const Perturbation& perturbation) {
     return model.iteration(slowest, perturbation).iteration_s;
   });
-  if (request.fidelity != Fidelity::analytic)
-    replay_split(scenario, request, cluster, model, point);
-  else if (!request.trace.gpus.empty())
-    write_stage_events(model, slowest, kTracedStages, request.trace.sink);
+  if (!request.trace.gpus.empty()) write_split_trace(model, slowest, request.trace.gpus, request.trace.sink);
+  if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
   return point;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "engine/base/format_printf.hpp"
 #include "engine/base/log.hpp"
@@ -157,9 +158,18 @@ WorkloadTime time_workload(const Workload& run, bool with_bounds) {
   }
 }
 
-}  // namespace
+// For each workload the first one that takes the same time.
+std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
+  std::vector<std::size_t> firsts;
+  std::map<int, std::size_t> first_of_label;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const int label = runs[i]->label;
+    firsts.push_back(label == 0 ? i : first_of_label.try_emplace(label, i).first->second);
+  }
+  return firsts;
+}
 
-std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options) {
+std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, const TimingOptions& options) {
   std::vector<WorkloadTime> times(runs.size());
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -175,6 +185,23 @@ std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& run
   };
   time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
   time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
+  return times;
+}
+
+}  // namespace
+
+std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options) {
+  const std::vector<std::size_t> firsts = firsts_of(runs);
+  std::vector<const Workload*> distinct;
+  std::vector<std::size_t> place(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (firsts[i] != i) continue;
+    place[i] = distinct.size();
+    distinct.push_back(runs[i]);
+  }
+  const std::vector<WorkloadTime> timed = time_each(distinct, options);
+  std::vector<WorkloadTime> times;
+  for (std::size_t first : firsts) times.push_back(timed[place[first]]);
   return times;
 }
 

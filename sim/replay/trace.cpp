@@ -8,28 +8,6 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 16;  // bytes that are passed on together, at least
-
-class TraceText {
- public:
-  explicit TraceText(const TraceSink& sink) : sink_(sink) {}
-  void add(const Json& event) {
-    if (has_events_) text_ += ",\n";
-    has_events_ = true;
-    text_ += event.dump();
-    if (text_.size() >= kPiece) pass_on();
-  }
-  void pass_on() {
-    sink_(text_);
-    text_.clear();
-  }
-
- private:
-  const TraceSink& sink_;
-  std::string text_;
-  bool has_events_ = false;
-};
-
 void name_rows(TraceText& trace, const Program& program, int gpu, int gpus_per_node) {
   const std::string process = "GPU " + std::to_string(gpu) + " (node " + std::to_string(gpu / gpus_per_node) + ")";
   trace.add({{"name", "process_name"}, {"ph", "M"}, {"pid", gpu}, {"tid", 0}, {"args", {{"name", process}}}});
@@ -124,6 +102,19 @@ void add_parts(TraceText& trace, const Work& work, int gpu, double start_s, doub
 }
 
 }  // namespace
+
+void TraceText::add(const Json& event) {
+  if (has_events_) text_ += ",\n";
+  has_events_ = true;
+  text_ += event.dump();
+  constexpr std::size_t kPiece = 1 << 16;  // bytes that are passed on together, at least
+  if (text_.size() >= kPiece) pass_on();
+}
+
+void TraceText::pass_on() {
+  sink_(text_);
+  text_.clear();
+}
 
 void write_trace_events(const Program& program, const Replay& replay, int gpus_per_node, const TraceSink& sink) {
   TraceText trace(sink);

@@ -59,29 +59,36 @@ class IterationTime {
     return result;
   }
 
-  std::vector<StageTimes> stage_times() const {
+  std::vector<SplitSpan> spans() {
     const PipelineTimes times = pipeline_times();
     const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
-    std::vector<StageTimes> stages;
+    const double exchanged_s = all_exchanged_s(line, times), update_s = slowest_update_s();
+    std::vector<SplitSpan> spans;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
-      StageTimes of;
+      double passed_s = 0;
       for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
         const PipelineOp& op = ops_[to_index(stage)][i];
-        of.passes.push_back({op, line.starts_s[to_index(stage)][i], seconds_of(op, times.chunks[to_index(stage)])});
+        const double start_s = line.starts_s[to_index(stage)][i];
+        passed_s = start_s + seconds_of(op, times.chunks[to_index(stage)][to_index(op.chunk)]);
+        spans.push_back({kind_of(op.pass), stage, op.micro_batch, op.chunk, start_s, passed_s});
       }
-      of.exchanged_s = exchanged_s(stage, line, times);
-      of.update_s = factor_ * update_of_stage_s(scenario_, job_, seconds_, stage);
-      stages.push_back(std::move(of));
+      const double own_exchanged_s = this->exchanged_s(stage, line, times);
+      if (own_exchanged_s > passed_s)
+        spans.push_back({SplitSpan::Kind::exchange, stage, 0, 0, passed_s, own_exchanged_s});
+      spans.push_back({SplitSpan::Kind::update, stage, 0, 0, exchanged_s, exchanged_s + update_s});
     }
-    return stages;
+    return spans;
   }
 
  private:
-  static double seconds_of(const PipelineOp& op, const std::vector<ChunkTimes>& chunks) {
-    const ChunkTimes& times = chunks[to_index(op.chunk)];
-    return op.pass == Pass::forward    ? times.forward_s
-           : op.pass == Pass::backward ? times.backward_s
-                                       : times.weight_gradient_s;
+  static double seconds_of(const PipelineOp& op, const ChunkTimes& times) {
+    if (op.pass == Pass::forward) return times.forward_s;
+    return op.pass == Pass::backward ? times.backward_s : times.weight_gradient_s;
+  }
+
+  static SplitSpan::Kind kind_of(Pass pass) {
+    if (pass == Pass::forward) return SplitSpan::Kind::forward;
+    return pass == Pass::backward ? SplitSpan::Kind::backward : SplitSpan::Kind::weight_gradient;
   }
 
   ChunkPasses chunk_passes(const ModelPart& part) const {
@@ -296,16 +303,24 @@ SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpu
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
-      seconds_(rank_seconds(scenario, job_)),
+      seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
+      links_(std::move(links)),
+      ops_(job_.ops()) {}
+
+SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
+                       RankSecondsOfSplits& seconds)
+    : scenario_(scenario),
+      job_(split_job(scenario, gpus)),
+      seconds_(seconds.at(job_)),
       links_(std::move(links)),
       ops_(job_.ops()) {}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, perturbation).run();
+  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, perturbation).run();
 }
 
-std::vector<StageTimes> SplitModel::stage_times(double slowest) const {
-  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, {}).stage_times();
+std::vector<SplitSpan> SplitModel::spans(double slowest) const {
+  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, {}).spans();
 }
 
 double SplitModel::bytes_sent() const {

@@ -47,16 +47,13 @@ struct SplitIteration {
   double message_s = 0;                  ///< from stage to stage
 };
 
-/// A stage's op in an iteration in closed form.
-struct StageSpan {
-  PipelineOp op;
-  double start_s = 0, seconds = 0;
-};
-
-struct StageTimes {
-  std::vector<StageSpan> passes;
-  double exchanged_s = 0;  ///< when its gradients are exchanged
-  double update_s = 0;     ///< seconds of its update, which begins when all stages have exchanged
+/// A pass, an exchange or an update of a stage's GPUs, in the closed form's iteration.
+struct SplitSpan {
+  enum class Kind { forward, backward, weight_gradient, exchange, update };
+  Kind kind = Kind::forward;
+  int stage = 0;
+  int micro_batch = 0, chunk = 0;  ///< of passes
+  double start_s = 0, end_s = 0;
 };
 
 class SplitModel {
@@ -64,14 +61,16 @@ class SplitModel {
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
   /// With links that are those of other splits too: of the same ranks and groups of sharding.
   SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links);
+  /// The same, with seconds that many splits share.
+  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
-  /// When each stage does what in that iteration.
-  std::vector<StageTimes> stage_times(double slowest) const;
+  /// What fills that iteration, stage by stage; what is beside a pass or inside it has no span of its own.
+  std::vector<SplitSpan> spans(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
-  const RankSeconds& seconds() const { return seconds_; }
+  const RankSeconds& seconds() const { return *seconds_; }
   const SplitLinks& links() const { return *links_; }
   const std::vector<StageOps>& ops() const { return ops_; }
   /// Of a GPU, mean over the stages.
@@ -82,7 +81,7 @@ class SplitModel {
  private:
   const Scenario& scenario_;
   SplitJob job_;
-  RankSeconds seconds_;
+  std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
   std::vector<StageOps> ops_;
 };

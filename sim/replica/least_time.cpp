@@ -15,12 +15,12 @@ double waited_for(PipelineSchedule schedule, double backward_s) {
 
 }  // namespace
 
-LeastTime::LeastTime(const Scenario& scenario, const SplitJob& job, const SplitLinks& links, double slowest) {
+LeastTime::LeastTime(const SplitJob& job, RankSecondsOfSplits& of_splits, const SplitLinks& links, double slowest) {
   SplitJob unsharded = job;
   unsharded.spec.sharding = ShardingStage::none;
   unsharded.spec.sharding_group = 0;
-  const RankSeconds seconds = rank_seconds(scenario, unsharded);
-  const Passes passes(unsharded, seconds, links, slowest, {});
+  const std::shared_ptr<const RankSeconds> seconds = of_splits.at(unsharded);
+  const Passes passes(unsharded, *seconds, links, slowest, {});
   forward_until_s_.push_back(0);
   backward_until_s_.push_back(0);
   for (int block = 0; block < unsharded.shape.layers; ++block) {

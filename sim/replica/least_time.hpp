@@ -18,7 +18,7 @@ namespace lockstep::sim::replica {
 class LeastTime {
  public:
   /// `links` are those of the job's ranks; `slowest` as of SplitModel::iteration().
-  LeastTime(const Scenario& scenario, const SplitJob& job, const SplitLinks& links, double slowest);
+  LeastTime(const SplitJob& job, RankSecondsOfSplits& seconds, const SplitLinks& links, double slowest);
   double seconds(const SplitJob& job) const;
 
  private:

@@ -43,7 +43,19 @@ PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) 
   return pass;
 }
 
-PassSeconds Passes::forward(int block) const {
+void Passes::find_kinds() {
+  for (int block = 0; block < static_cast<int>(seconds_.blocks.size()); ++block) {
+    const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const BlockKind& kind) {
+      return seconds_.blocks[to_index(kind.first)] == seconds_.blocks[to_index(block)] &&
+             job_.shape.has_experts(kind.first) == job_.shape.has_experts(block);
+    });
+    kind_of_block_.push_back(static_cast<std::size_t>(known - kinds_.begin()));
+    if (known == kinds_.end())
+      kinds_.push_back({block, {make_forward(block), make_backward(block), make_weight_gradient(block)}});
+  }
+}
+
+PassSeconds Passes::make_forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
@@ -52,7 +64,7 @@ PassSeconds Passes::forward(int block) const {
   return forward;
 }
 
-PassSeconds Passes::backward(int block) const {
+PassSeconds Passes::make_backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   const double apart = splits_backward() ? s.weight_gradient_s : 0;
   PassSeconds backward = pass({s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
@@ -64,7 +76,7 @@ PassSeconds Passes::backward(int block) const {
   return backward;
 }
 
-PassSeconds Passes::weight_gradient(int block) const {
+PassSeconds Passes::make_weight_gradient(int block) const {
   PassSeconds pass;
   if (!splits_backward()) return pass;
   pass.compute_s = factor_ * seconds_.blocks[to_index(block)].weight_gradient_s;

@@ -31,13 +31,15 @@ class Passes {
  public:
   Passes(const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links, double compute_factor,
          const Perturbation& perturbation)
-      : job_(job), seconds_(seconds), links_(links), factor_(compute_factor), perturbation_(perturbation) {}
+      : job_(job), seconds_(seconds), links_(links), factor_(compute_factor), perturbation_(perturbation) {
+    find_kinds();
+  }
 
-  PassSeconds forward(int block) const;
+  const PassSeconds& forward(int block) const { return passes_of(block).forward; }
   /// Where the schedule has a pass of its own for the weights' gradients, what comes before it.
-  PassSeconds backward(int block) const;
+  const PassSeconds& backward(int block) const { return passes_of(block).backward; }
   /// The pass of the weights' gradients, where the schedule has one; they are scattered beside it.
-  PassSeconds weight_gradient(int block) const;
+  const PassSeconds& weight_gradient(int block) const { return passes_of(block).weight_gradient; }
   PassSeconds embedding_forward() const;
   PassSeconds embedding_backward() const;
   PassSeconds loss_forward() const;
@@ -52,6 +54,21 @@ class Passes {
   double message_s() const;
 
  private:
+  struct BlockPasses {
+    PassSeconds forward, backward, weight_gradient;
+  };
+  // A kind of blocks: equal ones take equally long.
+  struct BlockKind {
+    int first;
+    BlockPasses passes;
+  };
+  void find_kinds();
+  const BlockPasses& passes_of(int block) const {
+    return kinds_[kind_of_block_[static_cast<std::size_t>(block)]].passes;
+  }
+  PassSeconds make_forward(int block) const;
+  PassSeconds make_backward(int block) const;
+  PassSeconds make_weight_gradient(int block) const;
   PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
   bool splits_backward() const;
   double scattered_s(int block) const;
@@ -62,6 +79,8 @@ class Passes {
   const SplitLinks& links_;
   double factor_;
   Perturbation perturbation_;
+  std::vector<BlockKind> kinds_;
+  std::vector<std::size_t> kind_of_block_;
 };
 
 }  // namespace lockstep::sim::replica

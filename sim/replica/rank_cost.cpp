@@ -57,7 +57,8 @@ model::Graph graph_of_rank(const SplitJob& job) {
     layer.input_elements /= spec.tensor;
     layer.out.height /= spec.tensor;
   }
-  return spec.lora_rank > 0 ? with_adapters(graph, spec.lora_rank) : graph;
+  if (spec.lora_rank > 0) return with_adapters(graph, spec.lora_rank);
+  return graph;
 }
 
 // The kernels are as many; what they do is divided.
@@ -231,6 +232,29 @@ double update_on_host_s(const Scenario& scenario, const SplitJob& job, double pa
 }
 
 }  // namespace
+
+RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
+  const ParallelSpec& s = job.spec;
+  return {s.tensor,
+          s.context,
+          s.expert,
+          s.tensor_of_experts(),
+          s.folds_experts(),
+          s.sequence,
+          s.lora_rank,
+          s.expert_load(),
+          s.micro_batch,
+          s.recompute,
+          s.recompute_modules,
+          job.micro_batches > 1,
+          job.memory.parameters.gradient};
+}
+
+std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) {
+  std::shared_ptr<const RankSeconds>& known = all_[key_of(job)];
+  if (!known) known = std::make_shared<const RankSeconds>(rank_seconds(scenario_, job));
+  return known;
+}
 
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   DeviceCost device = device_cost(scenario);

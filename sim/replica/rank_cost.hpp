@@ -16,6 +16,10 @@
 // attention's, matrices half; `full` the whole forward pass of a block. A weight's gradient, where the schedule computes
 // it by itself, is half of a matrix's backward pass; of frozen weights (lora_rank) there is none, nor a backward pass of the
 // embedding. Adapters are layers of their own (adapters.hpp).
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "sim/program/split_job.hpp"
@@ -28,6 +32,12 @@ struct BlockSeconds {
   double weight_gradient_s = 0;                              ///< of backward_s, the part of the weights' gradients
   double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for what travels beside it
   double products_forward_s = 0, products_backward_s = 0;    ///< of products with weights, the same
+
+  bool operator==(const BlockSeconds& o) const {
+    return forward_s == o.forward_s && backward_s == o.backward_s && weight_gradient_s == o.weight_gradient_s &&
+           attention_forward_s == o.attention_forward_s && attention_backward_s == o.attention_backward_s &&
+           products_forward_s == o.products_forward_s && products_backward_s == o.products_backward_s;
+  }
 };
 
 struct RankSeconds {
@@ -38,6 +48,23 @@ struct RankSeconds {
 /// Weights stay in the precision of the activations: no copies of them are made, whatever the scenario says of other
 /// training. A measured rate of one GPU scales all.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
+
+/// Those of many splits of one scenario, each computed once: of all that a split says they depend on its ranks of tensor,
+/// context and expert parallelism, the micro-batch, recomputation, adapters and how gradients are added up.
+class RankSecondsOfSplits {
+ public:
+  /// The scenario must outlive it; its split is not looked at.
+  explicit RankSecondsOfSplits(const Scenario& scenario) : scenario_(scenario) {}
+  std::shared_ptr<const RankSeconds> at(const SplitJob& job);
+
+ private:
+  using Key = std::tuple<int, int, int, int, bool, bool, int, double, int, Recomputation, std::set<RecomputeModule>,
+                         bool, double>;
+  static Key key_of(const SplitJob& job);
+
+  const Scenario& scenario_;
+  std::map<Key, std::shared_ptr<const RankSeconds>> all_;
+};
 
 /// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
 double recomputed_share(const Scenario& scenario);

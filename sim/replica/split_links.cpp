@@ -65,7 +65,7 @@ void around_nodes(const std::vector<RankGroup>& nodes, Transfers::Block& block) 
 }
 
 // A machine of the group's nodes, with its members alone on each and their share of the NICs.
-std::optional<NcclSystem> nccl_of_group(const Scenario& scenario, const GroupLinks& links, int gpus) {
+std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLinks& links, int gpus) {
   ClusterSpec part = scenario.cluster;
   const bool is_whole = links.nodes == 1 || links.on_node == part.gpus_per_node;
   const bool is_switch = part.intra_node.kind == IntraNodeKind::nvswitch;
@@ -94,7 +94,7 @@ std::optional<NcclSystem> nccl_of_group(const Scenario& scenario, const GroupLin
   system.latency_excess_s = machine.latency_excess_s;
   system.pass_excess_s = machine.pass_excess_s;
   system.bandwidth_factor = machine.bandwidth_factor;
-  return system;
+  return NcclChoices(std::move(system));
 }
 
 GroupLinks links_of(const std::vector<RankGroup>& groups, const Scenario& scenario, const Cluster& cluster, int gpus) {
@@ -162,7 +162,7 @@ double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const P
 }
 
 double by_nccl(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
-  const NcclTime time = nccl_choice(*links.nccl, nccl_operation(kind), static_cast<std::int64_t>(bytes));
+  const NcclTime& time = links.nccl->choice(nccl_operation(kind), static_cast<std::int64_t>(bytes));
   const bool adds_in_switch = time.algorithm == NcclAlgorithm::nvls || time.algorithm == NcclAlgorithm::nvls_tree;
   const double of_tables =
       time.latency_s * perturbation.latency + bytes / (time.bandwidth_bytes_per_s * perturbation.bandwidth);
@@ -195,12 +195,31 @@ NcclOperation nccl_operation(TrafficKind kind) {
   throw std::logic_error("no operation of NCCL's model");
 }
 
+const NcclTime& NcclChoices::choice(NcclOperation operation, std::int64_t bytes) const {
+  const auto known = known_.find({operation, bytes});
+  if (known != known_.end()) return known->second;
+  return known_.emplace(std::make_pair(operation, bytes), nccl_choice(system_, operation, bytes)).first->second;
+}
+
 Flows::Flows(const Transfers::Block& transfers, const Cluster& cluster) {
   if (transfers.empty()) return;
   Plan plan{"", cluster.gpus(), kUnit, {{Transfers(transfers), 1}}};
   const PlanCosts costs = plan_costs(program_of_plan(plan, 0), cluster);
   for (const PlanCosts::Flow& flow : costs.phases.front().front().flows)
-    flows_.push_back({flow.latency_s, flow.transfer_s / double(kUnit)});
+    add({flow.latency_s, flow.transfer_s / double(kUnit)});
+}
+
+// A flow that is nowhere slower than another one never counts.
+void Flows::add(const PlanCosts::Flow& flow) {
+  const auto hides = [](const PlanCosts::Flow& a, const PlanCosts::Flow& b) {
+    return a.latency_s >= b.latency_s && a.transfer_s >= b.transfer_s;
+  };
+  if (std::any_of(flows_.begin(), flows_.end(), [&](const PlanCosts::Flow& other) { return hides(other, flow); }))
+    return;
+  flows_.erase(
+      std::remove_if(flows_.begin(), flows_.end(), [&](const PlanCosts::Flow& other) { return hides(flow, other); }),
+      flows_.end());
+  flows_.push_back(flow);
 }
 
 double Flows::seconds(double bytes, const Perturbation& perturbation) const {

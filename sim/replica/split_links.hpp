@@ -33,7 +33,19 @@ class Flows {
   double seconds(double bytes, const Perturbation& perturbation) const;
 
  private:
+  void add(const PlanCosts::Flow& flow);
   std::vector<PlanCosts::Flow> flows_;  // transfer of one byte
+};
+
+/// NCCL's choice on one system, each computed once. Not for several threads at a time.
+class NcclChoices {
+ public:
+  explicit NcclChoices(NcclSystem system) : system_(std::move(system)) {}
+  const NcclTime& choice(NcclOperation operation, std::int64_t bytes) const;
+
+ private:
+  NcclSystem system_;
+  mutable std::map<std::pair<NcclOperation, std::int64_t>, NcclTime> known_;
 };
 
 struct GroupLinks {
@@ -43,7 +55,7 @@ struct GroupLinks {
   Flows ring;       ///< from member to member, around
   Flows within;     ///< from member to member of a node, around
   Flows between;    ///< from each member to its like on the next node, around
-  std::optional<NcclSystem> nccl;
+  std::optional<NcclChoices> nccl;
 };
 
 class SplitLinks {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -54,6 +55,8 @@ std::vector<int> filled(const std::vector<double>& costs, int parts, double most
 // The least cost that the costliest of so many parts can have: over k, least[i] is that of the first i items in k parts.
 double least_maximum(const std::vector<double>& costs, int parts) {
   const std::size_t n = costs.size();
+  const bool is_alike = std::all_of(costs.begin(), costs.end(), [&](double cost) { return cost == costs.front(); });
+  if (is_alike) return costs.front() * std::ceil(static_cast<double>(n) / parts);
   std::vector<double> sums(n + 1, 0), least(n + 1, std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + costs[i];
   least[0] = 0;

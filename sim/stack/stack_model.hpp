@@ -87,6 +87,7 @@ struct [[nodiscard]] Workload {
   double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
   double node_line_bytes_per_s = 0;  ///< all_reduce: of the ports of a node; 0: one node
   StalenessSpec staleness;
+  int label = 0;  ///< workloads that are timed together and have one label take equally long; 0: nothing is said
 
   /// Samples of an iteration, over all GPUs.
   double samples() const;

@@ -48,7 +48,8 @@ TEST_CASE("no split is faster than its bound, and one of equal stages without an
       const sim::Cluster cluster(scenario.cluster, gpus);
       const sim::SplitModel model(scenario, cluster, gpus);
       const double slowest = sim::expected_slowest(scenario, gpus);
-      const double bound = sim::LeastTime(scenario, model.job(), model.links(), slowest).seconds(model.job());
+      sim::RankSecondsOfSplits seconds(scenario);
+      const double bound = sim::LeastTime(model.job(), seconds, model.links(), slowest).seconds(model.job());
       const sim::SplitIteration iteration = model.iteration(slowest);
       INFO(sim::split_text(spec));
       CHECK(bound <= iteration.iteration_s * (1 + 1e-12));

@@ -130,8 +130,7 @@ TransformerSpec gemma2(const DecoderSizes& z, int head_dim) {
   return s;
 }
 
-// Attention and the network beside each other, each behind a norm; the 7B has one for both, and so has GPT-J, where ours has
-// two vectors a layer more.
+// Attention and the network beside each other, each behind a norm.
 TransformerSpec falcon(const DecoderSizes& z) {
   TransformerSpec s = ungated_decoder(z, LayerKind::gelu);
   s.norm_place = NormPlace::parallel;
@@ -146,8 +145,16 @@ TransformerSpec gpt_neox(const DecoderSizes& z) {
   return s;
 }
 
+// As Falcon, with one norm for both.
+TransformerSpec falcon_7b() {
+  TransformerSpec s = falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true});
+  s.norm_place = NormPlace::parallel_one;
+  return s;
+}
+
 TransformerSpec gpt_j_6b() {
   TransformerSpec s = falcon({"gpt_j_6b", "GPT-J 6B", 28, 4096, 16, 16, 16384, 50400, 2048});
+  s.norm_place = NormPlace::parallel_one;
   s.rotary_features = 64;
   s.inner_bias = s.output_bias = true;
   return s;
@@ -170,7 +177,8 @@ TransformerSpec grok_1() {
   return s;
 }
 
-// Every second layer sees 128 tokens.
+// Every second layer sees 128 tokens; a learned score of each head stands for no token; experts and their router have
+// biases.
 TransformerSpec gpt_oss(const DecoderSizes& z, int experts) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 64;
@@ -179,6 +187,7 @@ TransformerSpec gpt_oss(const DecoderSizes& z, int experts) {
   s.mixture.count = experts;
   s.mixture.active = 4;
   s.mixture.inner = z.inner;
+  s.mixture.bias = s.mixture.balancing_bias = s.sinks = true;
   return s;
 }
 
@@ -230,7 +239,6 @@ std::vector<TransformerSpec> all_decoders() {
                                  {"yi_6b", "Yi 6B", 32, 4096, 32, 4, 11008, 64000, 4096},
                                  {"yi_34b", "Yi 34B", 60, 7168, 56, 8, 20480, 64000, 4096},
                                  {"baichuan2_7b", "Baichuan2 7B", 32, 4096, 32, 32, 11008, 125696, 4096},
-                                 {"phi3_mini", "Phi-3 mini 3.8B", 32, 3072, 32, 32, 8192, 32064, 4096},
                                  {"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
                                  {"llama2_13b", "Llama 2 13B", 40, 5120, 40, 40, 13824, 32000, 4096},
                                  {"llama2_70b", "Llama 2 70B", 80, 8192, 64, 8, 28672, 32000, 4096},
@@ -242,6 +250,9 @@ std::vector<TransformerSpec> all_decoders() {
                                  {"llama3_2_1b", "Llama 3.2 1B", 16, 2048, 32, 8, 8192, 128256, 131072, true},
                                  {"llama3_2_3b", "Llama 3.2 3B", 28, 3072, 24, 8, 8192, 128256, 131072, true}})
     all.push_back(gated_decoder(z));
+  // microsoft/Phi-3-mini-4k-instruct, config.json: sliding_window 2047.
+  all.push_back(gated_decoder({"phi3_mini", "Phi-3 mini 3.8B", 32, 3072, 32, 32, 8192, 32064, 4096}));
+  all.back().windows.assign(32, 2047);
   all.push_back(gated_decoder({"mistral_7b", "Mistral 7B", 32, 4096, 32, 8, 14336, 32000, 8192}));
   all.back().windows.assign(32, 4096);
   all.push_back(mixtral({"mixtral_8x7b", "Mixtral 8x7B", 32, 4096, 32, 8, 14336, 32000, 32768}));
@@ -264,7 +275,7 @@ std::vector<TransformerSpec> all_decoders() {
   all.push_back(gemma({"gemma_7b", "Gemma 7B", 28, 3072, 16, 16, 24576, 256000, 8192, true}));
   all.push_back(gemma2({"gemma2_9b", "Gemma 2 9B", 42, 3584, 16, 8, 14336, 256000, 8192, true}, 256));
   all.push_back(gemma2({"gemma2_27b", "Gemma 2 27B", 46, 4608, 32, 16, 36864, 256000, 8192, true}, 128));
-  all.push_back(falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true}));
+  all.push_back(falcon_7b());
   all.push_back(falcon({"falcon_40b", "Falcon 40B", 60, 8192, 128, 8, 32768, 65024, 2048, true}));
   all.push_back(falcon({"falcon_180b", "Falcon 180B", 80, 14848, 232, 8, 59392, 65024, 2048}));
   all.push_back(gpt_neox({"gpt_neox_20b", "GPT-NeoX 20B", 44, 6144, 64, 64, 24576, 50432, 2048}));

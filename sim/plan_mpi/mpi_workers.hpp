@@ -11,7 +11,7 @@
 
 #include "sim/plan/workers.hpp"
 
-namespace lockstep::sim::plan {
+namespace lockstep::sim::plan_mpi {
 
 constexpr double kPatience_s = 20;  ///< by default
 
@@ -45,4 +45,4 @@ std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTas
 /// The other ranks: until rank 0 ends. False where rank 0 is given up, which is said on stderr.
 bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patience_s = kPatience_s);
 
-}  // namespace lockstep::sim::plan
+}  // namespace lockstep::sim::plan_mpi

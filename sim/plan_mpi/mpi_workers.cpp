@@ -1,4 +1,4 @@
-#include "sim/plan/mpi_workers.hpp"
+#include "sim/plan_mpi/mpi_workers.hpp"
 
 #include <cstdlib>
 
@@ -16,7 +16,7 @@
 #include <map>
 #endif
 
-namespace lockstep::sim::plan {
+namespace lockstep::sim::plan_mpi {
 namespace {
 
 // Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
@@ -279,4 +279,4 @@ bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patienc
 
 #endif
 
-}  // namespace lockstep::sim::plan
+}  // namespace lockstep::sim::plan_mpi

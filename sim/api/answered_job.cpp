@@ -1,0 +1,61 @@
+#include "sim/api/answered_job.hpp"
+
+#include <algorithm>
+
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/report/result.hpp"
+#include "sim/scenario/scenario_template.hpp"
+
+namespace lockstep::sim::api {
+namespace {
+
+constexpr int kInThisProcess = 0;  // of predict_job() and its kin: no process is forked
+
+}  // namespace
+
+CatalogueWithFiles::CatalogueWithFiles(const Catalogue& catalogue, const std::vector<std::string>& gpus)
+    : shared_(&catalogue) {
+  if (std::none_of(gpus.begin(), gpus.end(), is_gpu_file)) return;
+  own_ = catalogue;
+  add_gpus_of_files(*own_, gpus);
+}
+
+AnsweredJob::AnsweredJob(const JobQuestion& question, const Catalogue& catalogue)
+    : catalogue_(catalogue, {question.job.gpu.stated}),
+      predicted_(predict_job(question, catalogue_.get(), kInThisProcess)) {}
+
+Json AnsweredJob::job() const {
+  return job_json(predicted_, catalogue_.get());
+}
+
+Json AnsweredJob::scenario() const {
+  return job_scenario(predicted_, catalogue_.get());
+}
+
+std::string AnsweredJob::table() const {
+  return job_table(predicted_, catalogue_.get());
+}
+
+LoadedScenario AnsweredJob::loaded() const {
+  return ScenarioTemplate::parse(scenario().dump(), predicted_.scenario.name).with({});
+}
+
+Json AnsweredJob::result() const {
+  return result_json(predict(loaded(), kInThisProcess, {}), {"simulate"});
+}
+
+Json AnsweredJob::layers() const {
+  const Scenario& scenario = predicted_.scenario;
+  return layers_json(scenario, scenario.batch_at(predicted_.question.largest()));
+}
+
+Json AnsweredJob::timeline() const {
+  std::string events;
+  TraceRequest trace;
+  trace.gpus = traced_gpus(predicted_.scenario, predicted_.question.largest());
+  trace.sink = [&](const std::string& piece) { events += piece; };
+  (void)predict(loaded(), kInThisProcess, trace);
+  return Json::parse("[" + events + "]");
+}
+
+}  // namespace lockstep::sim::api

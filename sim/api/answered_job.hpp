@@ -1,0 +1,44 @@
+#pragma once
+// A job's question with its answer, for those who ask it for more than one thing.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+
+namespace lockstep::sim::api {
+
+/// A catalogue, with the GPUs that a question has in files.
+class CatalogueWithFiles {
+ public:
+  /// `catalogue` must outlive it.
+  CatalogueWithFiles(const Catalogue& catalogue, const std::vector<std::string>& gpus);
+  const Catalogue& get() const { return own_ ? *own_ : *shared_; }
+
+ private:
+  const Catalogue* shared_;
+  std::optional<Catalogue> own_;
+};
+
+class AnsweredJob {
+ public:
+  /// Predicts in this process. Throws InputError as `simulate job` does. `catalogue` must outlive it.
+  AnsweredJob(const JobQuestion& question, const Catalogue& catalogue);
+
+  const JobPrediction& prediction() const { return predicted_; }
+  Json job() const;           ///< simulate job --json
+  Json scenario() const;      ///< simulate job --scenario
+  std::string table() const;  ///< simulate job
+  Json result() const;        ///< simulate --json, of the scenario
+  Json layers() const;        ///< layers_json() at the largest number of GPUs
+  Json timeline() const;      ///< Chrome trace events of an iteration at the largest number of GPUs
+
+ private:
+  LoadedScenario loaded() const;
+
+  CatalogueWithFiles catalogue_;
+  JobPrediction predicted_;
+};
+
+}  // namespace lockstep::sim::api

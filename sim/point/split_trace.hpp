@@ -1,0 +1,14 @@
+#pragma once
+// The timeline of a split job's iteration as Chrome trace events: a process for each GPU, its passes, and the exchange and
+// update behind them, as the closed form has them.
+#include <vector>
+
+#include "sim/replay/trace.hpp"
+#include "sim/replica/iteration.hpp"
+
+namespace lockstep::sim::point {
+
+/// Ranks of one pipeline stage do the same at the same time.
+void write_split_trace(const SplitModel& model, double slowest, const std::vector<int>& gpus, const TraceSink& sink);
+
+}  // namespace lockstep::sim::point

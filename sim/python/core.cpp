@@ -1,0 +1,94 @@
+// lockstep._core: the questions of sim/api for Python. Options and answers are JSON texts; the GIL is released while one is
+// computed, so that threads compute side by side.
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/base/version.hpp"
+#include "sim/api/answered_job.hpp"
+#include "sim/api/answers.hpp"
+#include "sim/kernel/kernel_files.hpp"
+#include "sim/launch/from_file.hpp"
+
+namespace py = pybind11;
+
+namespace lockstep::sim::python {
+namespace {
+
+// The shipped catalogue, read once.
+const Catalogue& shipped_catalogue() {
+  static const Catalogue catalogue = load_catalogue(default_catalogue_folder());
+  return catalogue;
+}
+
+Json options_of(const std::string& text) {
+  return Json::parse(text);
+}
+
+std::string answer_text(const std::string& question, const std::string& options) {
+  const py::gil_scoped_release others_run;
+  return answer(question, options_of(options), shipped_catalogue()).dump();
+}
+
+std::shared_ptr<AnsweredJob> predict_options(const std::string& options) {
+  const py::gil_scoped_release others_run;
+  return std::make_shared<AnsweredJob>(read_job_question(options_of(options)), shipped_catalogue());
+}
+
+// One of the answers as a text, made on demand.
+template <Json (AnsweredJob::*of)() const>
+std::string text_of(const AnsweredJob& job) {
+  const py::gil_scoped_release others_run;
+  return (job.*of)().dump();
+}
+
+std::string table_of(const AnsweredJob& job) {
+  const py::gil_scoped_release others_run;
+  return job.table();
+}
+
+// {"options": [[option, value], ...], "unevaluated": [[option, why], ...], "read": the text that --from prints}.
+std::string read_launch_json(const std::string& path, const std::string& text, const std::string& format) {
+  const py::gil_scoped_release others_run;
+  LaunchRequest request{path, {}, {}};
+  if (!format.empty()) {
+    request.format = find_choice<LaunchFormat>(format);
+    if (!request.format)
+      throw InputError(format + ": no format of that name; allowed: " + joined(choice_names<LaunchFormat>()));
+  }
+  const LaunchedJob job =
+      text.empty() ? read_launch(request, shipped_catalogue()) : read_launch_text(text, request, shipped_catalogue());
+  Json options = Json::array(), unevaluated = Json::array();
+  for (const LaunchOption& option : job.options) options.push_back({option.name, option.value});
+  for (const Unevaluated& value : job.settings.unevaluated()) unevaluated.push_back({value.option, value.why});
+  return Json{{"options", options}, {"unevaluated", unevaluated}, {"read", launch_text(job, {})}}.dump();
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "Questions of sim/api/answers.hpp; use the package lockstep, which is built on it.";
+  static py::exception<InputError> error(m, "LockstepError", PyExc_ValueError);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const InputError& refused) {
+      error(message_of(refused).c_str());
+    }
+  });
+  m.def("answer", &answer_text, py::arg("question"), py::arg("options"));
+  m.def("predict", &predict_options, py::arg("options"));
+  m.def("read_launch", &read_launch_json, py::arg("path"), py::arg("text") = "", py::arg("format") = "");
+  m.def("version", [] { return version_line(); });
+  py::class_<AnsweredJob, std::shared_ptr<AnsweredJob>>(m, "AnsweredJob")
+      .def("job", &text_of<&AnsweredJob::job>)
+      .def("scenario", &text_of<&AnsweredJob::scenario>)
+      .def("result", &text_of<&AnsweredJob::result>)
+      .def("layers", &text_of<&AnsweredJob::layers>)
+      .def("timeline", &text_of<&AnsweredJob::timeline>)
+      .def("table", &table_of);
+}
+
+}  // namespace lockstep::sim::python

@@ -1,0 +1,63 @@
+"""Further questions: plans, all-reduces, kernels, names."""
+import collections.abc
+import json
+
+from . import _core
+from ._models import model_text
+from ._options import documentation, signature, without_none
+
+
+class Plan(collections.abc.Sequence):
+    """The points of a plan: dicts, as `plan job --json` writes them. `recommended` is the best one, or None."""
+
+    def __init__(self, document):
+        self._document = document
+
+    def __getitem__(self, index):
+        return self._document["points"][index]
+
+    def __len__(self):
+        return len(self._document["points"])
+
+    @property
+    def recommended(self):
+        wanted = self._document["answer"]["recommended"]
+        return next((point for point in self if wanted is not None and point["id"] == wanted), None)
+
+    @property
+    def text(self):
+        """The recommendation in a sentence."""
+        return self._document["answer"]["text"]
+
+    def to_dict(self):
+        """What `plan job --json` writes."""
+        return self._document
+
+
+def plan(**options):
+    options = without_none(options)
+    if "model" in options:
+        options["model"] = model_text(options["model"])
+    return Plan(json.loads(_core.answer("plan_job", json.dumps(options))))
+
+
+plan.__doc__ = documentation("plan_options", "Compares jobs: the options of `plan job` by their names; lists are compared.")
+plan.__signature__ = signature("plan_options")
+
+
+def all_reduce(**options):
+    """Times of all-reduces: rows of `simulate all-reduce --json` with "gpus", "bytes", "seconds", "low_s", "high_s" and
+    bandwidths. Options: gpu, gpus, bytes, network, gpus_per_node, link, algorithm, cluster."""
+    return json.loads(_core.answer("all_reduce", json.dumps(without_none(options))))["rows"]
+
+
+def kernel(kind, **options):
+    """The time of one kernel: `simulate kernel KIND` with its options by their names.
+
+    kernel("gemm", gpu="H100", m=8192, n=14336, k=4096)["seconds"]"""
+    return json.loads(_core.answer("kernel", json.dumps({"kernel": kind, **without_none(options)})))
+
+
+def names():
+    """{"models", "gpus", "links", "networks", "software", "algorithms"}: what options take by name."""
+    return json.loads(_core.answer("names", "{}"))

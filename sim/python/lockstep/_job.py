@@ -1,0 +1,137 @@
+"""A job in explicit facts."""
+import json
+import os
+import shlex
+
+from . import _core
+from ._models import model_text
+from ._options import documentation, options_of, signature, without_none
+
+# Options that say one thing in several ways: a given one takes the place of the others.
+ALTERNATIVES = ({"batch", "global_batch", "accumulation"}, {"tokens", "epochs"})
+
+
+class Job:
+    """Placeholder; see the end of this file."""
+
+    def __init__(self, **options):
+        unknown = [key for key in options if key not in options_of("options")]
+        if unknown:
+            _core.answer("job", json.dumps({unknown[0]: ""}))  # raises the error that names the nearest options
+        options = without_none(options)
+        if "model" in options:
+            options["model"] = model_text(options["model"])
+        self._options = options
+
+    def __getattr__(self, key):
+        if key.startswith("_") or key not in options_of("options"):
+            raise AttributeError(key)
+        return self._options.get(key)
+
+    def __eq__(self, other):
+        return isinstance(other, Job) and self._options == other._options
+
+    def __repr__(self):
+        return "lockstep.Job(" + ", ".join(f"{key}={value!r}" for key, value in self._options.items()) + ")"
+
+    @property
+    def options(self):
+        """The options that are given, by their names."""
+        return dict(self._options)
+
+    def replace(self, **changes):
+        """The same job with other options; None takes an option back."""
+        options = dict(self._options)
+        for key, value in changes.items():
+            options.pop(key, None)
+            if value is not None:
+                options[key] = value
+        return Job(**options)
+
+    def command_line(self):
+        """The command that asks the same."""
+        words = ["simulate", "job"]
+        for key, value in self._options.items():
+            option = options_of("options").get(key, {}).get("option", "--" + key.replace("_", "-"))
+            if isinstance(value, bool):
+                words += [option if value else "--no-" + option[2:]]
+            elif isinstance(value, list):
+                words += [option, ",".join(str(one) for one in value)]
+            else:
+                words += [option, str(value)]
+        return " ".join(shlex.quote(word) for word in words)
+
+    @classmethod
+    def from_file(cls, path, format="", **options):
+        """Reads a launch script or configuration, as `simulate job --from` does; `options` win over it.
+
+        The attribute `read` of the job says what was read and what was not."""
+        return cls._from_launch(os.fspath(path), "", format, options)
+
+    @classmethod
+    def from_text(cls, text, format="", **options):
+        """The same of a text."""
+        return cls._from_launch("text", text, format, options)
+
+    @classmethod
+    def from_config(cls, config, **options):
+        """Reads a configuration object: HuggingFace TrainingArguments, a Megatron-Bridge ConfigContainer, or a dict in
+        one of the formats of `simulate job --from`."""
+        if hasattr(config, "to_yaml"):
+            return cls.from_text(_yaml_text(config), "", **options)
+        if hasattr(config, "to_json_string"):
+            return cls.from_text(config.to_json_string(), "", **options)
+        if isinstance(config, dict):
+            return cls.from_text(json.dumps(config), "", **options)
+        raise _core.LockstepError(f"config: {type(config).__name__} is no configuration; "
+                                  "allowed: TrainingArguments, ConfigContainer, a dict")
+
+    @classmethod
+    def _from_launch(cls, path, text, format, given):
+        read = json.loads(_core.read_launch(path, text, format))
+        given = without_none(given)
+        options = {}
+        for name, value in read["options"]:
+            key, value = _option_value(name, value)
+            if key in given or any(key in group and group & given.keys() for group in ALTERNATIVES):
+                continue
+            options[key] = value
+        options.update(given)
+        missing = [f"{key} ({why})" for name, why in read["unevaluated"] for key in [name.lstrip("-").replace("-", "_")]
+                   if key and key not in options]
+        missing += [key for key in ("model", "gpu", "gpus") if key not in options]
+        if missing:
+            raise _core.LockstepError(f"{path}: also give " + ", ".join(missing))
+        job = cls(**options)
+        job.__dict__["read"] = read["read"]
+        return job
+
+
+def _yaml_text(config):
+    """ConfigContainer.to_yaml() prints where no path is given, or returns the text, by version."""
+    import contextlib
+    import io
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        text = config.to_yaml()
+    return text if isinstance(text, str) else printed.getvalue()
+
+
+def _option_value(name, value):
+    """("--tensor", "8") -> ("tensor", 8); ("--no-sequence", "") -> ("sequence", False)."""
+    key = name.lstrip("-").replace("-", "_")
+    options = options_of("options")
+    if key not in options and key.startswith("no_"):
+        return key[3:], False
+    option = options[key]
+    if option["type"] == "boolean":
+        return key, True
+    number = {"integer": int, "number": float}.get(option["type"])
+    if option["list"]:
+        return key, [number(one) if number else one for one in value.split(",")]
+    return key, number(value) if number else value
+
+
+Job.__doc__ = documentation("options", "A training job, in the options of `simulate job` by their names.")
+Job.__signature__ = signature("options")

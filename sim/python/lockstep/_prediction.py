@@ -1,0 +1,155 @@
+"""The answer about a job."""
+import collections.abc
+import functools
+import html
+import json
+
+from . import _core
+from ._job import Job
+
+
+def predict(job=None, **options):
+    """Predicts a Job, or a job of these options. Raises LockstepError with the message of `simulate job`."""
+    if job is None:
+        job = Job(**options)
+    elif options:
+        job = job.replace(**options)
+    return Prediction(job, _core.predict(json.dumps(job.options)))
+
+
+class Prediction(collections.abc.Mapping):
+    """Numbers of a job at its largest number of GPUs, by key: a row of a pandas.DataFrame. `rows` has one for each number
+    of GPUs. SI units; low and high bound an 80 % prediction interval."""
+
+    def __init__(self, job, answered):
+        self.job = job
+        self._answered = answered
+
+    @functools.cached_property
+    def _document(self):
+        return json.loads(self._answered.job())
+
+    @functools.cached_property
+    def rows(self):
+        """[{"gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ...}], by the job's numbers of
+        GPUs."""
+        rows, by_gpus = [], {}
+        for one in self._document["predictions"]:
+            gpus = int(one["id"].split()[0])
+            row = by_gpus.get(gpus)
+            if row is None:
+                row = by_gpus[gpus] = {"model": self._document["read"]["model"]["id"],
+                                       "gpu": self._document["read"]["gpu"]["id"], "gpus": gpus}
+                rows.append(row)
+            name = {"images_per_s": "samples_per_s", "scaling_efficiency": "efficiency"}.get(one["metric"], one["metric"])
+            row.update({name: one["predicted"], name + "_low": one.get("low"), name + "_high": one.get("high")})
+            if "memory" in one:
+                row.update(memory_bytes=one["memory"]["bytes"], memory_capacity_bytes=one["memory"]["capacity_bytes"])
+        for one in self._document.get("tokens", []):
+            by_gpus[one["gpus"]].update({key: value for key, value in one.items() if key != "gpus"})
+        return rows
+
+    @property
+    def _largest(self):
+        return max(self.rows, key=lambda row: row["gpus"])
+
+    def __getitem__(self, key):
+        return self._largest[key]
+
+    def __iter__(self):
+        return iter(self._largest)
+
+    def __len__(self):
+        return len(self._largest)
+
+    def __getattr__(self, key):
+        if key.startswith("_"):
+            raise AttributeError(key)
+        try:
+            return self._largest[key]
+        except KeyError:
+            raise AttributeError(f"{key}: no number of this prediction; allowed: {', '.join(self._largest)}") from None
+
+    @property
+    def memory(self):
+        """{"bytes", "capacity_bytes", "parts": {"weights", "gradients", ...}} of a GPU."""
+        return self._of_largest("memory")
+
+    @property
+    def assumptions(self):
+        """What was assumed: [{"pointer", "value", "kind", "source"}]."""
+        return self._of_largest("assumptions")
+
+    @property
+    def splits(self):
+        """The fastest splits of the largest number of GPUs; empty where none was searched."""
+        splits = self._document.get("splits", [])
+        return splits[-1]["splits"] if splits else []
+
+    def _of_largest(self, key):
+        wanted = f"{self._largest['gpus']} GPUs: "
+        return next(one[key] for one in self._document["predictions"] if one["id"].startswith(wanted) and key in one)
+
+    @functools.cached_property
+    def _result(self):
+        return json.loads(self._answered.result())
+
+    @property
+    def breakdown(self):
+        """The parts of an iteration, in seconds, which add up to it: computing, and what a GPU waits for."""
+        point = max(self._result["points"], key=lambda one: one["gpus"])
+        split = point.get("details", {}).get("split")
+        if split is None:
+            return {key: point[key] for key in ("compute_s", "exposed_communication_s", "input_wait_s")}
+        return {"compute_s": point["compute_s"], "bubble_s": split["bubble_fraction"] * split["pipeline_s"],
+                **{key: split[key] for key in ("tensor_s", "context_s", "expert_s", "sharding_s", "exposed_exchange_s")},
+                "input_wait_s": point["input_wait_s"]}
+
+    @property
+    def iteration_s(self):
+        """Mean seconds of an iteration."""
+        return max(self._result["points"], key=lambda one: one["gpus"])["iteration_s"]["mean"]
+
+    def layers(self):
+        """Times of the layers on one GPU: [{"layer", "forward_s", "backward_s", "update_s", "parameters",
+        "gradient_bytes"}]."""
+        return json.loads(self._answered.layers())
+
+    def timeline(self):
+        """Chrome trace events of an iteration, for Perfetto."""
+        return json.loads(self._answered.timeline())
+
+    def scenario(self):
+        """The job as a scenario: what `simulate job --scenario` writes."""
+        return json.loads(self._answered.scenario())
+
+    def to_dict(self):
+        """What `simulate job --json` writes."""
+        return json.loads(self.to_json())
+
+    def to_json(self):
+        """The same as a text."""
+        return self._answered.job()
+
+    def table(self):
+        """What `simulate job` prints."""
+        return self._answered.table()
+
+    def __str__(self):
+        return self.table()
+
+    def __repr__(self):
+        row = self._largest
+        return (f"<lockstep.Prediction: {row['model']} on {row['gpus']} {row['gpu']}: {row['samples_per_s']:.4g} samples/s "
+                f"({row['samples_per_s_low']:.4g} to {row['samples_per_s_high']:.4g})>")
+
+    def _repr_html_(self):
+        keys = [key for key in self._largest if key not in ("model", "gpu")]
+        head = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in keys)
+        body = "".join("<tr>" + "".join(f"<td>{_shown(row.get(key))}</td>" for key in keys) + "</tr>" for row in self.rows)
+        title = html.escape(f"{self._document['read']['model']['title']} on {self._document['read']['gpu']['name']}")
+        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _shown(value):
+    return "" if value is None else f"{value:,.4g}" if isinstance(value, float) else html.escape(str(value))

@@ -1,0 +1,99 @@
+"""Measured rates: of a profile that calibrate wrote, and of a module that is measured here."""
+import importlib.util
+import json
+import pathlib
+import statistics
+
+from . import _core
+from ._job import Job
+
+
+class Profile:
+    """A profile of calibrate (schema lockstep/profile/1)."""
+
+    def __init__(self, document):
+        self._document = document
+
+    @property
+    def fits(self):
+        """Lines through what was measured: [{"probe", "key", "variable", "pieces", ...}]."""
+        return self._document["fits"]
+
+    @property
+    def samples(self):
+        """What was measured: [{"probe", "key", "seconds"}]."""
+        return self._document["samples"]
+
+    def rate(self, batch, model=None):
+        """Samples/s of one device at `batch`, as measured; a job takes it as `rate`. Raises LockstepError where that batch
+        was not measured."""
+        measured = {}
+        for sample in self.samples:
+            key = sample["key"]
+            is_alone = key.get("devices", 1) == 1 and key.get("learners", 1) == 1 and "input" not in key
+            if sample["probe"] == "iteration" and is_alone and model in (None, key.get("model")):
+                measured[key["batch"]] = key["batch"] / statistics.median(sample["seconds"])
+        if batch not in measured:
+            raise _core.LockstepError(f"batch {batch}: not measured; allowed: "
+                                      f"{', '.join(str(one) for one in sorted(measured)) or 'a profile with iterations'}")
+        return measured[batch]
+
+
+def load_profile(path):
+    """Reads a profile that `calibrate` wrote."""
+    document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    if document.get("schema") != "lockstep/profile/1":
+        raise _core.LockstepError(f"{path}: schema {document.get('schema')!r}; allowed: lockstep/profile/1")
+    return Profile(document)
+
+
+class ModuleProbe:
+    """A traced and measured torch.nn.Module."""
+
+    def __init__(self, model, precision, seconds):
+        self.model = model            # lockstep/model/1
+        self.precision = precision
+        self.seconds = seconds        # of an iteration, by batch
+
+    def rate(self, batch):
+        """Samples/s of this device at a measured batch."""
+        return batch / self.seconds[batch]
+
+    def job(self, batch=None, **options):
+        """A Job with this model, its precision and, where `batch` was measured, its rate."""
+        batch = batch if batch is not None else max(self.seconds)
+        options.setdefault("precision", self.precision)
+        if batch in self.seconds:
+            options.setdefault("rate", self.rate(batch))
+        return Job(model=self.model, batch=batch, **options)
+
+
+def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
+    """Traces a torch.nn.Module and measures its iterations on the device that it is on.
+
+    batch(size) gives (inputs, targets), loss(outputs, targets) a number; the optimizer is plain SGD where none is given.
+    The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
+    probe = _probe_module()
+    if optimizer is None:
+        import torch
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.0)
+    run = probe.Job((module, batch, loss, optimizer))
+    graph = probe.traced(run, type(module).__name__, min(batches))[1]
+    seconds = {}
+    for size in batches:
+        for _ in range(2):
+            run.iteration_s(size)
+        seconds[size] = statistics.median(run.iteration_s(size) for _ in range(repeats))
+    return ModuleProbe(graph.json(), graph.precision, seconds)
+
+
+def _probe_module():
+    """The PyTorch probe, installed beside the scenarios or in the sources."""
+    for above in pathlib.Path(__file__).resolve().parents:
+        for place in (above / "share/lockstep/lockstep_probe.py", above / "calib/torch/lockstep_probe.py"):
+            if place.exists():
+                spec = importlib.util.spec_from_file_location("lockstep_probe", place)
+                module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+                return module
+    raise _core.LockstepError("no lockstep_probe.py beside the package; allowed: the installed package or the sources")

@@ -1,0 +1,236 @@
+#!/usr/bin/python3
+"""The Python package: jobs, predictions, plans; the command line gives the same bytes; threads; errors.
+
+usage: package_test.py BUILD_FOLDER
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(BUILD / "python"))
+import lockstep  # noqa: E402
+from lockstep._options import options_of  # noqa: E402
+
+RESNET = dict(model="resnet50", gpu="H100", gpus=[8, 64], batch=128)
+SPLIT = dict(model="llama3_8b", gpu="H100", gpus=64, tensor=2, pipeline=1, micro_batch=1, global_batch=256, recompute="none",
+             sharding="zero1", tokens="1T")
+
+
+def of_command_line(job, output):
+    """What `simulate job --json` writes of the job, and the exit code with the message."""
+    words = [str(BUILD / "simulate"), "job"]
+    for key, value in job.options.items():
+        option = options_of("options")[key]["option"]
+        if isinstance(value, bool):
+            words += [option if value else "--no-" + option[2:]]
+        else:
+            words += [option, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+    done = subprocess.run(words + ["--json", str(output)], capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+class Draws:
+    """Random jobs in the options of many kinds of users."""
+
+    def __init__(self, seed):
+        self.of = random.Random(seed)
+
+    def job(self):
+        of = self.of
+        options = dict(gpu=of.choice(["H100", "A100", "B200", "V100", "MI300X", "L40S"]))
+        if of.random() < 0.5:
+            options.update(model=of.choice(["resnet50", "vgg16", "vit_b_16", "alexnet"]), batch=of.choice([16, 32, 64]),
+                           gpus=of.choice([8, 16, [8, 32]]))
+            if of.random() < 0.4:
+                options["epochs"] = 90
+        else:
+            options.update(model=of.choice(["gpt2_xl", "llama3_8b", "bert_large", "mixtral_8x7b"]),
+                           gpus=of.choice([8, 16, 64]), global_batch=of.choice([128, 256, 512]))
+            if of.random() < 0.5:
+                options.update(tensor=of.choice([1, 2, 4]), micro_batch=of.choice([1, 2]), sequence=of.choice([True, False]))
+            if of.random() < 0.4:
+                options.update(tokens="300B", price=2.5)
+        if of.random() < 0.3:
+            options["network"] = of.choice(["8x 400 Gb/s InfiniBand", "100 GbE", "4x 200 Gb/s"])
+        if of.random() < 0.2:
+            options["ignore_memory"] = True
+        return lockstep.Job(**options)
+
+
+class Package(unittest.TestCase):
+    def test_numbers_of_a_prediction(self):
+        prediction = lockstep.predict(lockstep.Job(**RESNET))
+        self.assertEqual([row["gpus"] for row in prediction.rows], [8, 64])
+        self.assertLess(prediction.samples_per_s_low, prediction.samples_per_s)
+        self.assertLess(prediction.samples_per_s, prediction.samples_per_s_high)
+        self.assertLess(prediction.rows[0]["samples_per_s"], prediction["samples_per_s"])
+        parts = prediction.memory["parts"]
+        self.assertAlmostEqual(sum(parts.values()), prediction.memory["bytes"], delta=1)
+        layers = prediction.layers()
+        self.assertAlmostEqual(sum(layer["parameters"] for layer in layers), 25557032, delta=1)
+        self.assertIn("compute_s", prediction.breakdown)
+        self.assertGreater(len(prediction.timeline()), 100)
+        self.assertIn("<table>", prediction._repr_html_())
+        self.assertIn("ResNet-50", prediction.table())
+        self.assertTrue(all("source" in one for one in prediction.assumptions))
+
+    def test_a_split_job_has_tokens_and_a_training_time(self):
+        prediction = lockstep.predict(**SPLIT)
+        self.assertGreater(prediction.mfu, 0.2)
+        self.assertLess(prediction.mfu, 0.7)
+        self.assertAlmostEqual(prediction.training_s, 1e12 / prediction.tokens_per_s, delta=0.01 * prediction.training_s)
+        self.assertAlmostEqual(sum(prediction.breakdown.values()), prediction.iteration_s, delta=0.01 * prediction.iteration_s)
+        stages = {event["pid"] for event in lockstep.predict(**{**SPLIT, "pipeline": 2}).timeline() if event["ph"] == "X"}
+        self.assertEqual(len(stages), 2)
+
+    def test_the_command_line_gives_the_same_bytes_for_random_jobs(self):
+        draws, answered = Draws(20261128), 0
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "job.json"
+            for _ in range(int(os.environ.get("LOCKSTEP_RANDOM_CASES", "200"))):
+                job = draws.job()
+                code, message = of_command_line(job, output)
+                with self.subTest(job=job.command_line()):
+                    try:
+                        own = lockstep.predict(job).to_dict()
+                    except lockstep.LockstepError as error:
+                        self.assertEqual((code, str(error)), (2, message.strip()))
+                        continue
+                    self.assertEqual(code, 0, message)
+                    self.assertEqual(json.dumps(own, indent=2), json.dumps(json.loads(output.read_text()), indent=2))
+                    answered += 1
+        self.assertGreater(answered, 100)
+
+    def test_errors_are_those_of_the_command(self):
+        for options, part in ((dict(modle="resnet50"), "nearest: model"), (dict(model="resnet5", gpu="H100", gpus=8), "resnet50"),
+                              (dict(model="resnet50", gpu="H100", gpus=0), "16384"),
+                              (dict(model="resnet50", gpu="H100"), "--gpus is missing")):
+            with self.assertRaises(lockstep.LockstepError) as refused:
+                lockstep.predict(**options)
+            self.assertIn(part, str(refused.exception))
+        with self.assertRaises(ValueError):
+            lockstep.predict(model="resnet50", gpu="H100", gpus=8, batch="many")
+
+    def test_jobs_are_values(self):
+        job = lockstep.Job(**RESNET)
+        self.assertEqual(job.replace(gpus=16).gpus, 16)
+        self.assertEqual(job.replace(batch=None).options, {key: value for key, value in RESNET.items() if key != "batch"})
+        self.assertEqual(job, lockstep.Job(**RESNET))
+        self.assertIsNone(job.tensor)
+        self.assertEqual(eval(repr(job)), job)
+        self.assertIn("--gpus 8,64", job.command_line())
+        with self.assertRaises(AttributeError):
+            job.tensr
+
+    def test_documentation_and_hints_come_from_the_options(self):
+        for key, option in options_of("options").items():
+            self.assertIn(f"    {key}: ", lockstep.Job.__doc__)
+            self.assertIn(option["help"], lockstep.Job.__doc__)
+        hints = (BUILD / "python/lockstep/_job.pyi").read_text()
+        compile(hints, "_job.pyi", "exec")
+        for key in options_of("options"):
+            self.assertIn(f"    {key}: ", hints)
+
+    def test_plan_all_reduce_kernel_names(self):
+        plan = lockstep.plan(model="resnet50", gpu=["H100", "A100"], nodes=[1, 2], batch=128, epochs=90, price=["2/h"])
+        self.assertEqual(len(plan), 4)
+        self.assertIn(plan.recommended, list(plan))
+        rows = lockstep.all_reduce(gpu="H100", gpus=[8, 16], bytes="1GB")
+        self.assertEqual([row["gpus"] for row in rows], [8, 16])
+        gemm = lockstep.kernel("gemm", gpu="H100", m=8192, n=14336, k=4096)
+        self.assertGreater(gemm["flops"], 400e12)
+        with self.assertRaises(lockstep.LockstepError):
+            lockstep.kernel("gemm", gpu="H100", m=8192)
+        self.assertIn("h100-sxm", [gpu["id"] for gpu in lockstep.names()["gpus"]])
+
+    def test_launch_scripts_and_configurations(self):
+        path = SOURCES / "scenarios/launch/megatron_llama3_8b.sh"
+        if not path.exists():
+            path = sorted((SOURCES / "scenarios/launch").glob("*megatron*.sh"))[0]
+        job = lockstep.Job.from_file(path, gpu="H100", gpus=64)
+        self.assertEqual(job.gpus, 64)
+        self.assertTrue(job.read)
+        self.assertEqual(lockstep.Job.from_text(path.read_text(), gpu="H100", gpus=64), job)
+        with self.assertRaises(lockstep.LockstepError):
+            lockstep.Job.from_text("nothing that starts a training")
+
+    def test_a_configuration_object_is_a_model(self):
+        class Config:  # as transformers.PretrainedConfig
+            model_type = "llama"
+
+            def to_dict(self):
+                return dict(model_type="llama", hidden_size=4096, num_hidden_layers=32, num_attention_heads=32,
+                            num_key_value_heads=8, intermediate_size=14336, vocab_size=128256, max_position_embeddings=8192,
+                            architectures=["LlamaForCausalLM"], torch_dtype=object())
+
+        own = lockstep.predict(model=Config(), gpu="H100", gpus=8, global_batch=64)
+        named = lockstep.predict(model="llama3_8b", gpu="H100", gpus=8, global_batch=64)
+        self.assertAlmostEqual(own.samples_per_s / named.samples_per_s, 1, delta=0.02)
+
+    def test_threads_compute_side_by_side_and_agree(self):
+        jobs = [Draws(seed).job().replace(ignore_memory=True) for seed in range(24)]
+
+        def answers(found):
+            for job in jobs:
+                try:
+                    found.append(lockstep.predict(job).to_json())
+                except lockstep.LockstepError as error:
+                    found.append(str(error))
+
+        all_found = [[] for _ in range(4)]
+        threads = [threading.Thread(target=answers, args=(found,)) for found in all_found]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        alone = []
+        answers(alone)
+        for found in all_found:
+            self.assertEqual(found, alone)
+
+    def test_profiles_give_rates(self):
+        profile = lockstep.load_profile(SOURCES / "results/host_chain/profile.json")
+        rate = profile.rate(32)
+        self.assertGreater(rate, 0)
+        with self.assertRaises(lockstep.LockstepError):
+            profile.rate(33)
+
+    def test_a_module_is_traced_and_measured(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("PyTorch is missing")
+        torch.manual_seed(1)
+        net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(),
+                                  torch.nn.Linear(8 * 16 * 16, 10))
+
+        def batch(size):
+            return torch.randn(size, 3, 16, 16), torch.randint(10, (size,))
+
+        probe = lockstep.fit_probe(net, batch, torch.nn.functional.cross_entropy, batches=(4, 8), repeats=3)
+        job = probe.job(batch=8, gpu="H100", gpus=[1, 8])
+        prediction = lockstep.predict(job)
+        self.assertAlmostEqual(prediction.rows[0]["samples_per_s"], probe.rate(8), delta=0.01 * probe.rate(8))
+        self.assertEqual(sum(layer["parameters"] for layer in prediction.layers()),
+                         sum(p.numel() for p in net.parameters()))
+
+    def test_a_data_frame_of_predictions(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is missing")
+        frame = pandas.DataFrame([lockstep.predict(**RESNET, network=network) for network in ("100 GbE", "8x NDR")])
+        self.assertEqual(list(frame["gpus"]), [64, 64])
+        self.assertIn("samples_per_s_low", frame.columns)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
