@@ -158,7 +158,7 @@ function rowsOf(events, bars) {
   const named = (kind, pid, tid) => (events.find(event => event.ph === 'M' && event.name === kind && event.pid === pid && event.tid === tid) || {args: {}}).args.name;
   const rows = new Map();
   for (const bar of bars) {
-    const process = (named('process_name', bar.pid, 0) || 'GPU ' + bar.pid).replace(/ \(node \d+\)/, ''), isStage = process.startsWith('stage');
+    const process = (named('process_name', bar.pid, 0) || 'GPU ' + bar.pid).replace(/ \((node|GPU) \d+\)/, ''), isStage = process.startsWith('stage');
     const key = isStage ? bar.pid : `${bar.pid}/${bar.tid}`;
     if (!rows.has(key)) rows.set(key, {pid: bar.pid, tid: bar.tid, isStage, bars: [], title: isStage ? process : `${process}, ${named('thread_name', bar.pid, bar.tid) || bar.tid}`});
     rows.get(key).bars.push(bar);
