@@ -103,20 +103,26 @@ function splitLine(summary) {
 
 // ---- where the time goes ----
 
+const part = (name, look, value, source) => ({name, look, value, source});
+
 // Parts of one iteration that add up to its mean time.
 function timeParts(point) {
   const split = point.details && point.details.split, total = point.iteration_s.mean;
-  const parts = [{name: 'Compute', value: point.compute_s, look: 0, source: 'Forward and backward passes and the update'}];
+  const parts = [part('Compute', 0, point.compute_s, 'Forward and backward passes and the update')];
   if (split) {
-    parts.push({name: 'Tensor exchange', value: split.tensor_s, look: 1}, {name: 'Context exchange', value: split.context_s, look: 2},
-               {name: 'Expert exchange', value: split.expert_s, look: 3}, {name: 'Sharded weights', value: split.sharding_s, look: 4},
-               {name: 'Pipeline bubble', value: split.bubble_fraction * split.pipeline_s, look: 5},
-               {name: 'Exchange between replicas', value: split.exposed_exchange_s, look: 6});
+    parts.push(
+      part('Tensor exchange', 1, split.tensor_s, 'All-reduces or all-gathers of tensor ranks that passes wait for'),
+      part('Context exchange', 2, split.context_s, 'Keys and values between context ranks that passes wait for'),
+      part('Expert exchange', 3, split.expert_s, 'All-to-alls of tokens that passes wait for'),
+      part('Sharded weights', 4, split.sharding_s, 'Weights gathered and gradients scattered that passes wait for'),
+      part('Pipeline bubble', 5, split.bubble_fraction * split.pipeline_s, 'Stages wait for each other'),
+      part('Exchange between replicas', 6, split.exposed_exchange_s, 'Gradients behind the last pass and weights before the first'));
   } else {
-    parts.push({name: 'Exchange not overlapped', value: point.exposed_communication_s, look: 6}, {name: 'Waiting for input', value: point.input_wait_s, look: 3});
+    parts.push(part('Exchange not overlapped', 6, point.exposed_communication_s, 'Gradients behind the last backward pass'),
+               part('Waiting for input', 3, point.input_wait_s, 'Files are read and decoded more slowly than the GPUs train'));
   }
-  const rest = total - parts.reduce((sum, part) => sum + part.value, 0);
-  if (rest > 1e-3 * total) parts.push({name: 'Other', value: rest, look: 7});
+  const rest = total - parts.reduce((sum, {value}) => sum + value, 0);
+  if (rest > 1e-3 * total) parts.push(part('Other', 7, rest));
   return parts;
 }
 
@@ -132,13 +138,20 @@ function showTime(point) {
     `${duration(total)} an iteration, predicted ${point.simulation.method === 'closed form' ? 'in closed form' : 'by ' + point.simulation.method}.`));
 }
 
+// Where a part of the memory comes from.
+const MEMORY_SOURCES = {
+  weights: 'Parameters of this rank’s layers, at the precision of the passes', gradients: 'As many as weights, at the precision of their exchange',
+  master_weights: 'Single precision, divided by the sharding', optimizer_state: 'Of the optimizer, divided by the sharding',
+  activations: 'Kept from forward to backward passes, by the model’s layers, micro-batches in flight and recomputation', communication: 'Buckets of collectives',
+  workspace: 'Temporary tensors of the largest layer', margin: 'Blocks that the allocator cannot use', reserved: 'Context of the driver, libraries of collectives',
+};
 const MEMORY_NAMES = {weights: 'Weights', gradients: 'Gradients', master_weights: 'Master weights', optimizer_state: 'Optimizer state', averages: 'Averages',
                       activations: 'Activations', input: 'Input', communication: 'Buffers of collectives', workspace: 'Workspace', margin: 'Fragmentation',
                       reserved: 'Driver and libraries'};
 
 function showMemory(memory) {
   if (!memory) return showSection('memory');
-  const parts = Object.entries(memory.parts).map(([key, value], index) => ({name: MEMORY_NAMES[key] || key, value, look: index % 9}));
+  const parts = Object.entries(memory.parts).map(([key, value], index) => ({name: MEMORY_NAMES[key] || key, value, look: index % 9, source: MEMORY_SOURCES[key]}));
   const free = memory.capacity_bytes - memory.bytes;
   showSection('memory', stackedBar(`${gib(memory.bytes)} of ${gib(memory.capacity_bytes)}`, parts, Math.max(memory.capacity_bytes, memory.bytes), gib,
     free >= 0 ? `${gib(free)} of ${gib(memory.capacity_bytes)} stay free.` : `${gib(-free)} more than a GPU has.`));

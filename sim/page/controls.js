@@ -130,7 +130,7 @@ function showAssumed(read, assumptions, found) {
     const shown = input.value === '' && value !== undefined ? value : '';
     if (input.tagName === 'SELECT') input.options[0].textContent = shown ? `automatic (${shown})` : 'automatic';
     else input.placeholder = shown;
-    hint.textContent = shown ? source : '';
+    hint.textContent = !shown ? '' : input.tagName === 'SELECT' ? `${shown}, ${source}` : source;
     input.title = OPTIONS.get(key).help + (shown ? `\n\nNow ${shown}, ${source}` : '');
   }
 }

@@ -2,6 +2,7 @@
 'use strict';
 
 const MOST_GPUS = 16384;
+const SOURCE_OF_TABLES = 'Predicted as the answer above, from the inputs of “What the prediction rests on”';
 const FACTORS = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
 
 const withChange = (options, change) => {
@@ -54,7 +55,7 @@ function drawScaling(points, failed, summary, options) {
   showSection('scaling',
     h('p', {class: 'note-line'}, options.global_batch ? `The global batch stays at ${format.count(options.global_batch)}.` : 'The batch per GPU stays the same.'),
     points.length > 1 && scalingCurve(points, summary.gpus, unit),
-    plainTable('Throughput by number of GPUs; a number takes it', columns, rows),
+    plainTable('Throughput by number of GPUs; a number takes it', columns, rows, SOURCE_OF_TABLES),
     failed.length > 0 && h('ul', {class: 'warnings'}, failed.map(([count, why]) => h('li', {}, `${format.count(count)} GPUs: ${why}`))));
 }
 
@@ -92,12 +93,13 @@ async function showWhatIfs(ask, options, found, summary) {
       const {answer} = await askWithAnySplit(ask, changed, found);
       const other = summaryOf(answer.json, changed), speed = rateOf(other).value / rateOf(summary).value;
       const perSample = (other.gpus / rateOf(other).value) / (summary.gpus / rateOf(summary).value);
-      rows.push([take, `${fixed(speed, 2)} times`, format.change(perSample - 1), other.memory ? `${gib(other.memory.bytes)} of ${gib(other.memory.capacity_bytes)}` : NONE]);
+      rows.push([take, `${fixed(speed, 2)} times`, format.change(perSample - 1),
+                 other.memory ? `${gib(other.memory.bytes)} of ${gib(other.memory.capacity_bytes)}` : NONE]);
     } catch (error) {
       if (!(error instanceof AnswerError)) throw error;
       rows.push([take, {span: 3, content: h('span', {class: 'reason'}, error.message)}]);
     }
-    showSection('what-ifs', plainTable('Changes of one thing; a name takes it', [['Change'], ['Throughput', true], ['GPU hours for the same work', true], ['Memory of a GPU', true]], rows));
+    showSection('what-ifs', plainTable('Changes of one thing; a name takes it', [['Change'], ['Throughput', true], ['GPU hours for the same work', true], ['Memory of a GPU', true]], rows, SOURCE_OF_TABLES));
   }
 }
 
@@ -112,7 +114,7 @@ function drawSplits(answer, options, note) {
     format.change(split.iteration_s / best.iteration_s - 1), format.percent(split.bubble_fraction), gib(split.memory.bytes)]);
   showSection('splits',
     h('p', {class: 'note-line'}, `${format.count(rankings.fitting)} of ${format.count(rankings.valid)} possible splits fit. ${note}`),
-    plainTable('The fastest splits; a name takes it', [['Split'], ['Iteration', true], ['Longer by', true], ['Bubble', true], ['Memory', true]], rows));
+    plainTable('The fastest splits; a name takes it', [['Split'], ['Iteration', true], ['Longer by', true], ['Bubble', true], ['Memory', true]], rows, SOURCE_OF_TABLES));
 }
 
 // The splits that a search finds: those of the job itself, unless it is given a split.
@@ -156,7 +158,7 @@ function rowsOf(events, bars) {
   const named = (kind, pid, tid) => (events.find(event => event.ph === 'M' && event.name === kind && event.pid === pid && event.tid === tid) || {args: {}}).args.name;
   const rows = new Map();
   for (const bar of bars) {
-    const process = (named('process_name', bar.pid, 0) || 'GPU ' + bar.pid).replace(/ \(node \d+\)/, ''), isStage = process.startsWith('stage');
+    const process = (named('process_name', bar.pid, 0) || 'GPU ' + bar.pid).replace(/ \((node|GPU) \d+\)/, ''), isStage = process.startsWith('stage');
     const key = isStage ? bar.pid : `${bar.pid}/${bar.tid}`;
     if (!rows.has(key)) rows.set(key, {pid: bar.pid, tid: bar.tid, isStage, bars: [], title: isStage ? process : `${process}, ${named('thread_name', bar.pid, bar.tid) || bar.tid}`});
     rows.get(key).bars.push(bar);

@@ -18,17 +18,18 @@ function say(problem) {
   const wrong = [...controls.keys()].filter(key => isNamed(key) && controls.get(key).input.value !== '');
   for (const [key, {input}] of controls) input.setAttribute('aria-invalid', wrong.includes(key));
   const links = wrong.map(key => h('button', {type: 'button', class: 'link', click: () => controls.get(key).input.focus()}, labelOf(key)));
-  byId('problem').replaceChildren(...(problem ? [h('p', {class: 'problem'}, problem, links.length > 0 && [' Controls: ', links.flatMap((link, at) => at ? [', ', link] : [link]), '.'])] : []));
+  const where = links.length > 0 && [' Controls: ', links.flatMap((link, at) => at ? [', ', link] : [link]), '.'];
+  byId('problem').replaceChildren(...(problem ? [h('p', {class: 'problem'}, problem, where)] : []));
   byId('answer').classList.toggle('is-stale', !!problem);
 }
 
-// A job whose split is open is answered with the one found for its model before.
-const splitMayBeFound = () => Object.keys(found).length > 0;
+const plainModels = new Set();  // models whose jobs have no split to search
 
 function showAnswer(answer, isSearched) {
   const summary = summaryOf(answer.json, options);
   current = {options, summary};
   if (summary.split) found = optionsOfSplit(summary.split.splits[0].parallel, options);
+  if (!summary.isSequences && !summary.split) plainModels.add(options.model);
   say('');
   byId('lead').textContent = leadSentence(options, summary) + (isSearched ? '' : ' Searching for the fastest split …');
   showPicture(options, summary, preset);
@@ -37,37 +38,41 @@ function showAnswer(answer, isSearched) {
   showAssumed(summary.read, summary.assumptions, found);
   showCompare(current);
   byId('answer').dataset.ms = answer.ms.toFixed(1);
-  byId('answer').dataset.turn = turn;
   return summary;
+}
+
+// The answer with the split that was found before; where it does not fit, or none was, the predictor searches one, which may
+// take seconds and is therefore asked of the worker that can be stopped.
+async function quickAnswer(mine) {
+  const isGuess = Object.keys(found).some(key => options[key] === undefined);
+  if (isGuess) {
+    try {
+      return {answer: await askLane(answering, 'job', {...found, ...options}), isGuess};
+    } catch (error) {
+      if (!(error instanceof AnswerError)) throw error;
+    }
+  }
+  if (mine === turn && !plainModels.has(options.model)) byId('lead').textContent = 'Searching for the fastest split …';
+  return {answer: await askLane(plainModels.has(options.model) ? answering : later, 'job', options), isGuess: false};
 }
 
 async function predictNow() {
   const mine = ++turn;
   clearTimeout(furtherTimer);
   later.stop();
+  const before = options;
   options = readControls();
+  if (before.model !== options.model && !preset) found = {};
   location.replace(hashOf(options, pinned.map(job => job.options)));
   showExport(options);
-  const known = {...found};
   try {
-    const isQuick = splitMayBeFound();
-    let answer;
-    try {
-      answer = await askLane(answering, 'job', isQuick ? {...found, ...options} : options);
-    } catch (error) {
-      if (!(error instanceof AnswerError) || !isQuick) throw error;
-      if (mine !== turn) return;
-      byId('lead').textContent = 'Searching for the fastest split …';
-      found = {};
-      answer = await askLane(later, 'job', options);
-    }
+    const {answer, isGuess} = await quickAnswer(mine);
     if (mine !== turn) return;
-    const summary = showAnswer(answer, !isQuick || !splitMayBeFound() || !!summaryOf(answer.json, options).split);
-    furtherTimer = setTimeout(() => showFurther(mine, options, summary, answer), FURTHER_AFTER_MS);
+    const summary = showAnswer(answer, !isGuess);
+    furtherTimer = setTimeout(() => showFurther(mine, options, summary, isGuess), FURTHER_AFTER_MS);
   } catch (error) {
     if (mine !== turn) return;
     if (!(error instanceof AnswerError)) throw error;
-    found = known;
     byId('lead').textContent = 'No prediction for this job:';
     say(error.message);
     showCompare(current);
@@ -78,18 +83,18 @@ async function predictNow() {
 }
 
 // Everything that may come later, the soonest first; stops as soon as the job changes.
-async function showFurther(mine, job, summary, answer) {
+async function showFurther(mine, job, summary, isGuess) {
   const ask = async (question, asked) => {
     const reply = await askLane(later, question, asked);
     if (mine !== turn) await new Promise(() => {});  // of an older job: never goes on
     return reply;
   };
+  const showParts = async () => showTime((await ask('result', {...found, ...job})).json.points.at(-1));
   try {
-    showTime((await ask('result', {...found, ...job})).json.points.at(-1));
-    if (summary.isSequences) {
-      const searched = await ask('job', job);
-      if (searched !== answer) summary = showAnswer(searched, true);
-      showTime((await ask('result', {...found, ...job})).json.points.at(-1));
+    await showParts();
+    if (isGuess) {
+      summary = showAnswer(await ask('job', job), true);
+      await showParts();
     }
     await fillPinned(ask);
     await showTimeline(ask, job, found);
@@ -201,11 +206,11 @@ function takeHash() {
 
 async function begin() {
   showControls(byId('controls'), {change, choosePreset, clearSplit: () => takeJob(withoutSplit(readControls()))});
-  if (window.matchMedia('(max-width: 60rem)').matches) byId('controls').classList.add('is-narrow');
   try {
     predictor = await unpackPredictor();
   } catch (error) {
-    byId('lead').textContent = `This browser cannot run the predictor (${error.message}). It needs WebAssembly with exceptions and DecompressionStream: Chrome 95, Firefox 113, Safari 16.4 or later.`;
+    byId('lead').textContent = `This browser cannot run the predictor (${error.message}). ` +
+      `It needs WebAssembly with exceptions and DecompressionStream: Chrome 95, Firefox 113, Safari 16.4 or later.`;
     return;
   }
   answering = new Lane(predictor);

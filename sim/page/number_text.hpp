@@ -1,6 +1,6 @@
 #pragma once
-// std::from_chars() and std::to_chars() of double, which Emscripten's C++ library lacks (libc++ before 20). Included before
-// every file of the page's build. Results are those of the C++ standard: shortest text, no locale, no leading "+" or blank.
+// std::from_chars() and std::to_chars() of double, which Emscripten's C++ library lacks: libc++ has the first from version
+// 20 on, the second from 14 on. Included before every file of the page's build. Results are those of the C++ standard: shortest text, no locale, no leading "+" or blank.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +37,12 @@ inline from_chars_result from_chars(const char* first, const char* last, double&
   value = read;
   return {end, errc()};
 }
+
+}  // namespace std
+#endif
+
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 14000
+namespace std {
 
 inline to_chars_result copy_chars(char* first, char* last, const string& text) {
   if (static_cast<size_t>(last - first) < text.size()) return {last, errc::value_too_large};

@@ -43,7 +43,7 @@ function stackedBar(label, parts, whole, show, end) {
       shown.map(part => h('span', {class: `stack-part look-${part.look}`, style: `width:${share(part).toFixed(3)}%`,
                                    title: `${part.name}: ${show(part.value)} (${share(part).toFixed(1)} %)${part.source ? '\n' + part.source : ''}`}))),
     end && h('p', {class: 'note-line'}, end),
-    h('ul', {class: 'legend'}, shown.map(part => h('li', {}, h('span', {class: `swatch look-${part.look}`, 'aria-hidden': 'true'}),
+    h('ul', {class: 'legend'}, shown.map(part => h('li', {title: part.source}, h('span', {class: `swatch look-${part.look}`, 'aria-hidden': 'true'}),
       h('span', {}, part.name + ' '), h('strong', {}, show(part.value)), h('span', {class: 'bounds-inline'}, ` ${share(part).toFixed(1)} %`)))));
 }
 
@@ -92,13 +92,13 @@ function scalingCurve(points, now, unit) {
 
 // ---- tables ----
 
-// columns: [title, isNumber]; rows: lists of cells, of which {span, content} fills several columns.
-function plainTable(caption, columns, rows) {
+// columns: [title, isNumber]; rows: lists of cells, of which {span, content} fills several columns; source: of all numbers.
+function plainTable(caption, columns, rows, source) {
   return h('div', {class: 'scroller', tabindex: '0', role: 'region', 'aria-label': caption}, h('table', {},
     h('caption', {}, caption),
     h('thead', {}, h('tr', {}, columns.map(([title, number]) => h('th', {scope: 'col', class: number && 'number'}, h('span', {class: 'head'}, title))))),
     h('tbody', {}, rows.map(cells => h('tr', {}, cells.map((cell, index) => {
       if (index === 0) return h('th', {scope: 'row'}, cell);
-      return cell && cell.span ? h('td', {colspan: cell.span}, cell.content) : h('td', {class: columns[index][1] && 'number'}, cell);
+      return cell && cell.span ? h('td', {colspan: cell.span}, cell.content) : h('td', {class: columns[index][1] && 'number', title: columns[index][1] && source}, cell);
     }))))));
 }

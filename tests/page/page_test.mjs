@@ -126,6 +126,7 @@ test('a link holds the job and the jobs it is compared with', async () => {
   await page.click('#pin');
   await page.fill('#control-gpu', 'H200');
   await answered(page);
+  await finished(page);
   const [said, hash, table] = [await lead(page), await page.evaluate(() => location.hash), await page.locator('#compare table').innerText()];
   assert.match(table, /H200/);
   const other = await openPage(browser, hash);
@@ -173,6 +174,19 @@ test('a pipeline’s stages are drawn, each with its passes', async () => {
   assert.ok(passes > 4, `${passes} forward passes`);
   assert.match(await page.locator('#time').innerText(), /Pipeline bubble/);
   await page.context().close();
+});
+
+test('another model forgets the split that was found', async () => {
+  const page = await openPage(browser, hashOf({model: 'llama2_7b', gpu: 'H100', gpus: '16', network: '8x NDR', global_batch: '64'}));
+  await finished(page);
+  await page.fill('#control-global_batch', '');
+  await page.fill('#control-batch', '64');
+  await page.fill('#control-model', 'resnet50');
+  await answered(page);
+  const plain = await openPage(browser, hashOf({model: 'resnet50', gpu: 'H100', gpus: '16', network: '8x NDR', batch: '64'}));
+  assert.equal(await lead(page), await lead(plain));
+  await page.context().close();
+  await plain.context().close();
 });
 
 test('a source is shown to the keyboard', async () => {
