@@ -96,6 +96,7 @@ Scenario without_split(const Scenario& scenario, int gpus) {
   Scenario plain = scenario;
   plain.communication.accumulation = micro_batches(spec, static_cast<int>(global_batch_of(spec, spec.data)));
   plain.parallel.reset();
+  if (spec.recompute != Recomputation::none) plain.compute.repeated_shares = repeated_shares(scenario.model, spec);
   return plain;
 }
 

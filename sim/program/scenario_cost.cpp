@@ -98,7 +98,9 @@ ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu) {
   return roofline_cost(scenario.model, device_cost(scenario), scenario.compute.optimizer, batch_per_gpu);
 }
 
-ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
+namespace {
+
+ModelCost cost_of_passes(const Scenario& scenario, int batch_per_gpu) {
   const DeviceCost device = device_cost(scenario);
   const Optimizer optimizer = scenario.compute.optimizer;
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
@@ -113,6 +115,15 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const std::string& other = scenario.compute.rates.front().model;
   const model::Graph anchored = other.empty() ? scenario.model : model::zoo_graph(other);
   cost.scale(anchor_factor(anchored, device, optimizer, anchors, batch_per_gpu));
+  return cost;
+}
+
+}  // namespace
+
+ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
+  ModelCost cost = cost_of_passes(scenario, batch_per_gpu);
+  const std::vector<double>& repeated = scenario.compute.repeated_shares;
+  for (std::size_t i = 0; i < repeated.size(); ++i) cost.layers[i].backward_s += repeated[i] * cost.layers[i].forward_s;
   return cost;
 }
 

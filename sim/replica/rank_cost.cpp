@@ -283,16 +283,21 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   return seconds;
 }
 
+std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec) {
+  std::vector<double> shares(graph.layers.size(), 0.0);
+  for (const Block& block : blocks_of(graph).blocks) {
+    const std::vector<double> of_block = repeated_shares(graph, block, spec, graph.transformer->spec.hidden);
+    std::copy(of_block.begin(), of_block.end(), shares.begin() + block.first_layer);
+  }
+  return shares;
+}
+
 double recomputed_share(const Scenario& scenario) {
   if (!scenario.parallel || scenario.parallel->recompute == Recomputation::none) return 0;
   const model::Graph& graph = scenario.model;
+  const std::vector<double> shares = repeated_shares(graph, *scenario.parallel);
   double macs = 0;
-  for (const Block& block : blocks_of(graph).blocks) {
-    const std::vector<double> shares =
-        repeated_shares(graph, block, *scenario.parallel, graph.transformer->spec.hidden);
-    for (int i = block.first_layer; i <= block.last_layer; ++i)
-      macs += shares[to_index(i - block.first_layer)] * static_cast<double>(graph.layers[to_index(i)].macs);
-  }
+  for (std::size_t i = 0; i < shares.size(); ++i) macs += shares[i] * static_cast<double>(graph.layers[i].macs);
   return macs / (3 * static_cast<double>(graph.macs()));
 }
 

@@ -66,6 +66,9 @@ class RankSecondsOfSplits {
   std::map<Key, std::shared_ptr<const RankSeconds>> all_;
 };
 
+/// Of each layer's forward pass, the share that the backward pass of such a split computes again.
+std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec);
+
 /// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
 double recomputed_share(const Scenario& scenario);
 

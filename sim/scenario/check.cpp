@@ -146,7 +146,7 @@ Problem find_split_problem(const Scenario& s) {
     return {{"/parallel", "neither or both of global_batch and micro_batches", "allowed: one of them"}};
   if (s.communication.accumulation > 1)
     return {{"/communication/accumulation", "a split accumulates over its micro-batches", "allowed: 1"}};
-  if (spec.is_data_parallel_alone()) return {};
+  if (spec.is_data_parallel_alone() && spec.recompute == Recomputation::none) return {};
   if (!s.model.transformer)
     return {{"/model", "no transformer by its numbers, which a split goes by",
              "allowed: a language model of --list-models, or a HuggingFace configuration"}};

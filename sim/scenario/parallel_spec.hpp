@@ -191,10 +191,10 @@ struct ParallelSpec {
   }
   /// Weights and gradients are exchanged while nothing is computed.
   bool waits_for_shards() const { return sharding_calls == ShardingCalls::tensors; }
-  /// Replicas of one GPU that keep all they compute with: data parallelism alone.
+  /// Every GPU has all weights, gradients and state of the optimizer, and trains all of the weights: data parallelism alone.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
-           recompute == Recomputation::none && lora_rank == 0 && !offloads_optimizer;
+           lora_rank == 0 && !offloads_optimizer;
   }
   /// GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }

@@ -62,9 +62,12 @@ struct ComputeSpec {
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
-  double sum_bytes = 0;                 ///< the same
-  double softmax_bytes = 0;             ///< the same
-  bool half_parameters = false;         ///< weights, gradients and the optimizer's state too, without copies in single
+  /// Of each layer's forward pass, the share that the backward pass computes again; empty: of none. No key of its own: it
+  /// follows from "parallel" (without_split()).
+  std::vector<double> repeated_shares{};
+  double sum_bytes = 0;          ///< the same
+  double softmax_bytes = 0;      ///< the same
+  bool half_parameters = false;  ///< weights, gradients and the optimizer's state too, without copies in single
   Optimizer optimizer = Optimizer::momentum;
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration

@@ -40,9 +40,18 @@ Case split_lower_precision(Draws& draws) {
   return in_lower_precision(random_split(draws), draws);
 }
 
+// Every GPU has the whole model: these replicas are timed as data parallelism where nothing is computed again.
+CommandJob random_whole_replicas(Draws& draws) {
+  CommandJob job = random_split(draws);
+  job.give("--tensor", 1).give("--pipeline", 1).give("--context", 1).give("--sharding", "none");
+  job.give("--software", draws.of({"pytorch", "megatron"}));
+  const double micro_batches = std::stod(job.value("--gpus")) * draws.of({1, 4, 8});
+  return job.give("--global-batch", micro_batches * std::stod(job.value("--micro-batch")));
+}
+
 // The levels of recomputation from much to none.
 std::vector<CommandJob> levels_of(Draws& draws) {
-  const CommandJob job = random_split(draws);
+  const CommandJob job = draws.one_in(3) ? random_whole_replicas(draws) : random_split(draws);
   std::vector<CommandJob> levels(3, job);
   levels[0].give("--recompute", "full");
   levels[1].give("--recompute", "selective");
