@@ -27,7 +27,9 @@ struct NcclTestsOptions {
 /// nccl-tests, text or JSON (-J). Times are those of the log; bandwidths are computed anew from size and time, since
 /// two decimals are printed, and a row whose printed algbw disagrees by more than rounding is refused, as are rows with
 /// wrong results. Out-of-place and in-place become separate curves ("in_place" in the key). Logs of CPU time (-C) and
-/// of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call.
+/// of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call. busbw / algbw, the columns
+/// redop and root, and the list of ranks tell operation, ranks and nodes that are not given; if they contradict the
+/// options or each other, the log is refused (nccl_evidence.hpp).
 Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options = {});
 
 /// What a log of collectives may not tell.

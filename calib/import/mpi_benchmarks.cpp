@@ -26,7 +26,7 @@ struct Operation {
   bool is_of_share;
 };
 
-// osu_* and IMB: reduce_scatter's size is that of the whole vector.
+// Names of IMB and gloo. Reduce_scatter's size is that of the whole vector, in OSU's as well.
 const std::vector<Operation> kOfMpi{
     {"allreduce", "all-reduce", false}, {"allgather", "all-gather", true}, {"reduce_scatter", "reduce-scatter", false},
     {"alltoall", "all-to-all", true},   {"bcast", "broadcast", false},     {"broadcast", "broadcast", false},
@@ -36,6 +36,21 @@ const Operation* operation_of(const std::string& in_log) {
   const std::string name = lower_case(in_log);
   for (const Operation& operation : kOfMpi)
     if (name == operation.in_log) return &operation;
+  return nullptr;
+}
+
+// What OSU's blocking collectives print between "OSU MPI" and "Latency Test", from version 3 to 7.
+const std::vector<Operation> kOfOsu{{"Allreduce", "all-reduce", false},
+                                    {"Allgather", "all-gather", true},
+                                    {"Reduce_scatter", "reduce-scatter", false},
+                                    {"Reduce_scatter_block", "reduce-scatter", false},
+                                    {"All-to-All Personalized Exchange", "all-to-all", true},
+                                    {"Broadcast", "broadcast", false},
+                                    {"Reduce", "reduce", false}};
+
+const Operation* osu_operation_of(const std::string& in_log) {
+  for (const Operation& operation : kOfOsu)
+    if (in_log == operation.in_log) return &operation;
   return nullptr;
 }
 
@@ -154,28 +169,35 @@ class OsuLog : public CollectiveLog {
  private:
   void take(const std::string& whole) override {
     const std::string line = whole.substr(0, kLongestTitle);
-    static const std::regex title(R"(^\s*#\s*OSU\s+(\S+)\s+(?:Non-blocking\s+)?(\S+)\s+(.*)$)");
+    static const std::regex title(R"(^\s*#\s*OSU\s+(\S+)\s+(.*)$)");
     std::smatch match;
-    if (std::regex_match(line, match, title)) return begin(match[1], match[2], match[3], line);
+    if (std::regex_match(line, match, title)) return begin(match[1], match[2]);
     if (line.find("Size") != std::string::npos && line.find('#') != std::string::npos) {
       has_latency_ = line.find("Latency") != std::string::npos;
       has_longest_ = line.find("Max Latency") != std::string::npos;
       return;
     }
-    const std::vector<double> row = numbers_of(whole);
+    // -c adds a last column.
+    const std::vector<std::string> words = words_of(whole);
+    const bool is_checked = !words.empty() && (words.back() == "Pass" || words.back() == "Fail");
+    const std::vector<double> row = numbers_of(is_checked ? whole.substr(0, whole.rfind(words.back())) : whole);
     if (row.size() < 2 || operation_ == nullptr || !has_latency_) return;
+    if (words.back() == "Fail") return refuse("wrong results");
     if (has_longest_ && row.size() < 4) return refuse("a row is cut off");
     // Where all ranks' times are there, the slowest's counts, as in calibrate's own.
     const double share = operation_->is_of_share ? std::max(1, options_.ranks) : 1;
     add(operation_->name, library_, 0, row[0] * share, row[has_longest_ ? 3 : 1] * kMicrosecond);
   }
 
-  void begin(const std::string& by, const std::string& what, const std::string& rest, const std::string& line) {
-    operation_ = operation_of(what);
+  // `by`: "MPI", "MPI-CUDA", "NCCL". `test`: "Allreduce Latency Test v7.3".
+  void begin(const std::string& by, const std::string& test) {
+    operation_ = osu_operation_of(test.substr(0, test.find(" Latency Test")));
     has_latency_ = has_longest_ = false;
-    if (line.find("Non-blocking") != std::string::npos) operation_ = nullptr;  // times that overlap with compute
-    library_ = lower_case(by.substr(0, by.find('-')));                         // "MPI-CUDA"
-    if (operation_ == nullptr) refuse(in_quotes(what + " " + rest) + " is no collective that a profile has");
+    library_ = lower_case(by.substr(0, by.find('-')));
+    if (operation_ != nullptr) return;
+    if (test.find("Non-blocking") == 0)
+      return refuse(in_quotes(test) + " overlaps with compute; use the blocking test");
+    refuse(in_quotes(test) + " is no collective that a profile has");
   }
 
   const Operation* operation_ = nullptr;

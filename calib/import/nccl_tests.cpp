@@ -5,16 +5,21 @@
 #include <set>
 #include <sstream>
 
+#include "calib/bus_bandwidth.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/nccl_evidence.hpp"
 #include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
-constexpr double kRounding = 0.0051;    // two decimals are printed of a bandwidth in GB/s
-constexpr double kTimeRounding = 0.01;  // and at least three digits of a time
+constexpr double kRounding = 0.0051;       // two decimals are printed of a bandwidth in GB/s
+constexpr double kJsonRounding = 5e-4;     // and in JSON at least three
+constexpr double kTimeRounding = 0.01;     // and at least three digits of a time
+constexpr int kMostRanksOfNode = 8;        // GPUs that one node is assumed to have if no host is listed
+constexpr double kSingleRankRatio = 0.25;  // below the least factor, 0.5: one rank has 0
 
 const std::vector<std::pair<std::string, std::string>> kPrograms{
     {"all_reduce", "all-reduce"}, {"all_gather", "all-gather"}, {"reduce_scatter", "reduce-scatter"},
@@ -43,13 +48,16 @@ std::vector<std::string> usual_columns(std::size_t words) {
 }
 
 struct Row {
-  std::string what;  ///< type and reduction
-  double bytes;
-  bool in_place;
-  double time_us;
-  double algbw_gb_per_s;
+  std::string type;
+  RowColumns columns;
+  double bytes = 0;
+  bool in_place = false;
+  double time_us = -1;
+  RowBandwidths bandwidths{-1, -1, kRounding};  // below 0: none
   std::string wrong;
   std::string where;
+
+  std::string what() const { return type + (type.empty() || columns.redop.empty() ? "" : " ") + columns.redop; }
 };
 
 class NcclTestsLog {
@@ -73,10 +81,14 @@ class NcclTestsLog {
       set_program(args->items().front().text());
     for (const JsonNode& result : root.at("results").items()) {
       const double bytes = result.at("size").number({0, kMostBytes});
-      std::string what;
-      for (const char* member : {"type", "redop"})
-        if (result.has(member) && result.at(member).is_string())
-          what += (what.empty() ? "" : " ") + result.at(member).text();
+      RowColumns columns;
+      const auto text = [&](const char* member) {
+        return result.has(member) && result.at(member).is_string() ? words_of(result.at(member).text())
+                                                                   : std::vector<std::string>();
+      };
+      if (const auto words = text("redop"); !words.empty()) columns.redop = words[0];
+      if (const auto words = text("root"); !words.empty()) columns.root = words[0];
+      const std::string type = text("type").empty() ? "" : text("type")[0];
       for (const char* group : {"out_of_place", "in_place"}) {
         const auto node = result.find(group);
         if (!node || node->is_null()) continue;
@@ -84,8 +96,10 @@ class NcclTestsLog {
         const std::string wrong = node->has("nwrong") && node->at("nwrong").is_number()
                                       ? short_number(node->at("nwrong").number({0, 1e15}))
                                       : "N/A";
-        rows_.push_back({what, bytes, std::string(group) == "in_place", figure(node->at("time"), {0, 1e12}),
-                         figure(node->at("alg_bw"), {0, 1e9}), wrong, name_ + ": " + node->pointer()});
+        const double busbw = node->has("bus_bw") ? figure(node->at("bus_bw"), {0, 1e9}) : -1;
+        rows_.push_back({type, columns, bytes, std::string(group) == "in_place", figure(node->at("time"), {0, 1e12}),
+                         RowBandwidths{figure(node->at("alg_bw"), {0, 1e9}), busbw, kJsonRounding}, wrong,
+                         name_ + ": " + node->pointer()});
       }
     }
   }
@@ -123,18 +137,22 @@ class NcclTestsLog {
       operation_ = options_.operation;
       program_.clear();
     }
-    ranks_ = 0;
-    hosts_.clear();
+    list_.clear();
     columns_.clear();
   }
 
   void end_run() {
     if (rows_.empty() && !result_.samples.empty()) return;
-    check_operation();
-    const int ranks = options_.ranks > 0 ? options_.ranks : ranks_;
-    const int nodes = options_.nodes > 0 ? options_.nodes : std::max<int>(1, static_cast<int>(hosts_.size()));
-    if (ranks < 1) throw InputError(name_ + ": the log does not list its ranks; allowed: give their number (--ranks)");
-    check_hosts();
+    std::vector<RowBandwidths> pairs;
+    for (const Row& row : rows_)
+      if (row.bytes > 0 && row.time_us > 0 && row.bandwidths.busbw >= 0) pairs.push_back(row.bandwidths);
+    ratio_ = bus_ratio(pairs);
+    row_columns_ = rows_.empty() ? RowColumns() : rows_.front().columns;
+    check_list();
+    choose_operation();
+    const int ranks = choose_ranks();
+    check_ratio(ranks);
+    const int nodes = choose_nodes(ranks);
     if (!result_.samples.empty() && result_.device.name != device_)
       throw InputError(name_ + ": runs on " + result_.device.name + " and on " + device_ +
                        "; allowed: those of one kind of GPU");
@@ -144,30 +162,114 @@ class NcclTestsLog {
     rows_.clear();
   }
 
-  void check_hosts() const {
-    int listed = 0;
-    for (const auto& [host, on_host] : hosts_) {
-      listed += on_host;
-      if (on_host != hosts_.begin()->second && options_.nodes == 0)
-        throw InputError(name_ + ": " + std::to_string(on_host) + " ranks on " + host + " and " +
-                         std::to_string(hosts_.begin()->second) + " on " + hosts_.begin()->first +
-                         "; allowed: as many on each node");
-    }
-    if (listed > ranks_)
+  void check_list() const {
+    if (list_.has_repeated_ranks())
       throw InputError(name_ +
                        ": ranks are listed twice: the output of several programs is mixed (nccl-tests built "
                        "without MPI?); allowed: that of one");
+    const bool is_listed_alone = list_.ranks() == 1 && options_.ranks < 2 && (!ratio_ || ratio_->fits(1));
+    if (is_listed_alone || options_.ranks == 1 || (ratio_ && ratio_->high < kSingleRankRatio))
+      throw InputError(name_ +
+                       ": the run has 1 rank, which exchanges nothing; allowed: a run over 2 or more "
+                       "GPUs (-g, or nccl-tests built with MPI=1 under mpirun)");
+    if (options_.ranks > 0 && options_.ranks < list_.ranks())
+      throw InputError(name_ + ": the log lists rank " + std::to_string(list_.ranks() - 1) + ", so at least " +
+                       std::to_string(list_.ranks()) + " ranks, and --ranks is " + std::to_string(options_.ranks) +
+                       "; allowed: leave --ranks out");
+    // More than are listed only if busbw says so: the list was cut off.
+    const int listed = list_.ranks();
+    const bool has_listed = !ratio_ || (operation_.empty() ? !operations_with(ratio_, row_columns_, listed).empty()
+                                                           : ratio_->fits(bus_factor(operation_, listed)));
+    if (listed > 1 && options_.ranks > listed && list_.listed() == listed && has_listed)
+      throw InputError(name_ + ": the log lists " + std::to_string(listed) + " ranks, and --ranks is " +
+                       std::to_string(options_.ranks) + "; allowed: leave --ranks out");
   }
 
-  void check_operation() const {
+  int known_ranks() const { return options_.ranks > 0 ? options_.ranks : list_.ranks(); }
+
+  void choose_operation() {
     if (operation_.empty() && !program_.empty())
       throw InputError(name_ + ": " + program_ + " times no collective that a profile has; allowed: all_reduce_perf, " +
                        "all_gather_perf, reduce_scatter_perf, alltoall_perf, broadcast_perf, reduce_perf");
+    if (operation_.empty() && !rows_.empty()) {
+      const std::vector<std::string> fitting = operations_with(ratio_, row_columns_, known_ranks());
+      if (fitting.size() == 1) operation_ = fitting.front();
+    }
     if (operation_.empty())
-      throw InputError(name_ + ": the log does not say which collective it timed; allowed: name it (--operation)");
-    if (std::none_of(kPrograms.begin(), kPrograms.end(), [&](const auto& p) { return p.second == operation_; }))
-      throw InputError(name_ + ": unknown operation \"" + operation_ +
-                       "\"; allowed: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce");
+      throw InputError(name_ + ": the log does not say which collective it timed" +
+                       (ratio_ ? ratio_text() + " is " + readings_of(*ratio_, row_columns_, known_ranks()) : "") +
+                       "; allowed: name it (--operation)");
+    const std::vector<std::string>& known = nccl_operations();
+    if (std::find(known.begin(), known.end(), operation_) == known.end())
+      throw InputError(name_ + ": unknown operation \"" + operation_ + "\"; allowed: " + joined(known));
+    // The program's own name says more than columns, which early versions filled differently.
+    if (program_.empty() && !allow(row_columns_, operation_))
+      throw InputError(name_ + ": --operation is " + operation_ + ", and the rows have redop " +
+                       (row_columns_.redop.empty() ? "" : in_quotes(row_columns_.redop)) +
+                       (row_columns_.root.empty() ? "" : " and root " + row_columns_.root) +
+                       (ratio_ ? ratio_text() : "") +
+                       "; allowed: " + joined(operations_with(ratio_, row_columns_, known_ranks())));
+  }
+
+  int choose_ranks() const {
+    if (known_ranks() > 1) return known_ranks();
+    const auto fitting = ratio_ ? ranks_with(*ratio_, operation_) : std::nullopt;
+    if (fitting && fitting->first == fitting->second) return fitting->first;
+    throw InputError(
+        name_ + ": the log does not list its ranks" +
+        (fitting && fitting->second < kMostRanks
+             ? ratio_text() + " is that of " + std::to_string(fitting->first) + " to " + std::to_string(fitting->second)
+             : "") +
+        "; allowed: give their number (--ranks)");
+  }
+
+  std::string ratio_text() const { return ", and busbw / algbw = " + ratio_digits(ratio_->middle); }
+
+  void check_ratio(int ranks) const {
+    const double factor = bus_factor(operation_, ranks);
+    if (!ratio_ || ratio_->fits(factor)) return;
+    const std::string readings = readings_of(*ratio_, row_columns_, 0);
+    std::string text = name_ + ": busbw / algbw = " + ratio_digits(ratio_->middle) + ", and " + operation_ +
+                       (program_.empty() && !options_.operation.empty() ? " (--operation)" : "") + " on " +
+                       std::to_string(ranks) + " ranks (" + (options_.ranks > 0 ? "--ranks" : "listed") + ") has " +
+                       ratio_digits(factor);
+    if (!readings.empty()) text += "; the ratio is that of " + readings;
+    throw InputError(text + "; allowed: " +
+                     (options_.ranks > 0 || !options_.operation.empty()
+                          ? "--operation and --ranks as the log has them"
+                          : "a log of all listed ranks together, or --ranks and --nodes if its list is cut off"));
+  }
+
+  int choose_nodes(int ranks) const {
+    const int given = options_.nodes, hosts = list_.nodes();
+    const std::string count = std::to_string(ranks);
+    if (given > 0) {
+      const bool is_complete = list_.listed() == ranks && list_.repeated_device().empty();
+      if (given < hosts || (is_complete && given != hosts))
+        throw InputError(name_ + ": the log lists " + std::to_string(hosts) + " hosts, and --nodes is " +
+                         std::to_string(given) + "; allowed: leave --nodes out");
+      if (given > ranks)
+        throw InputError(name_ + ": --nodes is " + std::to_string(given) + ", and there are " + count +
+                         " ranks; allowed: at most one node for each rank");
+      return given;
+    }
+    if (!list_.repeated_device().empty())
+      throw InputError(name_ + ": " + list_.repeated_device() +
+                       ", so several hosts share a name; allowed: give the number of nodes (--nodes)");
+    if (!list_.is_empty() && list_.listed() < ranks)
+      throw InputError(name_ + ": " + std::to_string(list_.listed()) + " of " + count +
+                       " ranks are listed, which does not tell their hosts; allowed: give the number of nodes "
+                       "(--nodes)");
+    if (list_.is_empty() && ranks > kMostRanksOfNode)
+      throw InputError(name_ + ": the log does not list its hosts, and " + count +
+                       " GPUs are more than a usual node has; allowed: give the number of nodes (--nodes)");
+    const std::map<std::string, int> on = list_.per_host();
+    for (const auto& [host, on_host] : on)
+      if (on_host != on.begin()->second)
+        throw InputError(name_ + ": " + std::to_string(on_host) + " ranks on " + host + " and " +
+                         std::to_string(on.begin()->second) + " on " + on.begin()->first +
+                         "; allowed: as many on each node");
+    return std::max(1, hosts);
   }
 
   void read_config(const JsonNode& config) {
@@ -183,8 +285,9 @@ class NcclTestsLog {
     for (const JsonNode& item : devices->items()) listed.insert(item.at("rank").integer(0, 1 << 20));
     if (listed.count(1) > 0) of_process = 1;  // all are there
     for (const JsonNode& item : devices->items()) {
-      ranks_ = std::max(ranks_, static_cast<int>(item.at("rank").integer(0, 1 << 20)) + of_process);
-      hosts_[item.at("hostname").text()] += of_process;
+      const auto first = static_cast<int>(item.at("rank").integer(0, 1 << 20));
+      const std::string host = item.at("hostname").text();
+      for (int i = 0; i < of_process; ++i) list_.add(first + i, host, "");
       device_ = item.at("device_info").text();
     }
   }
@@ -208,8 +311,9 @@ class NcclTestsLog {
     if (words.end() - on <= 4 || bus_end == std::string::npos || !(rank >= 0 && rank < kMostRanks)) return false;
     const std::size_t name = line.find_first_not_of(" \t", bus_end + 1);
     if (name == std::string::npos) return false;
-    ranks_ = std::max(ranks_, static_cast<int>(rank) + 1);
-    ++hosts_[on[1]];
+    const std::size_t bus = line.rfind('[', bus_end);
+    list_.add(static_cast<int>(rank), on[1],
+              on[3] + (bus == std::string::npos ? "" : " " + line.substr(bus, bus_end + 1 - bus)));
     device_ = line.substr(name, line.find_last_not_of(" \t") + 1 - name);
     return true;
   }
@@ -240,13 +344,23 @@ class NcclTestsLog {
                                 std::to_string(columns.empty() ? 13 : columns.size()));
       return;
     }
-    Row row{"", 0, false, -1, -1, "", where};
+    Row row;
+    row.where = where;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::string& column = columns[i];
       if (column == "size") to_number(words[i], row.bytes);
-      if (column == "type" || column == "redop") row.what += (row.what.empty() ? "" : " ") + words[i];
+      if (column == "type") row.type = words[i];
+      if (column == "redop") row.columns.redop = words[i];
+      if (column == "root") row.columns.root = words[i];
       if (column == "time" && !to_number(words[i], row.time_us)) row.time_us = -1;
-      if (column == "algbw" && !to_number(words[i], row.algbw_gb_per_s)) row.algbw_gb_per_s = -1;
+      if (column == "algbw") {
+        if (!to_number(words[i], row.bandwidths.algbw)) row.bandwidths.algbw = -1;
+        row.bandwidths.rounding = rounding_of(words[i]);
+      }
+      if (column == "busbw") {
+        if (!to_number(words[i], row.bandwidths.busbw)) row.bandwidths.busbw = -1;
+        row.bandwidths.rounding = std::max(row.bandwidths.rounding, rounding_of(words[i]));
+      }
       if (column == "#wrong" || column == "error") {
         row.wrong = words[i];
         rows_.push_back(row);
@@ -265,16 +379,20 @@ class NcclTestsLog {
     const double seconds = row.time_us * 1e-6;
     std::string why;
     if (!(row.bytes > 0)) return;  // size 0: a launch, not a collective of bytes
-    if (what_.empty()) what_ = row.what;
-    if (row.what != what_)
-      why = row.what + " among rows of " + what_ + "; allowed: one type and reduction";
-    else if (!(seconds > 0) || row.algbw_gb_per_s < 0)
+    if (what_.empty()) what_ = row.what();
+    const double algbw = row.bandwidths.algbw, factor = bus_factor(operation_, ranks);
+    if (row.what() != what_)
+      why = row.what() + " among rows of " + what_ + "; allowed: one type and reduction";
+    else if (!(seconds > 0) || algbw < 0)
       why = "no time";
     else if (is_wrong(row.wrong))
       why = row.wrong + " wrong results";
-    else if (std::abs(row.bytes / seconds / 1e9 - row.algbw_gb_per_s) > kRounding + kTimeRounding * row.algbw_gb_per_s)
-      why = "algbw " + short_number(row.algbw_gb_per_s) +
-            " GB/s is not size / time = " + short_number(row.bytes / seconds / 1e9) + " GB/s";
+    else if (std::abs(row.bytes / seconds / 1e9 - algbw) > kRounding + kTimeRounding * algbw)
+      why = "algbw " + short_number(algbw) + " GB/s is not size / time = " + short_number(row.bytes / seconds / 1e9) +
+            " GB/s";
+    else if (row.bandwidths.busbw >= 0 && !has_factor(row.bandwidths, factor))
+      why = "busbw " + short_number(row.bandwidths.busbw) + " GB/s is not " + short_number(factor) +
+            " x algbw = " + short_number(factor * algbw) + " GB/s";
     if (!why.empty()) {
       result_.refused.push_back(row.where + ": " + why);
       return;
@@ -299,9 +417,10 @@ class NcclTestsLog {
   NcclTestsOptions options_;
   std::string operation_;
   std::string program_;
-  int ranks_ = 0;
+  RankList list_;
+  std::optional<BusRatio> ratio_;  // of the run's rows
+  RowColumns row_columns_;
   int most_ranks_ = 0;
-  std::map<std::string, int> hosts_;  // ranks on each
   std::string device_;
   std::vector<std::string> columns_;
   std::vector<Row> rows_;                     // of the run that is read

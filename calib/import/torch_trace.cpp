@@ -23,15 +23,22 @@ struct Interval {
 };
 
 using Thread = std::string;
-constexpr double kLargestNumber = 1e15;  // a whole number, of microseconds thirty years
+// Largest number for which a double has whole microseconds: 285 years. Today is 1.8e15 us after 1970.
+constexpr double kLargestNumber = 9007199254740992.0;
 
-double number_or(const Json& object, const char* key, double otherwise) {
+// Nullopt: no such key, no number, or beyond kLargestNumber.
+std::optional<double> number_of(const Json& object, const char* key) {
   const auto value = object.find(key);
-  if (value == object.end()) return otherwise;
-  if (!value->is_number() && !value->is_string()) return otherwise;
+  if (value == object.end()) return std::nullopt;
+  if (!value->is_number() && !value->is_string()) return std::nullopt;
   const double number =
       value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
-  return std::abs(number) <= kLargestNumber ? number : otherwise;  // NaN, too
+  if (!(std::abs(number) <= kLargestNumber)) return std::nullopt;  // NaN, too
+  return number;
+}
+
+double number_or(const Json& object, const char* key, double otherwise) {
+  return number_of(object, key).value_or(otherwise);
 }
 
 std::string text_or(const Json& object, const char* key, const std::string& otherwise) {
@@ -121,10 +128,18 @@ class TorchTrace {
  public:
   void read(const JsonNode& root) {
     const JsonNode events = root.is_array() ? root : root.at("traceEvents");
+    std::vector<std::pair<double, const Json*>> complete;
     for (const Json& event : events.json()) {
       if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
-      take(event);
+      if (const auto begin_us = number_of(event, "ts"))
+        complete.emplace_back(*begin_us, &event);
+      else
+        ++events_without_time_;
     }
+    // PyTorch up to 2.3 writes microseconds since 1970. Times relative to the first event lose nothing in sums.
+    double origin_us = kLargestNumber;
+    for (const auto& [begin_us, event] : complete) origin_us = std::min(origin_us, begin_us);
+    for (const auto& [begin_us, event] : complete) take(*event, begin_us - origin_us);
     const bool has_gpu = root.is_object() && root.has("deviceProperties") && !root.json()["deviceProperties"].empty();
     is_of_cpu_ = kernels_.empty() && launches_.empty() && !has_gpu;  // a GPU's may have been left out
     if (is_of_cpu_) take_operators();
@@ -185,12 +200,14 @@ class TorchTrace {
     return seconds;
   }
   const std::vector<Sample>& collectives() const { return collectives_; }
+  /// Events whose "ts" is missing or cannot be a time in microseconds.
+  int events_without_time() const { return events_without_time_; }
 
  private:
   // Categories with a capital are those of PyTorch 1.8 to 1.11.
-  void take(const Json& event) {
+  void take(const Json& event, double begin) {
     const std::string category = text_or(event, "cat", ""), name = text_or(event, "name", "");
-    const double begin = number_or(event, "ts", 0), duration = number_or(event, "dur", 0);
+    const double duration = number_or(event, "dur", 0);
     const Json args = event.value("args", Json::object());
     if (category == "kernel" || category == "Kernel") {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
@@ -218,7 +235,8 @@ class TorchTrace {
       });
       double until_us = -1;
       for (const Interval& range : operators) {
-        if (range.begin_us < until_us) continue;
+        // By its middle: times since 1970 are rounded to 0.25 us, so that neighbours may seem to overlap.
+        if ((range.begin_us + range.end_us) / 2 < until_us) continue;
         until_us = range.end_us;
         const auto number = static_cast<std::int64_t>(launches_.size());
         launches_[-2 - number] = {thread, range.begin_us};
@@ -269,6 +287,7 @@ class TorchTrace {
   std::map<Thread, Ranges> modules_;
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
   std::map<std::string, Interval> steps_;
+  int events_without_time_ = 0;
 };
 
 // "Conv2d_3": type and number, which counts modules in the order in which they ran first.
@@ -394,6 +413,9 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
     sample.source = name + ", mean of " + std::to_string(steps) + " steps";
     result.samples.push_back(sample);
   }
+  if (trace.events_without_time() > 0)
+    unplaced.push_back(std::to_string(trace.events_without_time()) +
+                       " events are left out: their \"ts\" is missing, or no time in microseconds");
   if (!trace.has_steps() && steps > 1)
     unplaced.push_back("no ProfilerStep; taken as " + std::to_string(steps) + " steps, for as often its modules ran");
   const Json& root = document.json();

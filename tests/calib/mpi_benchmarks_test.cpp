@@ -84,6 +84,48 @@ TEST_CASE("where OSU logs all ranks the slowest counts, and sizes of a share cou
   CHECK(import_osu(nccl, "a.log", of_ranks(2)).samples[0].key == key("broadcast", "nccl", 2, 1, 8));
 }
 
+TEST_CASE("every title of OSU's collectives is read as its operation, or refused by its name") {
+  const auto import_titled = [](const std::string& title) {
+    return import_osu(
+        "# OSU " + title + " Latency Test v7.5\n# Datatype: MPI_CHAR.\n# Size  Avg Latency(us)\n250 11.00\n", "a.log",
+        of_ranks(4));
+  };
+  const std::vector<std::tuple<std::string, std::string, int>> titles{
+      {"Allreduce", "all-reduce", 250},
+      {"Allgather", "all-gather", 1000},
+      {"Reduce_scatter", "reduce-scatter", 250},
+      {"Reduce_scatter_block", "reduce-scatter", 250},
+      {"All-to-All Personalized Exchange", "all-to-all", 1000},
+      {"Broadcast", "broadcast", 250},
+      {"Reduce", "reduce", 250}};
+  for (const auto& [title, operation, bytes] : titles)
+    for (const auto& [by, library] : {std::pair{"MPI ", "mpi"}, {"MPI-CUDA ", "mpi"}, {"NCCL-CUDA ", "nccl"}}) {
+      INFO(by << title);
+      const Imported log = import_titled(by + title);
+      REQUIRE(log.samples.size() == 1);
+      CHECK(log.refused.empty());
+      CHECK(log.samples[0].key == key(operation, library, 4, 1, bytes));
+    }
+  // Ranks send different amounts, only some exchange, only one has data, or compute runs at the same time.
+  for (const std::string title :
+       {"All-to-Allv Personalized Exchange", "All-to-Allw Personalized Exchange", "Allgatherv", "Gather", "Scatter",
+        "Scatterv", "Barrier", "Neighborhood Alltoall", "Non-blocking Allreduce", "Non-blocking All-to-All"}) {
+    const std::string error = error_of([&] { import_titled("MPI " + title); });
+    INFO(error);
+    CHECK(error.find("first refused: a.log line 1: \"" + title + " Latency Test v7.5\" ") != std::string::npos);
+  }
+}
+
+TEST_CASE("OSU's rows that were checked are read, and those with wrong results are not") {
+  const Imported log = import_osu(
+      "# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)        Validation\n"
+      "1000      11.00      Pass\n2000      12.00      Fail\n",
+      "a.log", of_ranks(4));
+  REQUIRE(log.samples.size() == 1);
+  CHECK(log.samples[0].key["bytes"] == 1000);
+  CHECK(log.refused == std::vector<std::string>{"a.log line 4: wrong results"});
+}
+
 TEST_CASE("what of OSU is no blocking collective is left out, and that is said") {
   const std::string others = "# OSU MPI Bandwidth Test v5.6\n# Size      Bandwidth (MB/s)\n8   12.0\n";
   const Imported log = import_osu(others + kOsu, "a.log", of_ranks(2));

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "calib/bus_bandwidth.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "engine/base/atomic_file.hpp"
@@ -17,9 +18,19 @@ using namespace lockstep::calib;
 
 namespace {
 
-// 20 us + bytes / 100 GB/s.
-std::string row(const std::string& rest_of_1_mib = "float     sum      -1    30.49   34.39   51.59") {
-  return "     1048576        262144     " + rest_of_1_mib + "    N/A    30.49   34.39   51.59    N/A\n";
+// 20 us + bytes / 100 GB/s. run_on() fills in "BUSBW" by the algbw before it.
+std::string row(const std::string& rest_of_1_mib = "float     sum      -1    30.49   34.39   BUSBW") {
+  return "     1048576        262144     " + rest_of_1_mib + "    N/A    30.49   34.39   BUSBW    N/A\n";
+}
+
+std::string with_bus_bandwidths(std::string rows, double factor) {
+  for (std::size_t at = rows.find("BUSBW"); at != std::string::npos; at = rows.find("BUSBW")) {
+    const std::size_t end = rows.find_last_not_of(' ', at - 1), begin = rows.rfind(' ', end) + 1;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", factor * std::atof(rows.c_str() + begin));
+    rows.replace(at, 5, text);
+  }
+  return rows;
 }
 
 // A run of nccl-tests with `per_node` GPUs on each node, without the check of results (-c 0).
@@ -39,7 +50,9 @@ std::string run_on(int nodes, int per_node, const std::string& rows, const std::
          "#wrong\n#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  "
          "(GB/s)  "
          "(GB/s)\n" +
-         rows + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 51.6 \n#\n";
+         with_bus_bandwidths(rows, bus_factor(program.find("gather") != std::string::npos ? "all-gather" : "all-reduce",
+                                              nodes * per_node)) +
+         "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 51.6 \n#\n";
 }
 
 std::string by_line(const std::string& text, const std::function<std::string(const std::string&)>& change) {
@@ -96,7 +109,7 @@ TEST_CASE("nccl-tests: JSON lists the first GPU of every process") {
            R"(]}, "results": [
                {"size": 0, "out_of_place": {"time": 5.0, "alg_bw": "nan", "bus_bw": "nan", "nwrong": 0}},
                {"size": 1048576, "count": 262144, "type": "float", "redop": "sum", "root": "    -1",
-                "out_of_place": {"time": 30.49, "alg_bw": 34.391, "bus_bw": 51.586, "nwrong": null},
+                "out_of_place": {"time": 30.49, "alg_bw": 34.391, "bus_bw": 60.184, "nwrong": null},
                 "in_place": {"time": "nan", "alg_bw": "nan", "bus_bw": "nan", "nwrong": null}}]})";
   };
   const std::string first = R"({"rank": 0, "group": 0, "hostname": "a", "device": 0, "device_info": "NVIDIA H100"})";
@@ -151,13 +164,13 @@ TEST_CASE("nccl-tests: runs one after the other in a file keep their own ranks, 
 }
 
 TEST_CASE("nccl-tests: cycles of one size are a series, other types and reductions are not") {
-  const std::string later = "float     sum      -1    32.00   32.77   49.15";
+  const std::string later = "float     sum      -1    32.00   32.77   BUSBW";
   const Imported cycles = import_nccl_tests(run_on(1, 8, row() + row(later) + row()), "a.log");
   REQUIRE(cycles.samples.size() == 2);
   CHECK(cycles.samples[0].seconds.size() == 3);
   CHECK(cycles.samples[0].median_s() == Approx(30.49e-6));
   const Imported types =
-      import_nccl_tests(run_on(1, 8, row() + row("half      sum      -1    35.00   29.96   44.94")), "a.log");
+      import_nccl_tests(run_on(1, 8, row() + row("half      sum      -1    35.00   29.96   BUSBW")), "a.log");
   CHECK(types.samples.size() == 2);
   REQUIRE(types.refused.size() == 2);
   CHECK(types.refused[0].find(": half sum among rows of float sum; allowed: one type and reduction") !=
@@ -174,7 +187,7 @@ TEST_CASE("nccl-tests: a log of something else than it is said to be") {
   CHECK(refusal(run_on(1, 8, row(), "all_gather_perf"), options) ==
         "a.log: the log is of all_gather_perf, not of all-reduce");
   std::string uneven = run_on(2, 6, row());
-  uneven.replace(uneven.find("gpu-node-1"), 10, "gpu-node-0");
+  uneven.replace(uneven.find("gpu-node-1 device  0"), 20, "gpu-node-0 device  6");
   CHECK(refusal(uneven) == "a.log: 5 ranks on gpu-node-1 and 7 on gpu-node-0; allowed: as many on each node");
   // Two programs that knew nothing of each other, their lines mixed by srun.
   const std::string alone = run_on(1, 8, row());

@@ -64,6 +64,55 @@ TEST_CASE("a PyTorch trace with a step missing, or without any, still gives time
         "t.json: no ProfilerStep; taken as 2 steps, for as often its modules ran");
 }
 
+TEST_CASE("a PyTorch trace whose times begin anywhere imports to the same profile") {
+  const auto shifted = [](const std::string& text, const Json& offset) {
+    Json json = Json::parse(text);
+    for (Json& event : json["traceEvents"])
+      if (event.contains("ts")) event["ts"] = event["ts"].get<double>() + offset.get<double>();
+    return json.dump();
+  };
+  // Whole microseconds, as PyTorch up to 2.3 writes them, with the four steps of unequal length.
+  Json steps = Json::array();
+  double at = 0;
+  for (int step = 0; step < 4; ++step) {
+    const double length = 100000.0 * (1 + step % 3);
+    steps.push_back({{"ph", "X"},
+                     {"cat", "user_annotation"},
+                     {"name", "ProfilerStep#" + std::to_string(step)},
+                     {"pid", 1},
+                     {"tid", 1},
+                     {"ts", at},
+                     {"dur", length - 50}});
+    at += length;
+  }
+  for (const std::string& text : {trace(), Json{{"traceEvents", steps}}.dump()}) {
+    const Imported expected = import_torch_trace(text, "t.json", {"cnn", 32, "bf16"});
+    for (const double offset : {1.0, 1e6, 1.7e12, 999999999999999.0, 1e15, 1.7e15, 1.8e15, 2e15}) {
+      const Imported moved = import_torch_trace(shifted(text, offset), "t.json", {"cnn", 32, "bf16"});
+      INFO(offset);
+      REQUIRE(moved.samples.size() == expected.samples.size());
+      for (std::size_t i = 0; i < moved.samples.size(); ++i)
+        CHECK(to_json(moved.samples[i]).dump() == to_json(expected.samples[i]).dump());
+      CHECK(moved.refused == expected.refused);
+    }
+  }
+  const Imported four = import_torch_trace(Json{{"traceEvents", steps}}.dump(), "t.json", {"cnn", 32, "bf16"});
+  REQUIRE(four.samples.size() == 1);
+  REQUIRE(four.samples[0].seconds.size() == 3);
+  for (int step = 0; step < 3; ++step)
+    CHECK(four.samples[0].seconds[static_cast<std::size_t>(step)] == Approx(0.1 * (1 + step)));
+}
+
+TEST_CASE("events of a PyTorch trace whose time cannot be one are left out, and that is said") {
+  Json json = Json::parse(trace());
+  json["traceEvents"].push_back({{"ph", "X"}, {"cat", "kernel"}, {"name", "k"}, {"ts", 1.8e18}, {"dur", 5}});
+  json["traceEvents"].push_back({{"ph", "X"}, {"cat", "kernel"}, {"name", "k"}, {"dur", 5}});
+  const Imported imported = import_torch_trace(json.dump(), "t.json", {"cnn", 32, "bf16"});
+  REQUIRE(imported.refused.size() == 2);
+  CHECK(imported.refused[0].find("t.json: 25 % of the GPU time belongs to no module") == 0);
+  CHECK(imported.refused[1] == "t.json: 2 events are left out: their \"ts\" is missing, or no time in microseconds");
+}
+
 TEST_CASE("on a processor operators take the time, those within others count once") {
   // A step of 100 us: conv (0-10 us) calls aten::conv2d (1-9), which calls aten::convolution; backward its operator of
   // sequence 7 (50-64) with another within; 6 us of the optimizer belong to no module.

@@ -371,7 +371,7 @@ TEST_CASE("logs are imported, shown and merged from the command line") {
     return folder.write(gpu + ".log", "#  Rank  0 Group  0 Pid 1 on a device 0 [0x07] " + gpu + "\n" + log);
   };
   const auto mixed = run_in(folder, " import nccl-tests " + on("A100") + " " + on("H100") +
-                                        " --operation all-reduce --ranks 8 -o " + folder.path("mixed.json"));
+                                        " --operation all-reduce --ranks 8 --nodes 1 -o " + folder.path("mixed.json"));
   CHECK(mixed.code == 2);
   CHECK(mixed.err ==
         folder.path("H100.log") + ": on H100, and the files before on A100; allowed: logs of one kind of GPU\n");

@@ -68,7 +68,7 @@ std::vector<Reader> readers_of_logs() {
   return {
       log("nccl-tests",
           [](const std::string& text) {
-            return import_nccl_tests(text, path(), {"all-reduce", 8, 1});
+            return import_nccl_tests(text, path(), {"all-reduce", 0, 0});
           },
           {data("nccl_tests_all_reduce.txt"), data("nccl_tests_rows_of_11.txt"), data("nccl_tests_rows_of_12.txt"),
            data("azure_h100_8.txt")}),
@@ -83,7 +83,7 @@ std::vector<Reader> readers_of_logs() {
       // As it lies in a file: gzip's bytes.
       log("gz",
           [](const std::string& text) {
-            return import_nccl_tests(text, path(), {"all-reduce", 8, 1});
+            return import_nccl_tests(text, path(), {"all-reduce", 0, 0});
           },
           {own("nccl_tests.txt.gz")}),
       log("osu", [=](const std::string& text) { return import_osu(text, path(), ranks); }, {own("osu.txt")}),

@@ -1,0 +1,87 @@
+#pragma once
+// Facts that a log of nccl-tests holds besides its times. They tell operation and number of ranks, and contradict wrong
+// options and incomplete logs.
+//
+//   busbw / algbw   the operation's factor over n ranks (calib/bus_bandwidth.hpp)
+//   redop           "none" for operations that only move data, "sum", "max", ... for those that reduce
+//   root            -1 for operations without a root rank
+//   list of ranks   host, device and PCI bus of each rank; people shorten it, and containers share host names
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockstep::calib {
+
+/// Names of the operations whose logs are read, as profiles have them.
+const std::vector<std::string>& nccl_operations();
+
+/// busbw / algbw of a log, between the bounds that the rounding of the printed figures allows.
+struct BusRatio {
+  double low, middle, high;
+  bool fits(double factor) const { return factor >= low && factor <= high; }
+};
+
+/// One printed pair of bandwidths in GB/s; `rounding`: half a unit of the last printed digit.
+struct RowBandwidths {
+  double algbw, busbw, rounding;
+};
+
+/// Of the most precise pair near the median ratio. Nullopt: no pair is precise enough to tell factors apart.
+std::optional<BusRatio> bus_ratio(const std::vector<RowBandwidths>& pairs);
+
+/// The ratio as messages have it, four decimals.
+std::string ratio_digits(double ratio);
+
+/// True if the pair has this factor, within its rounding and 0.2 %.
+bool has_factor(const RowBandwidths& pair, double factor);
+
+/// Half a unit of the last digit of a printed number.
+double rounding_of(const std::string& printed);
+
+/// Smallest and largest number of ranks, 2 and more, over which the operation has the ratio. Nullopt: none has it. The
+/// largest is kMostRanks where the ratio has no upper bound.
+std::optional<std::pair<int, int>> ranks_with(const BusRatio& ratio, const std::string& operation);
+
+/// Columns of rows that tell the operation; empty where the log has no such column.
+struct RowColumns {
+  std::string redop, root;
+};
+
+/// True if the columns allow the operation.
+bool allow(const RowColumns& columns, const std::string& operation);
+
+/// Operations that the columns allow and that have the ratio over `ranks`. 0: over any number; one that has it only over
+/// thousands of ranks, where factors hardly differ, gives way to others.
+std::vector<std::string> operations_with(const std::optional<BusRatio>& ratio, const RowColumns& columns, int ranks);
+
+/// "all-reduce on 256 ranks, or all-gather on ..." by operations_with(); empty if nothing fits.
+std::string readings_of(const BusRatio& ratio, const RowColumns& columns, int ranks);
+
+/// The list "#  Rank  0 Group  0 Pid  101 on  node-0 device  0 [0x0f] NVIDIA H100".
+class RankList {
+ public:
+  /// `device`: number and bus, or empty if the log does not identify it.
+  void add(int rank, const std::string& host, const std::string& device);
+  void clear() { *this = RankList(); }
+
+  bool is_empty() const { return hosts_.empty(); }
+  /// The highest listed rank and one.
+  int ranks() const { return hosts_.empty() ? 0 : hosts_.rbegin()->first + 1; }
+  int listed() const { return static_cast<int>(hosts_.size()); }
+  int nodes() const { return static_cast<int>(per_host().size()); }
+  std::map<std::string, int> per_host() const;
+  bool has_repeated_ranks() const { return has_repeated_ranks_; }
+  /// "device 0 [0x10] of node-1 is listed as rank 0 and as rank 8"; empty: no device is listed twice.
+  const std::string& repeated_device() const { return repeated_device_; }
+
+ private:
+  std::map<int, std::string> hosts_;  // by rank
+  std::map<std::pair<std::string, std::string>, int> devices_;
+  bool has_repeated_ranks_ = false;
+  std::string repeated_device_;
+};
+
+}  // namespace lockstep::calib
