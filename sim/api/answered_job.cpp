@@ -11,6 +11,16 @@ namespace {
 
 constexpr int kInThisProcess = 0;  // of predict_job() and its kin: no process is forked
 
+// Data parallelism in closed form has no timeline: it is replayed instead, unless that would take long.
+LoadedScenario with_timeline(LoadedScenario loaded) {
+  constexpr int kMostReplayed = 1024;
+  Scenario& scenario = loaded.variants.front();
+  const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
+  if (scenario.fidelity == Fidelity::analytic && !is_split(scenario) && largest <= kMostReplayed)
+    scenario.fidelity = Fidelity::fast;
+  return loaded;
+}
+
 }  // namespace
 
 CatalogueWithFiles::CatalogueWithFiles(const Catalogue& catalogue, const std::vector<std::string>& gpus)
@@ -54,7 +64,7 @@ Json AnsweredJob::timeline() const {
   TraceRequest trace;
   trace.gpus = traced_gpus(predicted_.scenario, predicted_.question.largest());
   trace.sink = [&](const std::string& piece) { events += piece; };
-  (void)predict(loaded(), kInThisProcess, trace);
+  (void)predict(with_timeline(loaded()), kInThisProcess, trace);
   return Json::parse("[" + events + "]");
 }
 

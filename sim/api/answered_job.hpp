@@ -1,5 +1,5 @@
 #pragma once
-// A job's question with its answer, for those who ask it for more than one thing.
+// A job predicted once, from which several outputs are read.
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::api {
 
-/// A catalogue, with the GPUs that a question has in files.
+/// A catalogue, extended by GPUs that are given as files.
 class CatalogueWithFiles {
  public:
   /// `catalogue` must outlive it.
@@ -32,7 +32,7 @@ class AnsweredJob {
   std::string table() const;  ///< simulate job
   Json result() const;        ///< simulate --json, of the scenario
   Json layers() const;        ///< layers_json() at the largest number of GPUs
-  Json timeline() const;      ///< Chrome trace events of an iteration at the largest number of GPUs
+  Json timeline() const;      ///< Chrome trace events of traced_gpus() at the largest number of GPUs
 
  private:
   LoadedScenario loaded() const;

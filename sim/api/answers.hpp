@@ -1,19 +1,19 @@
 #pragma once
-// Questions asked in process, by Python and by the page: options by their keys in, JSON out. `simulate` and `plan` take the
-// same options and give the same numbers.
+// Python and the page call answer() with options as JSON and get JSON back. `simulate` and `plan` take the same options and
+// give the same numbers.
 //
 //   question     options of         answer
 //   job          simulate job       what its --json writes (schema lockstep/predictions/1)
 //   scenario     simulate job       what its --scenario writes
 //   result       simulate job       what simulate --json says of that scenario (schema lockstep/result/1): where an iteration's time goes
 //   layers       simulate job       a row per layer of one GPU, at the batch of the largest number of GPUs
-//   timeline     simulate job       Chrome trace events of the first GPUs of an iteration
+//   timeline     simulate job       Chrome trace events of the GPUs of traced_gpus()
 //   table        simulate job       what it prints, as a text
 //   plan_job     plan job           what its --json writes (schema lockstep/plan-result/1)
 //   all_reduce   simulate all-reduce   what its --json writes
 //   kernel       simulate kernel    what its --json writes; the option "kernel" names the kind: gemm, attention, ...
 //   options      none               the options of "job": their types, ranges, choices, help
-//   plan_options none               those of "plan_job"
+//   plan_options none               the options of "plan_job", in the same form
 //   names        none               models, GPUs, links, networks, software, algorithms of the catalogue
 #include <string>
 #include <vector>
@@ -27,15 +27,15 @@ namespace lockstep::sim::api {
 /// The names of the questions above.
 std::vector<std::string> question_names();
 
-/// Answers in this process, on the calling thread; several threads may ask at a time. Throws InputError with the text of the
-/// command: a question or an option that is not known, a value out of range, a job that cannot be.
+/// Answers in this process, on the calling thread; several threads may ask at a time. Throws InputError, with the
+/// command's message, for an unknown question or option, a value out of range, or an impossible job.
 Json answer(const std::string& question, const Json& options, const Catalogue& catalogue);
 
 /// The options of `simulate job`, of `plan job`.
 const OptionTexts& job_option_texts();
 const OptionTexts& plan_option_texts();
 
-/// The question of `simulate job` with these options.
+/// Parses and checks the options of `simulate job`.
 JobQuestion read_job_question(const Json& options);
 
 }  // namespace lockstep::sim::api

@@ -10,8 +10,9 @@
 
 namespace lockstep::sim::api {
 
-/// The words of a command line that give these options. null is not given; an object is given as its text. Throws
-/// InputError for a key that `texts` does not have, with the nearest ones, and for a value of another type.
+/// The words of a command line that give these options. Null options are skipped; an object is
+/// passed as its JSON text. Throws InputError for a key that `texts` does not have, with the nearest ones, for a boolean where
+/// a value is needed, and for a list where one value is allowed.
 std::vector<std::string> command_words(const Json& options, const OptionTexts& texts);
 
 /// "kernel", the kind and its options: {"kernel": "gemm", "m": 8192} -> kernel gemm --m=8192.

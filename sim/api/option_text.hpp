@@ -1,5 +1,5 @@
 #pragma once
-// What an option takes, for those that show or check options themselves: Python's arguments and the page's controls.
+// Type, range, choices and help of an option, for Python's arguments and the page's controls.
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
@@ -27,9 +27,9 @@ struct OptionText {
   OptionType type = OptionType::text;
   bool is_list = false;              ///< it takes several values
   std::optional<Range> limits;       ///< of numbers
-  std::vector<std::string> choices;  ///< of texts, in any case; empty: any text
+  std::vector<std::string> choices;  ///< allowed values in any case; empty: any text
   std::string help;
-  bool has_negation = false;  ///< --no-... takes a flag back
+  bool has_negation = false;  ///< --no-NAME exists
 
   /// As Python and the page name it: "global_batch".
   std::string key() const;
@@ -45,7 +45,7 @@ class OptionTexts {
   const OptionText* find(const std::string& key) const;
   /// The keys nearest to one that is not known, nearest first.
   std::vector<std::string> nearest_keys(const std::string& key) const;
-  /// [{"key", "option", "type", "list", "minimum", "maximum", "choices", "help"}], the names of types as JSON Schema has
+  /// [{"key", "option", "type", "list", "negation", "minimum", "maximum", "choices", "help"}], the names of types as JSON Schema has
   /// them; a key that does not apply is left out.
   Json json() const;
 

@@ -34,7 +34,8 @@ struct PointRequest {
 /// By the scenario's fidelity, seed and iterations.
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
 
-/// Whether replicas are split over GPUs; a split that is data parallelism alone is none.
+/// Whether the job uses more than data parallelism: tensor, pipeline, context or expert ranks, sharding, adapters, or an
+/// optimizer in host memory.
 bool is_split(const Scenario& scenario);
 /// The GPUs that a timeline shows: the first 16 and the last; of a split job the first GPU of each pipeline stage.
 std::vector<int> traced_gpus(const Scenario& scenario, int gpus);

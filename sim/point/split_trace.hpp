@@ -1,5 +1,5 @@
 #pragma once
-// The timeline of a split job's iteration as Chrome trace events: a process for each GPU, its passes, and the exchange and
+// The timeline of a split job's iteration as Chrome trace events: a process for each traced GPU, its passes, and the exchange and
 // update behind them, as the closed form has them.
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 namespace lockstep::sim::point {
 
-/// Ranks of one pipeline stage do the same at the same time.
+/// Writes one process per GPU in `gpus`. All ranks of a pipeline stage have the same timeline. `slowest`: factor on compute
+/// times (expected_slowest()).
 void write_split_trace(const SplitModel& model, double slowest, const std::vector<int>& gpus, const TraceSink& sink);
 
 }  // namespace lockstep::sim::point

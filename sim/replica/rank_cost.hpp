@@ -49,8 +49,9 @@ struct RankSeconds {
 /// training. A measured rate of one GPU scales all.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 
-/// Those of many splits of one scenario, each computed once: of all that a split says they depend on its ranks of tensor,
-/// context and expert parallelism, the micro-batch, recomputation, adapters and how gradients are added up.
+/// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on: tensor, context
+/// and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load, the micro-batch, recomputation,
+/// adapters and how gradients are added up. Not for several threads at a time.
 class RankSecondsOfSplits {
  public:
   /// The scenario must outlive it; its split is not looked at.
@@ -66,7 +67,8 @@ class RankSecondsOfSplits {
   std::map<Key, std::shared_ptr<const RankSeconds>> all_;
 };
 
-/// Of each layer's forward pass, the share that the backward pass of such a split computes again.
+/// For each layer, the share of its forward pass that the backward pass recomputes under `spec`, 0 to 1; 0 outside of blocks.
+/// The graph is a transformer by its numbers.
 std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec);
 
 /// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.

@@ -30,7 +30,7 @@ def of_command_line(job, output):
     for key, value in job.options.items():
         option = options_of("options")[key]["option"]
         if isinstance(value, bool):
-            words += [option if value else "--no-" + option[2:]]
+            words += [option] if value else ["--no-" + option[2:]] if options_of("options")[key]["negation"] else []
         else:
             words += [option, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
     done = subprocess.run(words + ["--json", str(output)], capture_output=True, text=True)
@@ -90,6 +90,8 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(sum(prediction.breakdown.values()), prediction.iteration_s, delta=0.01 * prediction.iteration_s)
         stages = {event["pid"] for event in lockstep.predict(**{**SPLIT, "pipeline": 2}).timeline() if event["ph"] == "X"}
         self.assertEqual(len(stages), 2)
+        whole = {**SPLIT, "tensor": 1, "sharding": "none", "model": "gpt2_xl", "gpus": 16}
+        self.assertTrue(lockstep.predict(**whole).timeline())
 
     def test_the_command_line_gives_the_same_bytes_for_random_jobs(self):
         draws, answered = Draws(20261128), 0
@@ -127,6 +129,11 @@ class Package(unittest.TestCase):
         self.assertIsNone(job.tensor)
         self.assertEqual(eval(repr(job)), job)
         self.assertIn("--gpus 8,64", job.command_line())
+        self.assertEqual(len({job, lockstep.Job(**RESNET)}), 1)
+        self.assertNotIn("ignore", job.replace(ignore_memory=False).command_line())
+        self.assertIn("--no-sequence", job.replace(sequence=False).command_line())
+        self.assertNotIn("batch", job.replace(global_batch=512).options)
+        self.assertEqual(job.read, "")
         with self.assertRaises(AttributeError):
             job.tensr
 
@@ -161,6 +168,11 @@ class Package(unittest.TestCase):
         self.assertEqual(lockstep.Job.from_text(path.read_text(), gpu="H100", gpus=64), job)
         with self.assertRaises(lockstep.LockstepError):
             lockstep.Job.from_text("nothing that starts a training")
+        with self.assertRaises(lockstep.LockstepError):
+            lockstep.Job.from_text("")
+        with self.assertRaises(lockstep.LockstepError):
+            lockstep.predict(job.options)
+        self.assertEqual(job.replace(gpus=128).read, job.read)
 
     def test_a_configuration_object_is_a_model(self):
         class Config:  # as transformers.PretrainedConfig
@@ -216,7 +228,8 @@ class Package(unittest.TestCase):
             return torch.randn(size, 3, 16, 16), torch.randint(10, (size,))
 
         probe = lockstep.fit_probe(net, batch, torch.nn.functional.cross_entropy, batches=(4, 8), repeats=3)
-        job = probe.job(batch=8, gpu="H100", gpus=[1, 8])
+        self.assertIsNone(probe.job(gpu="H100", gpus=8).rate)  # a processor's rate is no GPU's
+        job = probe.job(batch=8, gpu="H100", gpus=[1, 8], rate=probe.rate(8))
         prediction = lockstep.predict(job)
         self.assertAlmostEqual(prediction.rows[0]["samples_per_s"], probe.rate(8), delta=0.01 * probe.rate(8))
         self.assertEqual(sum(layer["parameters"] for layer in prediction.layers()),

@@ -4,8 +4,8 @@
     job = lockstep.Job(model="llama3_8b", gpu="H100", gpus=64, tokens="1T", price=2.5)
     print(lockstep.predict(job))
 
-A Job takes the options of `simulate job` by their names ("--global-batch" is global_batch). Predictions are made in this
-process, without files; threads compute side by side.
+A Job takes the options of `simulate job` by their names ("--global-batch" is global_batch). Calls run in this process, write
+no file and release the GIL, so threads run in parallel.
 """
 from ._answers import Plan, all_reduce, kernel, names, plan
 from ._core import LockstepError, version as _version

@@ -59,5 +59,5 @@ def kernel(kind, **options):
 
 
 def names():
-    """{"models", "gpus", "links", "networks", "software", "algorithms"}: what options take by name."""
+    """Lists the names that options accept: {"models", "gpus", "links", "networks", "software", "algorithms"}."""
     return json.loads(_core.answer("names", "{}"))

@@ -1,4 +1,4 @@
-"""A job in explicit facts."""
+"""The class Job."""
 import json
 import os
 import shlex
@@ -7,12 +7,14 @@ from . import _core
 from ._models import model_text
 from ._options import documentation, options_of, signature, without_none
 
-# Options that say one thing in several ways: a given one takes the place of the others.
+# Options that say one thing in several ways. A changed one takes the place of the others.
 ALTERNATIVES = ({"batch", "global_batch", "accumulation"}, {"tokens", "epochs"})
 
 
 class Job:
-    """Placeholder; see the end of this file."""
+    # The docstring and the signature are made from the options, at the end of this file.
+
+    read = ""  # of from_file() and its kin: the text that --from prints
 
     def __init__(self, **options):
         unknown = [key for key in options if key not in options_of("options")]
@@ -31,6 +33,9 @@ class Job:
     def __eq__(self, other):
         return isinstance(other, Job) and self._options == other._options
 
+    def __hash__(self):
+        return hash(json.dumps(self._options, sort_keys=True))
+
     def __repr__(self):
         return "lockstep.Job(" + ", ".join(f"{key}={value!r}" for key, value in self._options.items()) + ")"
 
@@ -40,21 +45,29 @@ class Job:
         return dict(self._options)
 
     def replace(self, **changes):
-        """The same job with other options; None takes an option back."""
+        """Returns the job with other options; None removes an option. A new batch replaces a global_batch or accumulation,
+        and the other way round; so do tokens and epochs."""
         options = dict(self._options)
         for key, value in changes.items():
-            options.pop(key, None)
+            for other in [key, *(other for group in ALTERNATIVES if key in group for other in group)]:
+                if other == key or other not in changes:
+                    options.pop(other, None)
             if value is not None:
                 options[key] = value
-        return Job(**options)
+        job = Job(**options)
+        job.__dict__["read"] = self.read
+        return job
 
     def command_line(self):
-        """The command that asks the same."""
+        """Returns the command with the same answer."""
         words = ["simulate", "job"]
         for key, value in self._options.items():
-            option = options_of("options").get(key, {}).get("option", "--" + key.replace("_", "-"))
+            option = options_of("options")[key]["option"]
             if isinstance(value, bool):
-                words += [option if value else "--no-" + option[2:]]
+                if value:
+                    words.append(option)
+                elif options_of("options")[key]["negation"]:
+                    words.append("--no-" + option[2:])
             elif isinstance(value, list):
                 words += [option, ",".join(str(one) for one in value)]
             else:
@@ -63,14 +76,16 @@ class Job:
 
     @classmethod
     def from_file(cls, path, format="", **options):
-        """Reads a launch script or configuration, as `simulate job --from` does; `options` win over it.
+        """Reads a launch script or configuration, as `simulate job --from` does; `options` override it.
 
-        The attribute `read` of the job says what was read and what was not."""
+        The job's attribute `read` lists which keys were read and which were not."""
         return cls._from_launch(os.fspath(path), "", format, options)
 
     @classmethod
     def from_text(cls, text, format="", **options):
-        """The same of a text."""
+        """Reads the text of such a file."""
+        if not text.strip():
+            raise _core.LockstepError("text: nothing is in it; allowed: a launch script or a configuration")
         return cls._from_launch("text", text, format, options)
 
     @classmethod

@@ -5,8 +5,8 @@ from . import _core
 
 
 def model_text(model):
-    """A name, a path or a text stays as it is. A HuggingFace configuration, or a module that has one, becomes its JSON; any
-    other torch.nn.Module must be traced: lockstep.Job(model=lockstep.trace(module, batch))."""
+    """Returns a name, a path or a text as it is, and a HuggingFace configuration, or that of a module, as JSON. Other
+    modules are traced by fit_probe()."""
     if isinstance(model, str):
         return model
     if isinstance(model, dict):
@@ -18,11 +18,11 @@ def model_text(model):
         return model.__fspath__()
     raise _core.LockstepError(
         f"model: {type(model).__name__} has no configuration; allowed: a name, a HuggingFace configuration or a model "
-        "that has one, a dict, or lockstep.fit_probe(module, ...) for a module of your own")
+        "that has one, a dict; for a module of your own, lockstep.fit_probe(module, batch, loss).job(...)")
 
 
 def _plain(value):
-    """Without what JSON does not have, such as torch.dtype."""
+    """Replaces values that JSON cannot hold, such as torch.dtype, by their text."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

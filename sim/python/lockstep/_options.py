@@ -15,7 +15,7 @@ def options_of(question):
 
 
 def range_text(option):
-    """What an option takes: "integer from 1 to 1024", "one of ring, tree"."""
+    """The type and range of an option: "integer from 1 to 1024", "string: ring, tree"."""
     kind = ("list of " if option["list"] else "") + option["type"]
     if "choices" in option:
         return f"{kind}: {', '.join(option['choices'])}"

@@ -9,9 +9,11 @@ from ._job import Job
 
 
 def predict(job=None, **options):
-    """Predicts a Job, or a job of these options. Raises LockstepError with the message of `simulate job`."""
+    """Predicts a Job, or the job with these options. Raises LockstepError with the message of `simulate job`."""
     if job is None:
         job = Job(**options)
+    elif not isinstance(job, Job):
+        raise _core.LockstepError(f"job: {type(job).__name__} is no lockstep.Job; allowed: a Job, or options by their names")
     elif options:
         job = job.replace(**options)
     return Prediction(job, _core.predict(json.dumps(job.options)))
@@ -88,7 +90,8 @@ class Prediction(collections.abc.Mapping):
 
     def _of_largest(self, key):
         wanted = f"{self._largest['gpus']} GPUs: "
-        return next(one[key] for one in self._document["predictions"] if one["id"].startswith(wanted) and key in one)
+        found = [one[key] for one in self._document["predictions"] if one["id"].startswith(wanted) and key in one]
+        return found[0] if found else None
 
     @functools.cached_property
     def _result(self):
@@ -116,7 +119,8 @@ class Prediction(collections.abc.Mapping):
         return json.loads(self._answered.layers())
 
     def timeline(self):
-        """Chrome trace events of an iteration, for Perfetto."""
+        """Chrome trace events, for Perfetto: of a split job one iteration on the first GPU of each pipeline stage, otherwise
+        some iterations of the first 16 GPUs and the last."""
         return json.loads(self._answered.timeline())
 
     def scenario(self):
@@ -128,7 +132,7 @@ class Prediction(collections.abc.Mapping):
         return json.loads(self.to_json())
 
     def to_json(self):
-        """The same as a text."""
+        """Returns that as a text."""
         return self._answered.job()
 
     def table(self):

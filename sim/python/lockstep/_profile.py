@@ -25,14 +25,17 @@ class Profile:
         return self._document["samples"]
 
     def rate(self, batch, model=None):
-        """Samples/s of one device at `batch`, as measured; a job takes it as `rate`. Raises LockstepError where that batch
-        was not measured."""
-        measured = {}
+        """Samples/s of one device at `batch`, as measured, for the option `rate`. `model` selects one of several measured
+        models. Raises LockstepError for a batch that was not measured."""
+        measured, models = {}, set()
         for sample in self.samples:
             key = sample["key"]
             is_alone = key.get("devices", 1) == 1 and key.get("learners", 1) == 1 and "input" not in key
             if sample["probe"] == "iteration" and is_alone and model in (None, key.get("model")):
+                models.add(key.get("model"))
                 measured[key["batch"]] = key["batch"] / statistics.median(sample["seconds"])
+        if len(models) > 1:
+            raise _core.LockstepError(f"model: the profile has {', '.join(sorted(map(str, models)))}; allowed: one of them")
         if batch not in measured:
             raise _core.LockstepError(f"batch {batch}: not measured; allowed: "
                                       f"{', '.join(str(one) for one in sorted(measured)) or 'a profile with iterations'}")
@@ -50,29 +53,31 @@ def load_profile(path):
 class ModuleProbe:
     """A traced and measured torch.nn.Module."""
 
-    def __init__(self, model, precision, seconds):
+    def __init__(self, model, precision, seconds, is_gpu):
         self.model = model            # lockstep/model/1
         self.precision = precision
         self.seconds = seconds        # of an iteration, by batch
+        self.is_gpu = is_gpu          # the device that was measured
 
     def rate(self, batch):
         """Samples/s of this device at a measured batch."""
         return batch / self.seconds[batch]
 
     def job(self, batch=None, **options):
-        """A Job with this model, its precision and, where `batch` was measured, its rate."""
+        """Returns a Job with this model and its precision. If a GPU was measured at `batch`, the job has its rate: `gpu` must
+        name that GPU."""
         batch = batch if batch is not None else max(self.seconds)
         options.setdefault("precision", self.precision)
-        if batch in self.seconds:
+        if self.is_gpu and batch in self.seconds:
             options.setdefault("rate", self.rate(batch))
         return Job(model=self.model, batch=batch, **options)
 
 
 def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
-    """Traces a torch.nn.Module and measures its iterations on the device that it is on.
+    """Traces a torch.nn.Module and measures its iterations on its device.
 
-    batch(size) gives (inputs, targets), loss(outputs, targets) a number; the optimizer is plain SGD where none is given.
-    The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
+    batch(size) returns (inputs, targets), loss(outputs, targets) the loss. Without an optimizer, SGD with a learning rate of
+    zero runs, which keeps the weights. The returned probe makes jobs: on an H100, fit_probe(...).job(gpu="H100", gpus=64)."""
     probe = _probe_module()
     if optimizer is None:
         import torch
@@ -84,7 +89,7 @@ def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
         for _ in range(2):
             run.iteration_s(size)
         seconds[size] = statistics.median(run.iteration_s(size) for _ in range(repeats))
-    return ModuleProbe(graph.json(), graph.precision, seconds)
+    return ModuleProbe(graph.json(), graph.precision, seconds, run.device.type == "cuda")
 
 
 def _probe_module():
