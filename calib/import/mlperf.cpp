@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "calib/import/log_text.hpp"
+#include "calib/import/mlperf_system.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 
@@ -19,20 +20,25 @@ constexpr int kScored = 5;  // runs from which the best and the worst do not cou
 // What the rules of MLPerf Training say of a benchmark.
 struct Benchmark {
   const char* name;
-  const char* model;    ///< of the zoo; empty: none is the same
+  const char* model;    ///< of the catalogue; empty: none is the same
+  int tokens;           ///< of a sequence; 0: the model's, or no sequences
+  const char* task;     ///< "lora": adapters alone are trained; empty: all weights
   double target;        ///< accuracy; 0: its metric falls, or changed from round to round
   bool counts_samples;  ///< "epoch_num" counts samples
   const char* data;
 };
 
-const std::vector<Benchmark> kBenchmarks{{"resnet", "resnet50_v15", 0.759, false, "ImageNet"},
-                                         {"bert", "bert_large", 0, true, "Wikipedia"},
-                                         {"ssd", "", 0, false, "OpenImages"},
-                                         {"maskrcnn", "", 0, false, "COCO"},
-                                         {"unet3d", "", 0, false, "KiTS19"},
-                                         {"rnnt", "", 0, false, "LibriSpeech"},
-                                         {"gpt3", "", 0, true, "C4"},
-                                         {"llama2_70b_lora", "", 0, true, "GovReport"}};
+const std::vector<Benchmark> kBenchmarks{{"resnet", "resnet50_v15", 0, "", 0.759, false, "ImageNet"},
+                                         {"bert", "bert_large", 0, "", 0, true, "Wikipedia"},
+                                         {"ssd", "", 0, "", 0, false, "OpenImages"},
+                                         {"retinanet", "", 0, "", 0, false, "OpenImages"},
+                                         {"maskrcnn", "", 0, "", 0, false, "COCO"},
+                                         {"unet3d", "", 0, "", 0, false, "KiTS19"},
+                                         {"rnnt", "", 0, "", 0, false, "LibriSpeech"},
+                                         {"gpt3", "gpt3_175b", 2048, "", 0, true, "C4"},
+                                         {"llama2_70b_lora", "llama2_70b", 8192, "lora", 0, true, "GovReport"},
+                                         {"llama31_8b", "llama3_1_8b", 8192, "", 0, true, "C4"},
+                                         {"llama31_405b", "llama3_1_405b", 8192, "", 0, true, "C4"}};
 
 const Benchmark* benchmark_named(const std::string& name) {
   for (const Benchmark& one : kBenchmarks)
@@ -46,13 +52,13 @@ struct Evaluation {
 
 struct Run {
   std::string file, benchmark, org, platform, seed;
-  double global_batch = 0, train_samples = 0;
-  double start_s = -1, stop_s = -1;
+  double global_batch = 0, train_samples = 0, tokens = 0;
+  double start_ms = -1, stop_ms = -1;
   bool is_success = false;
   std::vector<Evaluation> evaluations;
-  std::vector<double> rates, block_rates;
+  std::vector<double> rates, block_rates, step_rates;
 
-  double seconds() const { return stop_s - start_s; }
+  double seconds() const { return (stop_ms - start_ms) / 1e3; }
   std::string group() const {
     return (org.empty() ? std::string("unknown") : org) + " " + platform + " " + benchmark + " " +
            short_number(global_batch);
@@ -72,10 +78,11 @@ class RunLog {
       const std::string where = name + " line " + std::to_string(number);
       take(JsonDocument::parse(line.substr(mark + std::string(kMark).size()), where).root());
     }
-    if (run_.start_s < 0)
+    if (run_.start_ms < 0)
       throw InputError(name + ": no run_start; allowed: a log of MLPerf Training (lines of " + kMark + ")");
     if (run_.benchmark.empty()) throw InputError(name + ": no submission_benchmark; allowed: a log that names it");
     if (!(run_.global_batch > 0)) throw InputError(name + ": no global_batch_size; allowed: a log that has it");
+    for (const double seconds : step_seconds_) run_.step_rates.push_back(run_.global_batch / seconds);
   }
 
   const Run& run() const { return run_; }
@@ -83,23 +90,25 @@ class RunLog {
  private:
   void take(const JsonNode& entry) {
     const std::string key = entry.at("key").text();
-    const double at_s = 1e-3 * entry.at("time_ms").number({0, 1e15});
-    if (key == "run_start") run_.start_s = at_s;
-    if (key == "run_stop") stop(entry, at_s);
+    // Differences of whole milliseconds lose nothing, wherever they begin: today is 1.8e12 ms after 1970.
+    const double at_ms = entry.at("time_ms").number({0, 1e15});
+    if (key == "run_start") run_.start_ms = at_ms;
+    if (key == "run_stop") stop(entry, at_ms);
     if (key == "submission_benchmark") run_.benchmark = entry.at("value").text();
     if (key == "submission_org") run_.org = entry.at("value").text();
     if (key == "submission_platform") run_.platform = entry.at("value").text();
     if (key == "seed") run_.seed = entry.at("value").json().dump();
     if (key == "global_batch_size") run_.global_batch = entry.at("value").number({1, 1e12});
+    if (key == "max_sequence_length") run_.tokens = entry.at("value").number({1, 1e9});
     if (key == "train_samples" && run_.evaluations.empty()) run_.train_samples = entry.at("value").number({1, 1e15});
     if (key == "eval_accuracy") evaluate(entry);
     if (key == "tracked_stats") track(entry);
-    if (key == "block_start") begin_block(entry, at_s);
-    if (key == "block_stop") end_block(entry, at_s);
+    if (key == "block_start") begin_block(entry, at_ms);
+    if (key == "block_stop") end_block(entry, at_ms);
   }
 
-  void stop(const JsonNode& entry, double at_s) {
-    run_.stop_s = at_s;
+  void stop(const JsonNode& entry, double at_ms) {
+    run_.stop_ms = at_ms;
     const auto metadata = entry.find("metadata");
     const auto status = metadata ? metadata->find("status") : std::nullopt;
     run_.is_success = status && status->text() == "success";
@@ -131,28 +140,38 @@ class RunLog {
     if (!value.is_object()) return;
     if (const auto rate = value.find("throughput"); rate && rate->is_number() && rate->json().get<double>() > 0)
       run_.rates.push_back(rate->number({0, 1e15}));
+    if (const auto step = value.find("train_step_time"); step && step->is_number() && step->json().get<double>() > 0)
+      step_seconds_.push_back(step->number({0, 1e9}));
   }
 
-  void begin_block(const JsonNode& entry, double at_s) {
-    block_begin_s_ = at_s;
+  // A count of the metadata, below 0 where there is none.
+  static double count_of(const JsonNode& entry, const char* name) {
     const auto metadata = entry.find("metadata");
-    const bool counts = metadata && metadata->has("samples_count");
-    block_from_ = counts ? samples_of(entry, "") : -1;
-    block_samples_ = samples_of(entry, "epoch_count");
-    if (counts) block_samples_ = -1;  // where it begins, not how long it is
+    const auto count = metadata ? metadata->find(name) : std::nullopt;
+    return count && count->is_number() ? count->number({0, 1e15}) : -1;
   }
 
-  void end_block(const JsonNode& entry, double at_s) {
-    const auto metadata = entry.find("metadata");
+  void begin_block(const JsonNode& entry, double at_ms) {
+    block_begin_ms_ = at_ms;
+    block_from_ = count_of(entry, "samples_count");
+    block_from_step_ = count_of(entry, "step");
+    block_samples_ = block_from_ < 0 ? samples_of(entry, "epoch_count") : -1;
+  }
+
+  // samples_count counts from the begin of the training up to v4. From v5 on it is the block's own, the same at both ends.
+  void end_block(const JsonNode& entry, double at_ms) {
+    const double to = count_of(entry, "samples_count"), to_step = count_of(entry, "step");
     double samples = block_samples_;
-    if (metadata && metadata->has("samples_count") && block_from_ >= 0) samples = samples_of(entry, "") - block_from_;
-    if (block_begin_s_ >= 0 && samples > 0 && at_s > block_begin_s_)
-      run_.block_rates.push_back(samples / (at_s - block_begin_s_));
-    block_begin_s_ = -1;
+    if (to >= 0 && block_from_ >= 0) samples = to == block_from_ ? to : to - block_from_;
+    if (samples <= 0 && block_from_step_ >= 0) samples = (to_step - block_from_step_) * run_.global_batch;
+    if (block_begin_ms_ >= 0 && samples > 0 && at_ms > block_begin_ms_)
+      run_.block_rates.push_back(samples / (at_ms - block_begin_ms_) * 1e3);
+    block_begin_ms_ = -1;
   }
 
   Run run_;
-  double block_begin_s_ = -1, block_from_ = -1, block_samples_ = -1;
+  double block_begin_ms_ = -1, block_from_ = -1, block_from_step_ = -1, block_samples_ = -1;
+  std::vector<double> step_seconds_;
 };
 
 // A number, or the digits that a text begins with ("8", "8 (per node)"); 0 where there is none.
@@ -163,11 +182,6 @@ double count_in(const Json& system, const char* name) {
                        : member->is_string() ? std::atof(member->get<std::string>().c_str())
                                              : 0;
   return count >= 0 && count <= (1 << 20) ? count : 0;
-}
-
-std::string text_in(const Json& system, const char* name) {
-  const auto member = system.find(name);
-  return member != system.end() && member->is_string() ? member->get<std::string>() : "";
 }
 
 double scored(std::vector<double> seconds) {
@@ -187,8 +201,8 @@ class Results {
   explicit Results(const MlperfOptions& options) : options_(options) {}
 
   void take(const Run& run) {
-    if (run.stop_s < 0 || !run.is_success)
-      results_.said.push_back(run.file + ": the run " + (run.stop_s < 0 ? "did not stop" : "did not succeed") +
+    if (run.stop_ms < 0 || !run.is_success)
+      results_.said.push_back(run.file + ": the run " + (run.stop_ms < 0 ? "did not stop" : "did not succeed") +
                               ": no time to train");
     auto group = std::find_if(groups_.begin(), groups_.end(),
                               [&](const std::vector<Run>& runs) { return runs.front().group() == run.group(); });
@@ -197,6 +211,11 @@ class Results {
   }
 
   MlperfResults finish() {
+    if (!options_.system.is_null() && count_in(options_.system, "number_of_nodes") > 1 &&
+        network_of_system(options_.system).empty())
+      results_.said.push_back(
+          "the system's host_networking has no rate: records have no network, and predictions assume "
+          "the GPU's usual one");
     for (const std::vector<Run>& runs : groups_) add_records(runs);
     add_convergence();
     return results_;
@@ -235,22 +254,31 @@ class Results {
       record["gpus"] = count;
       record["batch_per_gpu"] = first.global_batch / count;
     }
+    const Benchmark* benchmark = benchmark_named(first.benchmark);
+    if (options_.model.empty() && benchmark != nullptr) {
+      if (benchmark->tokens > 0) record["seq"] = first.tokens > 0 ? static_cast<int>(first.tokens) : benchmark->tokens;
+      if (benchmark->task[0] != 0) record["task"] = benchmark->task;
+      if (benchmark->model[0] == 0) record["not_predicted"] = "no model of the catalogue is that of " + first.benchmark;
+    }
+    // Software of the first rounds is told by the source; these benchmarks came later.
+    if (benchmark != nullptr && benchmark->tokens > 0) record["software"] = "mlperf";
     if (options_.system.is_null()) return record;
-    const std::map<std::string, std::string> facts{{"gpu", "accelerator_model_name"},
-                                                   {"intra_node_link", "accelerator_interconnect"},
-                                                   {"network", "host_networking"}};
-    for (const auto& [key, name] : facts)
-      if (const std::string text = text_in(options_.system, name.c_str()); !text.empty()) record[key] = text;
+    const std::map<std::string, std::string> facts{{"gpu", text_in(options_.system, "accelerator_model_name")},
+                                                   {"intra_node_link", link_of_system(options_.system)},
+                                                   {"network", network_of_system(options_.system)}};
+    for (const auto& [key, text] : facts)
+      if (!text.empty()) record[key] = text;
     if (const double each = count_in(options_.system, "accelerators_per_node"); each > 0)
       record["gpus_per_node"] = static_cast<int>(each);
     return record;
   }
 
   void add_records(const std::vector<Run>& runs) {
-    std::vector<double> seconds, rates, block_rates, epochs;
+    std::vector<double> seconds, rates, block_rates, step_rates, epochs;
     for (const Run& run : runs) {
       rates.insert(rates.end(), run.rates.begin(), run.rates.end());
       block_rates.insert(block_rates.end(), run.block_rates.begin(), run.block_rates.end());
+      step_rates.insert(step_rates.end(), run.step_rates.begin(), run.step_rates.end());
       if (!run.is_success) continue;
       seconds.push_back(run.seconds());
       if (run.train_samples > 0 && !run.evaluations.empty())
@@ -268,11 +296,15 @@ class Results {
           "run_start to run_stop, " +
               std::string(seconds.size() >= kScored ? "mean without best and worst " : "median ") + of + ": " +
               list_of(seconds) + " s");
-    if (!rates.empty() || !block_rates.empty()) {
-      const bool is_logged = !rates.empty();
-      add("rate", "images_per_s", "images/s", median(is_logged ? rates : block_rates),
-          is_logged ? "median of logged throughputs" : "median of blocks, samples over their time");
-    }
+    if (!rates.empty())
+      add("rate", "images_per_s", "images/s", median(rates), "median of logged throughputs");
+    else if (!block_rates.empty())
+      add("rate", "images_per_s", "images/s", median(block_rates), "median of blocks, samples over their time");
+    else if (!step_rates.empty())
+      add("rate", "images_per_s", "images/s", median(step_rates), "global batch over the median of train_step_time");
+    else
+      results_.said.push_back(runs.front().file +
+                              ": no rate: neither throughput nor train_step_time, nor blocks with a count of samples");
     if (!epochs.empty())
       add("epochs", "epochs_to_accuracy", "epochs", median(epochs), "to the last evaluation, median " + of);
   }

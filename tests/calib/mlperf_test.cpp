@@ -2,6 +2,8 @@
 // epoch.
 #include "calib/import/mlperf.hpp"
 
+#include "calib/import/mlperf_system.hpp"
+
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
@@ -90,6 +92,102 @@ TEST_CASE("without logged rates blocks have them, samples or epochs over their t
                         entry("block_stop", 20, nullptr, {{"samples_count", 6000}}) +
                         entry("run_stop", 30, nullptr, {{"status", "success"}});
   CHECK(record_of(import_mlperf({{samples, "b.txt"}}, {}), "images_per_s")["value"] == 500.0);
+}
+
+namespace {
+
+// As logs from v5 on: samples_count is the block's own, and time_ms counts from 1970.
+std::string later_log(const std::string& benchmark, double offset_ms, bool has_counts, bool has_step_time = true) {
+  std::string log;
+  const auto add = [&](double ms, const std::string& key, const Json& value, const Json& metadata = Json::object()) {
+    log += ":::MLLOG " +
+           Json{{"time_ms", offset_ms + ms}, {"key", key}, {"value", value}, {"metadata", metadata}}.dump() + "\n";
+  };
+  const auto at = [&](int step) {
+    return has_counts ? Json{{"samples_count", 12800}, {"step", step}} : Json::object();
+  };
+  add(0, "submission_benchmark", benchmark);
+  add(0, "global_batch_size", 16);
+  add(1000, "run_start", nullptr);
+  for (int block = 0; block < 3; ++block) {
+    const double begin = 1000 + 210000.0 * block;
+    add(begin, "block_start", nullptr, at(800 * block));
+    if (has_step_time) add(begin + 10, "tracked_stats", {{"train_step_time", 0.25}}, {{"step", 31.0}});
+    add(begin + 200000, "block_stop", nullptr, at(800 * (block + 1)));
+  }
+  add(621000.4, "run_stop", nullptr, {{"status", "success"}});
+  return log;
+}
+
+}  // namespace
+
+TEST_CASE("blocks that count their own samples have a rate, and step times have one without blocks") {
+  const MlperfResults blocks = import_mlperf({{later_log("llama31_8b", 0, true), "r.txt"}}, {});
+  CHECK(record_of(blocks, "images_per_s")["value"] == 64.0);  // 12,800 in 200 s
+  const MlperfResults steps = import_mlperf({{later_log("llama31_8b", 0, false), "r.txt"}}, {});
+  CHECK(record_of(steps, "images_per_s")["value"] == 64.0);  // 16 in 0.25 s
+  const MlperfResults none = import_mlperf({{later_log("llama31_8b", 0, false, false), "r.txt"}}, {});
+  CHECK(record_of(none, "images_per_s").is_null());
+  REQUIRE(!none.said.empty());
+  CHECK(none.said.front() ==
+        "r.txt: no rate: neither throughput nor train_step_time, nor blocks with a count of samples");
+}
+
+TEST_CASE("a log of MLPerf whose times begin anywhere gives the same records") {
+  for (const bool has_counts : {true, false}) {
+    const Json expected = import_mlperf({{later_log("llama31_8b", 0, has_counts), "r.txt"}}, {}).records;
+    for (const double offset : {1.0, 1e9, 1.7e12, 1.8e12, 4e12})
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const Json moved = import_mlperf({{later_log("llama31_8b", offset, has_counts), "r.txt"}}, {}).records;
+        REQUIRE(moved.size() == expected.size());
+        CHECK(moved[i]["value"].get<double>() == Approx(expected[i]["value"].get<double>()).epsilon(1e-9));
+      }
+  }
+}
+
+TEST_CASE("MLPerf's benchmarks of texts are models of the catalogue with their sequences") {
+  const std::vector<std::tuple<std::string, std::string, int, std::string>> benchmarks{
+      {"llama31_8b", "llama3_1_8b", 8192, ""},
+      {"llama31_405b", "llama3_1_405b", 8192, ""},
+      {"llama2_70b_lora", "llama2_70b", 8192, "lora"},
+      {"gpt3", "gpt3_175b", 2048, ""}};
+  for (const auto& [benchmark, model, tokens, task] : benchmarks) {
+    const Json record = import_mlperf({{later_log(benchmark, 0, true), "r.txt"}}, {}).records[0];
+    INFO(benchmark);
+    CHECK(record["model"] == model);
+    CHECK(record["seq"] == tokens);
+    CHECK(record.value("task", "") == task);
+    CHECK(record["software"] == "mlperf");
+  }
+  const std::string longer = later_log("llama31_8b", 0, true) + entry("max_sequence_length", 1, 16384);
+  CHECK(import_mlperf({{longer, "r.txt"}}, {}).records[0]["seq"] == 16384);
+  const Json other = import_mlperf({{later_log("retinanet", 0, true), "r.txt"}}, {}).records[0];
+  CHECK(other["not_predicted"] == "no model of the catalogue is that of retinanet");
+  MlperfOptions options;
+  options.model = "mine";
+  const Json own = import_mlperf({{later_log("llama31_8b", 0, true), "r.txt"}}, options).records[0];
+  CHECK(own["model"] == "mine");
+  CHECK_FALSE(own.contains("seq"));
+}
+
+TEST_CASE("networks and links of a system's description become names that records may have") {
+  const std::vector<std::pair<std::string, std::string>> networks{
+      {"4x ConnectX-7 IB NDR 400 Gb/s", "4x IB NDR 400 Gb/s"},
+      {"8x NVIDIA ConnectX-7 InfiniBand NDR", "8x InfiniBand NDR"},
+      {"8x NVIDIA BlueField-3 400Gb/Sec", "8x 400Gb/s"},
+      {"Storage: 2x BF3 ConnectX-7 400Gb/s, Compute: 8x ConnectX-7 400Gb/s", "8x 400Gb/s"},
+      {"Ethernet: 2x 100GbE; Infiniband: 8x NDR", "8x NDR"},
+      {"100 GbE", "100 GbE"},
+      {"Infiniband", ""},
+      {"Infiniband: Data bandwidth for GPU-to-PCIe: 252GB/s", ""},
+      {"N/A", ""}};
+  for (const auto& [text, network] : networks) CHECK(network_of_system({{"host_networking", text}}) == network);
+  CHECK(network_of_system({{"host_networking", "Infiniband"}, {"host_network_card_count", "8x 400Gb/s"}}) ==
+        "8x 400Gb/s");
+  for (const std::string text :
+       {"NVLINK Gen5 1800 GB/s + NVSWITCH Gen5", "18x 4th Gen NVLink", "NVLink, PCIe 5.0", "XGMI", "N/A", ""})
+    CHECK(link_of_system({{"accelerator_interconnect", text}}).empty());
+  CHECK(link_of_system({{"accelerator_interconnect", "PCIe Gen5 x16"}}) == "PCIe 5.0");
 }
 
 TEST_CASE("the submission's description of its system tells what the log does not") {

@@ -70,8 +70,12 @@ std::vector<Reader> readers_of_logs() {
           [](const std::string& text) {
             return import_nccl_tests(text, path(), {"all-reduce", 0, 0});
           },
-          {data("nccl_tests_all_reduce.txt"), data("nccl_tests_rows_of_11.txt"), data("nccl_tests_rows_of_12.txt"),
-           data("azure_h100_8.txt")}),
+          {data("nccl_tests_all_reduce.txt"), data("nccl_tests_rows_of_12.txt"), data("azure_h100_8.txt")}),
+      log("nccl-tests-all-gather",
+          [](const std::string& text) {
+            return import_nccl_tests(text, path(), {"all-gather", 0, 0});
+          },
+          {data("nccl_tests_rows_of_11.txt")}),
       log("nccl-tests-alone", [](const std::string& text) { return import_nccl_tests(text, path()); },
           {data("nccl_tests_all_reduce.json"), data("nccl_tests_all_gather_statistics.txt"),
            data("nccl_tests_all_gather_timestamps.txt")}),
