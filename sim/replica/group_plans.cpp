@@ -89,8 +89,7 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
   }
   plan.phases.push_back({Transfers(std::move(block)), rounds});
   if (!is_of_model) return plan;
-  const NcclTime time =
-      links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
+  const NcclTime time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
   plan.call = CallTime{time.latency_s, traffic.bytes / time.bandwidth_bytes_per_s};
   return plan;
 }
