@@ -29,8 +29,7 @@ constexpr double kLargestNumber = 9007199254740992.0;
 // Nullopt: no such key, no number, or beyond kLargestNumber.
 std::optional<double> number_of(const Json& object, const char* key) {
   const auto value = object.find(key);
-  if (value == object.end()) return std::nullopt;
-  if (!value->is_number() && !value->is_string()) return std::nullopt;
+  if (value == object.end() || (!value->is_number() && !value->is_string())) return std::nullopt;
   const double number =
       value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
   if (!(std::abs(number) <= kLargestNumber)) return std::nullopt;  // NaN, too
