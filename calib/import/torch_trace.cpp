@@ -29,8 +29,7 @@ constexpr double kLargestNumber = 9007199254740992.0;
 // Nullopt: no such key, no number, or beyond kLargestNumber.
 std::optional<double> number_of(const Json& object, const char* key) {
   const auto value = object.find(key);
-  if (value == object.end()) return std::nullopt;
-  if (!value->is_number() && !value->is_string()) return std::nullopt;
+  if (value == object.end() || (!value->is_number() && !value->is_string())) return std::nullopt;
   const double number =
       value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
   if (!(std::abs(number) <= kLargestNumber)) return std::nullopt;  // NaN, too
@@ -131,14 +130,17 @@ class TorchTrace {
     std::vector<std::pair<double, const Json*>> complete;
     for (const Json& event : events.json()) {
       if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
-      if (const auto begin_us = number_of(event, "ts"))
-        complete.emplace_back(*begin_us, &event);
-      else
-        ++events_without_time_;
+      const auto begin_us = number_of(event, "ts");
+      if (begin_us) complete.emplace_back(*begin_us, &event);
+      events_without_time_ += begin_us ? 0 : 1;
     }
     // PyTorch up to 2.3 writes microseconds since 1970. Times relative to the first event lose nothing in sums.
-    double origin_us = kLargestNumber;
-    for (const auto& [begin_us, event] : complete) origin_us = std::min(origin_us, begin_us);
+    double origin_us = kLargestNumber, latest_us = 1;
+    for (const auto& [begin_us, event] : complete) {
+      origin_us = std::min(origin_us, begin_us);
+      latest_us = std::max(latest_us, begin_us);
+    }
+    resolution_us_ = std::nextafter(latest_us, HUGE_VAL) - latest_us;
     for (const auto& [begin_us, event] : complete) take(*event, begin_us - origin_us);
     const bool has_gpu = root.is_object() && root.has("deviceProperties") && !root.json()["deviceProperties"].empty();
     is_of_cpu_ = kernels_.empty() && launches_.empty() && !has_gpu;  // a GPU's may have been left out
@@ -207,7 +209,7 @@ class TorchTrace {
   // Categories with a capital are those of PyTorch 1.8 to 1.11.
   void take(const Json& event, double begin) {
     const std::string category = text_or(event, "cat", ""), name = text_or(event, "name", "");
-    const double duration = number_or(event, "dur", 0);
+    const double duration = number_or(event, "dur", 0), until = begin + duration + resolution_us_;
     const Json args = event.value("args", Json::object());
     if (category == "kernel" || category == "Kernel") {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
@@ -219,12 +221,12 @@ class TorchTrace {
     } else if (category == "cpu_op" || category == "Operator") {
       const auto sequence = static_cast<std::int64_t>(number_or(args, "Sequence number", -1));
       all_operators_[thread_of(event)].push_back({begin, begin + duration, name, sequence});
-      if (sequence >= 0) operators_[thread_of(event)].add({begin, begin + duration, name, sequence});
+      if (sequence >= 0) operators_[thread_of(event)].add({begin, until, name, sequence});
     }
     if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0)
       steps_[name] = {begin, begin + duration, name};
     if (category == "user_annotation" || category == "python_function")
-      if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, begin + duration, *module});
+      if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, until, *module});
   }
 
   // On a processor an operator that no other contains works from its begin to its end, as a kernel that it launched.
@@ -251,9 +253,10 @@ class TorchTrace {
     if (steps_.empty()) return true;
     const auto launch = launches_.find(kernel.correlation);
     if (launch == launches_.end()) return true;
-    const double at_us = launch->second.at_us;
-    return std::any_of(steps_.begin(), steps_.end(),
-                       [&](const auto& step) { return at_us >= step.second.begin_us && at_us <= step.second.end_us; });
+    const double from_us = launch->second.at_us, to_us = from_us - resolution_us_;
+    return std::any_of(steps_.begin(), steps_.end(), [&](const auto& step) {
+      return from_us >= step.second.begin_us && to_us <= step.second.end_us;
+    });
   }
 
   const Interval* module_at(const Thread& thread, double at_us) const {
@@ -288,6 +291,7 @@ class TorchTrace {
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
   std::map<std::string, Interval> steps_;
   int events_without_time_ = 0;
+  double resolution_us_ = 0;  ///< of times as doubles, 0.25 us since 1970: a launch may seem to be that late
 };
 
 // "Conv2d_3": type and number, which counts modules in the order in which they ran first.

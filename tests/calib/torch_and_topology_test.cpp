@@ -103,6 +103,37 @@ TEST_CASE("a PyTorch trace whose times begin anywhere imports to the same profil
     CHECK(four.samples[0].seconds[static_cast<std::size_t>(step)] == Approx(0.1 * (1 + step)));
 }
 
+TEST_CASE("fractions of microseconds that times since 1970 lose move no kernel to another module") {
+  // 300 modules of 1.7 us each, whose kernel is launched 0.1 us before their end.
+  const auto trace_at = [](double offset) {
+    Json events = Json::array();
+    const auto add = [&](const char* category, const std::string& name, double ts, double dur, const Json& args) {
+      events.push_back({{"ph", "X"},
+                        {"cat", category},
+                        {"name", name},
+                        {"pid", 1},
+                        {"tid", 1},
+                        {"ts", offset + ts},
+                        {"dur", dur},
+                        {"args", args}});
+    };
+    for (int i = 0; i < 300; ++i) {
+      const double begin = 2.33 * i;
+      add("python_function", "nn.Module: Linear_" + std::to_string(i), begin, 1.7, Json::object());
+      add("cuda_runtime", "cudaLaunchKernel", begin + 1.6, 0.05, {{"correlation", i}});
+      add("kernel", "k", begin + 5, 1 + i, {{"correlation", i}});
+    }
+    return Json{{"traceEvents", events}}.dump();
+  };
+  for (const double offset : {0.0, 1e12, 1.7e15, 2e15}) {
+    const Imported imported = import_torch_trace(trace_at(offset), "t.json", {"net", 8, "fp32"});
+    INFO(offset);
+    CHECK(imported.refused.empty());
+    for (int i = 0; i < 300; ++i)
+      CHECK(seconds_of(imported, "Linear_" + std::to_string(i), "forward") == Approx(1e-6 * (1 + i)));
+  }
+}
+
 TEST_CASE("events of a PyTorch trace whose time cannot be one are left out, and that is said") {
   Json json = Json::parse(trace());
   json["traceEvents"].push_back({{"ph", "X"}, {"cat", "kernel"}, {"name", "k"}, {"ts", 1.8e18}, {"dur", 5}});
