@@ -75,7 +75,7 @@ PYBIND11_MODULE(_core, m) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const InputError& refused) {
-      error(message_of(refused).c_str());
+      PyErr_SetString(error.ptr(), message_of(refused).c_str());
     }
   });
   m.def("answer", &answer_text, py::arg("question"), py::arg("options"));
