@@ -26,7 +26,7 @@ struct Operation {
   bool is_of_share;
 };
 
-// Names of IMB and gloo. Reduce_scatter's size is that of the whole vector, in OSU's as well.
+// Collectives by the names that IMB and gloo print. The size of Reduce_scatter is that of the whole vector, as in OSU's.
 const std::vector<Operation> kOfMpi{
     {"allreduce", "all-reduce", false}, {"allgather", "all-gather", true}, {"reduce_scatter", "reduce-scatter", false},
     {"alltoall", "all-to-all", true},   {"bcast", "broadcast", false},     {"broadcast", "broadcast", false},

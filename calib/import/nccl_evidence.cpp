@@ -14,7 +14,8 @@ namespace {
 constexpr double kRowTolerance = 2e-3;  // tables that people copied: busbw from a time with fewer digits
 constexpr double kWidest = 0.1;         // a ratio that is less certain tells nothing
 constexpr int kManyRanks = 2048;        // above, factors of neighbouring numbers differ by less than 1e-3
-constexpr double kLimit = 1e-6;         // a factor this close to that of endless ranks has no upper bound
+constexpr double kLimit =
+    1e-6;  // a factor this close to the limit for n -> infinity does not bound the ranks from above
 
 bool reduces(const std::string& operation) {
   return operation == "all-reduce" || operation == "reduce-scatter" || operation == "reduce";

@@ -29,10 +29,10 @@ struct RowBandwidths {
   double algbw, busbw, rounding;
 };
 
-/// Of the most precise pair near the median ratio. Nullopt: no pair is precise enough to tell factors apart.
+/// The ratio of the most precise pair near the median. Nullopt: no pair is precise enough to tell factors apart.
 std::optional<BusRatio> bus_ratio(const std::vector<RowBandwidths>& pairs);
 
-/// The ratio as messages have it, four decimals.
+/// The ratio with four decimals, for messages.
 std::string ratio_digits(double ratio);
 
 /// True if the pair has this factor, within its rounding and 0.2 %.
@@ -68,7 +68,7 @@ class RankList {
   void clear() { *this = RankList(); }
 
   bool is_empty() const { return hosts_.empty(); }
-  /// The highest listed rank and one.
+  /// The highest listed rank plus one.
   int ranks() const { return hosts_.empty() ? 0 : hosts_.rbegin()->first + 1; }
   int listed() const { return static_cast<int>(hosts_.size()); }
   int nodes() const { return static_cast<int>(per_host().size()); }

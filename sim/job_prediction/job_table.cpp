@@ -80,7 +80,9 @@ std::string meaning_text(const JobQuestion& question, const Inputs& inputs, cons
 }
 
 Json prediction_json_at(int gpus, const char* metric, const char* unit, const QuantityPrediction& prediction) {
-  return prediction_json(std::to_string(gpus) + " GPUs: " + metric, metric, unit, prediction);
+  Json json = prediction_json(std::to_string(gpus) + " GPUs: " + metric, metric, unit, prediction);
+  json["gpus"] = gpus;
+  return json;
 }
 
 }  // namespace

@@ -6,12 +6,12 @@ const gib = bytes => fixed(bytes / GIB, bytes < 10 * GIB ? 2 : 1) + SPACE + 'GiB
 
 // "images_per_s" and its kin of the largest number of GPUs.
 function quantity(answer, metric, gpus) {
-  return answer.predictions.find(one => one.id === `${gpus} GPUs: ${metric}`);
+  return answer.predictions.find(one => one.gpus === gpus && one.metric === metric);
 }
 
 // Everything that is shown of a job's answer, at its largest number of GPUs.
 function summaryOf(answer, options) {
-  const gpus = Math.max(...answer.predictions.map(one => parseInt(one.id, 10)));
+  const gpus = Math.max(...answer.predictions.map(one => one.gpus));
   const samples = quantity(answer, 'images_per_s', gpus), epochs = quantity(answer, 'training_time_s', gpus);
   const tokens = (answer.tokens || []).find(row => row.gpus === gpus);
   const split = answer.splits && answer.splits.find(row => row.gpus === gpus);

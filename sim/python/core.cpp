@@ -1,16 +1,15 @@
 // lockstep._core: the questions of sim/api for Python. Options and answers are JSON texts; the GIL is released while one is
-// computed, so that threads compute side by side.
+// computed, so that threads run in parallel.
 #include <pybind11/pybind11.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "engine/base/version.hpp"
 #include "sim/api/answered_job.hpp"
 #include "sim/api/answers.hpp"
 #include "sim/kernel/kernel_files.hpp"
-#include "sim/launch/from_file.hpp"
+#include "sim/launch/from_option.hpp"
 
 namespace py = pybind11;
 
@@ -23,18 +22,14 @@ const Catalogue& shipped_catalogue() {
   return catalogue;
 }
 
-Json options_of(const std::string& text) {
-  return Json::parse(text);
-}
-
 std::string answer_text(const std::string& question, const std::string& options) {
   const py::gil_scoped_release others_run;
-  return answer(question, options_of(options), shipped_catalogue()).dump();
+  return answer(question, Json::parse(options), shipped_catalogue()).dump();
 }
 
 std::shared_ptr<AnsweredJob> predict_options(const std::string& options) {
   const py::gil_scoped_release others_run;
-  return std::make_shared<AnsweredJob>(read_job_question(options_of(options)), shipped_catalogue());
+  return std::make_shared<AnsweredJob>(read_job_question(Json::parse(options)), shipped_catalogue());
 }
 
 // One of the answers as a text, made on demand.
@@ -80,6 +75,7 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("answer", &answer_text, py::arg("question"), py::arg("options"));
   m.def("predict", &predict_options, py::arg("options"));
+  m.def("alternatives", [] { return Json(alternative_options()).dump(); });
   m.def("read_launch", &read_launch_json, py::arg("path"), py::arg("text") = "", py::arg("format") = "");
   m.def("version", [] { return version_line(); });
   py::class_<AnsweredJob, std::shared_ptr<AnsweredJob>>(m, "AnsweredJob")

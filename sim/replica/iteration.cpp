@@ -298,13 +298,10 @@ double messages_of(const Traffic& traffic) {
 }  // namespace
 
 SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
-    : SplitModel(scenario, gpus, std::make_shared<SplitLinks>(scenario, cluster, scenario.parallel_at(gpus))) {}
-
-SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
-      links_(std::move(links)),
+      links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
       ops_(job_.ops()) {}
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,

@@ -59,14 +59,12 @@ struct SplitSpan {
 class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
-  /// With links that are those of other splits too: of the same ranks and groups of sharding.
-  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links);
-  /// The same, with seconds that many splits share.
+  /// With links and seconds that many splits share: those of the same ranks and groups of sharding have the same links.
   SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
-  /// What fills that iteration, stage by stage; what is beside a pass or inside it has no span of its own.
+  /// The passes, exchanges and updates of that iteration, stage by stage. Communication beside or inside a pass has no span.
   std::vector<SplitSpan> spans(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }

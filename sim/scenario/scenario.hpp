@@ -62,8 +62,8 @@ struct ComputeSpec {
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
-  /// Of each layer's forward pass, the share that the backward pass computes again; empty: of none. No key of its own: it
-  /// follows from "parallel" (without_split()).
+  /// For each layer, the share of its forward pass that the backward pass recomputes; empty: nothing is recomputed. It has no
+  /// key: without_split() sets it from "parallel".
   std::vector<double> repeated_shares{};
   double sum_bytes = 0;          ///< the same
   double softmax_bytes = 0;      ///< the same

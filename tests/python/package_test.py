@@ -94,10 +94,10 @@ class Package(unittest.TestCase):
         self.assertTrue(lockstep.predict(**whole).timeline())
 
     def test_the_command_line_gives_the_same_bytes_for_random_jobs(self):
-        draws, answered = Draws(20261128), 0
+        draws, answered, cases = Draws(20261128), 0, int(os.environ.get("LOCKSTEP_RANDOM_CASES", "200"))
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder) / "job.json"
-            for _ in range(int(os.environ.get("LOCKSTEP_RANDOM_CASES", "200"))):
+            for _ in range(cases):
                 job = draws.job()
                 code, message = of_command_line(job, output)
                 with self.subTest(job=job.command_line()):
@@ -109,7 +109,7 @@ class Package(unittest.TestCase):
                     self.assertEqual(code, 0, message)
                     self.assertEqual(json.dumps(own, indent=2), json.dumps(json.loads(output.read_text()), indent=2))
                     answered += 1
-        self.assertGreater(answered, 100)
+        self.assertGreater(answered, cases // 2)
 
     def test_errors_are_those_of_the_command(self):
         for options, part in ((dict(modle="resnet50"), "nearest: model"), (dict(model="resnet5", gpu="H100", gpus=8), "resnet50"),

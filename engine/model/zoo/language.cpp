@@ -130,7 +130,7 @@ TransformerSpec gemma2(const DecoderSizes& z, int head_dim) {
   return s;
 }
 
-// Attention and the network beside each other, each behind a norm.
+// Attention and the feed-forward network run in parallel; each has its own norm before it.
 TransformerSpec falcon(const DecoderSizes& z) {
   TransformerSpec s = ungated_decoder(z, LayerKind::gelu);
   s.norm_place = NormPlace::parallel;
@@ -145,7 +145,7 @@ TransformerSpec gpt_neox(const DecoderSizes& z) {
   return s;
 }
 
-// As Falcon, with one norm for both.
+// Like Falcon, but with one norm before both.
 TransformerSpec falcon_7b() {
   TransformerSpec s = falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true});
   s.norm_place = NormPlace::parallel_one;

@@ -5,10 +5,10 @@ import shlex
 
 from . import _core
 from ._models import model_text
-from ._options import documentation, options_of, signature, without_none
+from ._options import documentation, option_key, options_of, signature, without_none
 
 # Options that say one thing in several ways. A changed one takes the place of the others.
-ALTERNATIVES = ({"batch", "global_batch", "accumulation"}, {"tokens", "epochs"})
+ALTERNATIVES = [{option_key(name) for name in group} for group in json.loads(_core.alternatives())]
 
 
 class Job:
@@ -112,7 +112,7 @@ class Job:
                 continue
             options[key] = value
         options.update(given)
-        missing = [f"{key} ({why})" for name, why in read["unevaluated"] for key in [name.lstrip("-").replace("-", "_")]
+        missing = [f"{key} ({why})" for name, why in read["unevaluated"] for key in [option_key(name)]
                    if key and key not in options]
         missing += [key for key in ("model", "gpu", "gpus") if key not in options]
         if missing:
@@ -135,7 +135,7 @@ def _yaml_text(config):
 
 def _option_value(name, value):
     """("--tensor", "8") -> ("tensor", 8); ("--no-sequence", "") -> ("sequence", False)."""
-    key = name.lstrip("-").replace("-", "_")
+    key = option_key(name)
     options = options_of("options")
     if key not in options and key.startswith("no_"):
         return key[3:], False

@@ -14,6 +14,11 @@ def options_of(question):
     return {option["key"]: option for option in json.loads(_core.answer(question, "{}"))}
 
 
+def option_key(name):
+    """"--global-batch" -> "global_batch"."""
+    return name.lstrip("-").replace("-", "_")
+
+
 def range_text(option):
     """The type and range of an option: "integer from 1 to 1024", "string: ring, tree"."""
     kind = ("list of " if option["list"] else "") + option["type"]

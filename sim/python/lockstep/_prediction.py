@@ -37,7 +37,7 @@ class Prediction(collections.abc.Mapping):
         GPUs."""
         rows, by_gpus = [], {}
         for one in self._document["predictions"]:
-            gpus = int(one["id"].split()[0])
+            gpus = one["gpus"]
             row = by_gpus.get(gpus)
             if row is None:
                 row = by_gpus[gpus] = {"model": self._document["read"]["model"]["id"],
@@ -89,8 +89,7 @@ class Prediction(collections.abc.Mapping):
         return splits[-1]["splits"] if splits else []
 
     def _of_largest(self, key):
-        wanted = f"{self._largest['gpus']} GPUs: "
-        found = [one[key] for one in self._document["predictions"] if one["id"].startswith(wanted) and key in one]
+        found = [one[key] for one in self._document["predictions"] if one["gpus"] == self._largest["gpus"] and key in one]
         return found[0] if found else None
 
     @functools.cached_property
