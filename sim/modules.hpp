@@ -13,6 +13,8 @@ inline namespace job {}
 inline namespace job_plan {}
 inline namespace job_prediction {}
 inline namespace launch {}
+inline namespace loss {}
+inline namespace loss_curve {}
 inline namespace plan {}
 inline namespace plan_mpi {}
 inline namespace point {}

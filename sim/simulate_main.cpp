@@ -16,6 +16,7 @@
 #include "sim/api/all_reduce_options.hpp"
 #include "sim/api/job_command.hpp"
 #include "sim/api/kernel_options.hpp"
+#include "sim/api/loss_options.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
@@ -298,6 +299,13 @@ void answer(JobOptions& o, CLI::App& app) {
   print_result(o.json, sim::job_table(predicted, catalogue));
 }
 
+void answer_loss(const sim::LossOptions& o) {
+  const bool has_bar = !o.quiet && has_drawable_stderr();
+  sim::answer_loss_command(o, all_cores(), [has_bar](std::size_t done, std::size_t of) {
+    if (has_bar) show_progress(done, of);
+  });
+}
+
 // An output that is asked for and would not be written is refused.
 void check_outputs_of_mode(const Options& o) {
   const auto refuse = [](const char* option, const std::string& path, const char* why) {
@@ -367,10 +375,13 @@ int main(int argc, char** argv) {
   CLI::App* const all_reduce_command = sim::declare_all_reduce(app, all_reduce);
   sim::KernelOptions kernel;
   CLI::App* const kernel_command = sim::declare_kernel(app, kernel);
-  for (CLI::App* subcommand : {convergence_command, job_command, all_reduce_command, kernel_command})
-    declare_log(*subcommand);
+  sim::LossOptions loss;
+  CLI::App* const loss_command = sim::declare_loss(app, loss);
+  const std::vector<CLI::App*> subcommands{convergence_command, job_command, all_reduce_command, kernel_command,
+                                           loss_command};
+  for (CLI::App* subcommand : subcommands) declare_log(*subcommand);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    for (const CLI::App* subcommand : {convergence_command, job_command, all_reduce_command, kernel_command})
+    for (const CLI::App* subcommand : subcommands)
       if (subcommand->parsed()) check_alone(app, *subcommand);
     if (convergence_command->parsed())
       build_profile(convergence);
@@ -380,6 +391,8 @@ int main(int argc, char** argv) {
       sim::answer_all_reduce(all_reduce, all_cores(), words);
     else if (kernel_command->parsed())
       sim::answer_kernel(kernel);
+    else if (loss_command->parsed())
+      answer_loss(loss);
     else
       run(options, words);
     return 0;

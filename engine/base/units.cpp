@@ -37,7 +37,9 @@ std::vector<Unit> of_currencies(const std::vector<Unit>& per) {
   for (const std::string& code : currency_codes())
     for (const Unit& unit : per) {
       list.push_back({code + unit.name, unit.times, unit.per, unit.is_alias});
-      if (unit.name.empty()) list.push_back({"k" + code, 1e3, 1});
+      if (!unit.name.empty()) continue;
+      list.push_back({"k" + code, 1e3, 1});
+      list.push_back({"M" + code, 1e6, 1});
     }
   for (const auto& sign : currency_signs())
     for (const Unit& unit : per) list.push_back({sign.first + unit.name, unit.times, unit.per, true});
@@ -235,6 +237,23 @@ std::string format_bytes(double bytes) {
 
 std::string format_bandwidth(double bytes_per_s) {
   return format(bytes_per_s, "B/s", Dimension::bandwidth, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
+}
+
+std::optional<double> parse_count(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string suffix(end, text.data() + text.size());
+  const std::vector<std::pair<std::string, double>> factors{{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
+                                                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+  for (const auto& [name, factor] : factors)
+    if (error == std::errc() && suffix == name && value > 0 && std::isfinite(value * factor)) return value * factor;
+  return std::nullopt;
+}
+
+std::string format_count(double count) {
+  for (const auto& [unit, name] : std::vector<std::pair<double, const char*>>{{1e12, "T"}, {1e9, "B"}, {1e6, "M"}})
+    if (count >= unit) return formatted("%.4g", count / unit) + name;
+  return formatted("%.4g", count);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 // Quantities with units: "100 Gbit/s", "12 GB/s", "2 us", "25 MiB", "11.8 TFLOP/s". Inside the program all is SI:
 // seconds, bytes, bytes per second, operations per second. Decimal (k, M, G, T) and binary (Ki, Mi, Gi, Ti) prefixes.
 // A number as in JSON, at most one blank, a unit spelled exactly.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,10 @@ std::string parse_quantity(const std::string& text, Dimension dimension, double&
 std::string format_seconds(double seconds);
 std::string format_bytes(double bytes);
 std::string format_bandwidth(double bytes_per_s);
+
+/// A count as people write it, above 0: "300B", "1.5T", "2e9", "40M", "64k". Nothing for another text.
+std::optional<double> parse_count(const std::string& text);
+/// 3e11 -> "300B", 7.24e9 -> "7.24B", 512 -> "512"; four significant digits.
+std::string format_count(double count);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "sim/api/answered_job.hpp"
 #include "sim/api/command_words.hpp"
 #include "sim/api/kernel_options.hpp"
+#include "sim/api/loss_options.hpp"
 #include "sim/api/names.hpp"
 #include "sim/api/plan_answer.hpp"
 #include "sim/api/plan_options.hpp"
@@ -34,6 +35,15 @@ Json kernel_answer(const Json& options, const Catalogue& catalogue) {
   throw InputError("kernel: none is named; allowed: gemm, attention, experts, collective");
 }
 
+Json loss_answer(const Json& options, const Catalogue& given) {
+  CLI::App app;
+  LossOptions command;
+  const OptionTexts texts = declare_loss_question(app, command);
+  give_options(app, options, texts);
+  const CatalogueWithFiles catalogue(given, {command.question.job.job.gpu.stated});
+  return loss_json(answer_loss(loss_question_of(command), catalogue.get(), 1, {}));
+}
+
 using Answer = std::function<Json(const Json& options, const Catalogue& catalogue)>;
 
 // An answer that is one of a job's.
@@ -55,6 +65,7 @@ const std::vector<std::pair<std::string, Answer>>& answers() {
       {"plan_job", plan_answer},
       {"all_reduce", all_reduce_answer},
       {"kernel", kernel_answer},
+      {"loss", loss_answer},
       {"options", [](const Json&, const Catalogue&) { return job_option_texts().json(); }},
       {"plan_options", [](const Json&, const Catalogue&) { return plan_option_texts().json(); }},
       {"names", [](const Json&, const Catalogue& catalogue) { return names_json(catalogue); }}};

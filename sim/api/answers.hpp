@@ -12,6 +12,7 @@
 //   plan_job     plan job           what its --json writes (schema lockstep/plan-result/1)
 //   all_reduce   simulate all-reduce   what its --json writes
 //   kernel       simulate kernel    what its --json writes; the option "kernel" names the kind: gemm, attention, ...
+//   loss         simulate loss      what its --json writes (schema lockstep/loss/1)
 //   options      none               the options of "job": their types, ranges, choices, help
 //   plan_options none               the options of "plan_job", in the same form
 //   names        none               models, GPUs, links, networks, software, algorithms of the catalogue

@@ -9,7 +9,7 @@ namespace lockstep::sim::api {
 
 struct JobCommand {
   JobQuestion question;
-  std::string tokens;  ///< as given, "15T"
+  std::string tokens, flops;  ///< as given, "15T", "3.8e25"
 };
 
 /// All options of `simulate job` that say what is asked; those that say where the answer goes are the program's.
@@ -20,12 +20,24 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   texts.add(
       app.add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B"),
       OptionType::text);
+  texts.add(app.add_option("--loss", o.question.loss,
+                           "Adds the time to a loss (nats per token) of training from scratch, by a law of the loss")
+                ->check(number_between(kLosses.low, kLosses.high)),
+            OptionType::number, kLosses);
+  texts.add(app.add_option("--flops", o.flops,
+                           "Adds the time of a training of so many floating-point operations, such as 3.8e25"),
+            OptionType::text);
+  texts.add(
+      app.add_option("--loss-law", o.question.loss_law,
+                     "Law of the loss: chinchilla (default), another of --list, or a file of simulate loss --fit"),
+      OptionType::text);
   texts.add(app.add_flag("--no-failures", o.question.is_undisturbed,
-                         "No calendar time beside that of --tokens or --epochs on more than 64 GPUs"),
+                         "No calendar time beside that of the training on more than 64 GPUs"),
             OptionType::flag);
-  texts.add(app.add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
-                ->check(number_between(kPrices.low, kPrices.high)),
-            OptionType::number, kPrices);
+  texts.add(
+      app.add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds the cost of the training")
+          ->check(number_between(kPrices.low, kPrices.high)),
+      OptionType::number, kPrices);
   return texts;
 }
 
@@ -35,6 +47,7 @@ inline JobQuestion question_of(const JobCommand& o) {
   if (question.job.model.stated.empty() || question.job.gpu.stated.empty() || question.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
+  if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
   return question;
 }
 

@@ -13,7 +13,7 @@ class PlanOptionDeclarer {
   PlanOptionDeclarer(CLI::App& app, JobPlan& words)
       : app_(app),
         words_(words),
-        texts_(declare_job(app, words.question, {"gpu", "batch_per_gpu", "network", "algorithm"})) {}
+        texts_(declare_job(app, words.question, {"gpu", "batch_per_gpu", "global_batch", "network", "algorithm"})) {}
 
   OptionTexts declare() {
     texts("--gpu", words_.gpus_by_name, job_help("gpu"));
@@ -21,9 +21,21 @@ class PlanOptionDeclarer {
     texts_.add(declare_gpu_counts(app_, words_.question, "Numbers of GPUs, instead of nodes"), OptionType::whole_number,
                kJobGpus, true);
     numbers("--batch", words_.batches, "Samples per GPU", {1, 1 << 20});
+    texts_.add(list("--global-batch", words_.global_batches, job_help("global_batch"))
+                   ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40)),
+               OptionType::whole_number, Range{1, static_cast<double>(std::int64_t{1} << 40)}, true);
     texts("--network", words_.networks, network_help());
     texts("--algorithm", words_.algorithms, job_help("algorithm"));
     text("--tokens", words_.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
+    text("--flops", words_.flops, "The same by its floating-point operations: 3.8e25");
+    texts_.add(app_.add_option("--loss", words_.question.loss,
+                               "The same by a loss (nats per token) of training from scratch, by a law of the loss")
+                   ->check(number_between(kLosses.low, kLosses.high)),
+               OptionType::number, kLosses);
+    text("--loss-law", words_.question.loss_law,
+         "Law of the loss: chinchilla (default), another of --list, or a file of simulate loss --fit");
+    text("--model-family", words_.model_family,
+         "Compares the sizes of a family instead of one --model: llama3, qwen3, gpt3, ...");
     texts("--price", words_.prices, "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
     text("--deadline", words_.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
     text("--budget", words_.budget, "For how much: \"2000 USD\"; asks for the least time");

@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/catalogue/read_entries.hpp"
+#include "sim/loss/law_json.hpp"
 #include "sim/scenario/kernels_spec.hpp"
 
 namespace lockstep::sim {
@@ -67,6 +68,15 @@ std::map<std::string, Constant> read_constants(const std::string& folder) {
                                          texts_of(node.at("sources"))};
   }
   return constants;
+}
+
+LossLawEntry read_law_entry(const JsonNode& node) {
+  LossLawEntry entry;
+  entry.law = read_loss_law(node);
+  entry.id = entry.law.id;
+  entry.name = entry.law.name;
+  entry.aliases = entry.law.aliases;
+  return entry;
 }
 
 // What a board names must be there, and have figures.
@@ -179,6 +189,7 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.networks = read_all(folder, "networks.json", "networks", read_network);
   catalogue.stacks = read_all(folder, "stacks.json", "stacks", read_stack);
   catalogue.models = read_all(folder, "models.json", "models", read_model);
+  catalogue.loss_laws = read_all(folder, "loss_laws.json", "laws", read_law_entry);
   catalogue.constants = read_constants(folder);
   catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder);
   check_boards(catalogue, folder);

@@ -29,6 +29,7 @@
 //                                 "expert_overlap"?: true,
 //                                 "recompute": names, or lists of parts of a layer; "source"}}
 //   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
+//   loss_laws.json   laws of the loss of language models (sim/loss/README.md)
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //
 // An entry's names are its id, its name and its aliases (name_index.hpp says when two names are one); no name stands
@@ -39,6 +40,7 @@
 
 #include "sim/catalogue/entries.hpp"
 #include "sim/kernel/kernel_files.hpp"
+#include "sim/loss/loss_law.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -51,12 +53,17 @@ struct Constant {
   std::vector<std::string> sources;  ///< where these are from
 };
 
+struct LossLawEntry : Entry {
+  LossLaw law;
+};
+
 struct Catalogue {
   Entries<GpuEntry> gpus;
   Entries<IntraNodeEntry> intra_nodes;
   Entries<NetworkEntry> networks;
   Entries<StackEntry> stacks;
   Entries<ModelEntry> models;
+  Entries<LossLawEntry> loss_laws;
   std::map<std::string, Constant> constants;
   std::shared_ptr<KernelLawFiles> kernel_files;
 

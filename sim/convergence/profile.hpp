@@ -30,9 +30,11 @@ struct TrainingSetting {
   double images() const { return batch * workers; }  ///< of an update
 };
 
+/// An accuracy, or the loss of a language model; the other one is 0.
 struct TargetAccuracy {
-  std::string name;     ///< "98.5 % test accuracy"
+  std::string name;     ///< "98.5 % test accuracy", "loss 2.2"
   double accuracy = 0;  ///< 0.985
+  double loss = 0;      ///< nats per token
 };
 
 /// When a run reached a target, or how long it went on without. Without evaluations in between, `above` is 0.

@@ -15,10 +15,16 @@ const Range kPositive{1e-9, 1e15};
 std::vector<TargetAccuracy> read_targets(const JsonNode& node) {
   std::vector<TargetAccuracy> targets;
   for (const JsonNode& item : node.items()) {
-    item.keys({"name", "accuracy"});
-    targets.push_back({item.at("name").text(), item.at("accuracy").number({1e-6, 1})});
+    item.keys({"name", "accuracy", "loss"});
+    if (item.has("accuracy") == item.has("loss")) item.fail("not one target", "allowed: accuracy, or loss");
+    TargetAccuracy target{item.at("name").text()};
+    if (item.has("loss"))
+      target.loss = item.at("loss").number({1e-6, 1e3});
+    else
+      target.accuracy = item.at("accuracy").number({1e-6, 1});
+    targets.push_back(target);
   }
-  if (targets.empty()) node.fail("empty list", "allowed: [{\"name\", \"accuracy\"}, ...]");
+  if (targets.empty()) node.fail("empty list", "allowed: [{\"name\", \"accuracy\" or \"loss\"}, ...]");
   return targets;
 }
 
@@ -238,7 +244,8 @@ Json to_json(const ConvergenceProfile& profile) {
   json["coverage"] = profile.coverage;
   json["targets"] = Json::array();
   for (const TargetAccuracy& target : profile.targets)
-    json["targets"].push_back({{"name", target.name}, {"accuracy", target.accuracy}});
+    json["targets"].push_back(target.loss > 0 ? Json{{"name", target.name}, {"loss", target.loss}}
+                                              : Json{{"name", target.name}, {"accuracy", target.accuracy}});
   json["fits"] = Json::array();
   for (const ConvergenceFit& fit : profile.fits) json["fits"].push_back(fit_json(fit, profile));
   json["runs"] = Json::array();

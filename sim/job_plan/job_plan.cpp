@@ -4,7 +4,11 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/job_plan/job_prices.hpp"
+#include "sim/job_plan/model_family.hpp"
+#include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
@@ -18,9 +22,11 @@ struct Machine {
   JobQuestion question;
   Json shown = Json::object();
   PricedGpu gpu;
+  std::string size;         ///< a family's model; empty: the model is given
   std::string read, title;  ///< what was read; the model
   Json scenario;
-  int tokens = 0;             ///< of a sequence; 0: the model has none
+  double samples = 0;         ///< of --tokens or --flops
+  std::string work;           ///< where they come from
   bool has_own_size = false;  ///< its scenario is of one number of GPUs
   bool is_in_closed_form = false;
   std::string refused;  ///< why it cannot run; the rest is then as asked
@@ -61,6 +67,62 @@ std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& wo
   return machines;
 }
 
+std::string size_text(const std::string& name) {
+  std::map<std::string, std::string> inputs;
+  const model::Graph graph = model::graph_of(name, inputs);
+  const std::string size = format_count(static_cast<double>(graph.parameter_count())) + " parameters";
+  return graph.transformer->config.empty() ? name + ", " + size
+                                           : size + " (" + std::to_string(graph.transformer->spec.layers) + "x" +
+                                                 std::to_string(graph.transformer->spec.hidden) + ")";
+}
+
+void vary_model(std::vector<Machine>& machines, const JobPlan& words, const Catalogue& catalogue) {
+  if (words.model_family.empty()) return;
+  std::vector<Machine> all;
+  for (const Machine& machine : machines)
+    for (const std::string& name : model_family(words.model_family, catalogue)) {
+      all.push_back(machine);
+      all.back().question.job.model.stated = all.back().size = name;
+      all.back().shown["model"] = size_text(name);
+    }
+  machines = std::move(all);
+}
+
+// Sequences of an update for a loss: an eighth, a third and the whole of the critical batch, as powers of two. Empty where
+// no law says it; what is wrong then is said when the machine is read.
+std::vector<std::int64_t> batches_to_loss(const JobQuestion& question, const Catalogue& catalogue) {
+  std::map<std::string, std::string> inputs;
+  std::vector<std::int64_t> batches;
+  try {
+    const model::Graph graph = model::graph_of(question.job.model.stated, inputs);
+    const LossLaw law = find_loss_law(question.loss_law, catalogue);
+    if (!graph.transformer) return {};
+    const LossModel model = loss_model_of(graph, graph.name, law);
+    const double minimal = minimal_tokens_to(law, model.parameters.middle, question.loss);
+    if (std::isinf(minimal)) return {};
+    const double critical = critical_batch(law, minimal) / model.sequence_tokens;
+    for (const double share : {0.125, 0.35, 1.0})
+      batches.push_back(std::int64_t{1} << std::lround(std::max(0.0, std::log2(share * critical))));
+  } catch (const InputError&) {
+    return {};
+  }
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  return batches;
+}
+
+void vary_global_batch(std::vector<Machine>& machines, const JobPlan& words, const Catalogue& catalogue) {
+  const bool is_open = words.question.loss > 0 && words.global_batches.empty() && words.batches.empty();
+  std::vector<Machine> all;
+  for (const Machine& machine : machines) {
+    std::vector<Machine> one{machine};
+    vary(one, is_open ? batches_to_loss(machine.question, catalogue) : words.global_batches, "global batch", is_open,
+         [](JobQuestion& q, std::int64_t batch) { q.job.global_batch = batch; });
+    if (is_open && one.front().shown.count("global batch") == 0) one.front().shown["global batch"] = "none";
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  machines = std::move(all);
+}
+
 std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogue) {
   check_distinct("--gpu", words.gpus_by_name, "name");
   check_distinct("--network", words.networks, "network");
@@ -68,8 +130,12 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
   check_distinct("--batch", words.batches, "batch");
   check_distinct("--nodes", words.nodes, "number");
   check_distinct("--gpus", words.question.gpus, "number");
+  check_distinct("--global-batch", words.global_batches, "batch");
   std::vector<Machine> machines(1);
   machines.front().question = words.question;
+  if (!words.tokens.empty()) machines.front().question.tokens = count_of("--tokens", words.tokens);
+  if (!words.flops.empty()) machines.front().question.flops = count_of("--flops", words.flops);
+  vary_model(machines, words, catalogue);
   vary(machines, words.gpus_by_name, "GPU", true,
        [](JobQuestion& q, const std::string& name) { q.job.gpu.stated = name; });
   vary(machines, words.networks, "network", false,
@@ -77,6 +143,7 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
   vary(machines, words.algorithms, "algorithm", false,
        [](JobQuestion& q, const std::string& name) { q.job.exchange = name; });
   vary(machines, words.batches, "batch", false, [](JobQuestion& q, int batch) { q.job.batch_per_gpu = batch; });
+  vary_global_batch(machines, words, catalogue);
   for (Machine& machine : machines)
     for (int nodes : words.nodes)
       machine.question.gpus.push_back(nodes * gpus_per_node_of(machine.question.job, catalogue));
@@ -84,12 +151,19 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
 }
 
 void check_words(const JobPlan& words) {
-  if (words.question.job.model.stated.empty() || words.gpus_by_name.empty())
+  const bool has_model = !words.question.job.model.stated.empty();
+  if ((!has_model && words.model_family.empty()) || words.gpus_by_name.empty())
     throw InputError("plan job: --model or --gpu is missing; allowed: both (names: simulate job --list)");
+  if (has_model && !words.model_family.empty())
+    throw InputError("--model-family: --model is given, too; allowed: one of them");
+  if (!words.flops.empty() && !words.model_family.empty())
+    throw InputError("--flops: each size of model takes other tokens; allowed: --loss or --tokens");
   if (words.question.gpus.empty() == words.nodes.empty())
     throw InputError("plan job: how many GPUs is not said once; allowed: --nodes or --gpus");
-  if ((words.question.job.epochs > 0) == !words.tokens.empty())
-    throw InputError("plan job: how much is trained is not said once; allowed: --epochs or --tokens");
+  if (int(words.question.job.epochs > 0) + int(!words.tokens.empty()) + int(!words.flops.empty()) +
+          int(words.question.loss > 0) !=
+      1)
+    throw InputError("plan job: how much is trained is not said once; allowed: --epochs, --tokens, --loss or --flops");
   if (words.question.rate_samples_per_s > 0 && (words.gpus_by_name.size() > 1 || words.batches.size() > 1))
     throw InputError(
         "--rate: of which GPU and batch it was measured is not said; allowed: with one --gpu, one --batch");
@@ -101,9 +175,15 @@ void read(Machine& machine, const Catalogue& catalogue) {
   const std::string training = training_text(merge_inputs(predicted.tasks()));
   const JobSummary summary = summary_of(machine.question.job, predicted.job, predicted.scenario, catalogue);
   machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
-  machine.read = summary_text(summary) + training;
+  machine.read = (machine.question.job.model.stated == machine.size ? "Read: " + machine_text(summary) + "\n"
+                                                                    : summary_text(summary)) +
+                 training;
   machine.title = summary.title;
-  machine.tokens = predicted.scenario.model.tokens;
+  const double sequence_tokens = predicted.scenario.model.tokens;
+  if (predicted.question.tokens > 0) {
+    machine.samples = std::ceil(predicted.question.tokens / sequence_tokens);
+    machine.work = ", in sequences of " + std::to_string(predicted.scenario.model.tokens);
+  }
   machine.scenario = job_scenario(predicted, catalogue);
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
@@ -202,22 +282,21 @@ Json size_axis(const JobPlan& words) {
 }
 
 Json work_of(const JobPlan& words, const Machine& machine) {
-  const double tokens = count_of("--tokens", words.tokens);
-  if (machine.tokens <= 0)
-    throw InputError("--tokens " + words.tokens + ": " + words.question.job.model.stated +
-                     " has no sequences of tokens; allowed: --epochs");
-  return {{"samples",
-           {{"value", std::ceil(tokens / machine.tokens)},
-            {"kind", "assumed"},
-            {"source", "--tokens " + words.tokens + ", in sequences of " + std::to_string(machine.tokens)}}}};
+  const std::string option = words.flops.empty() ? "--tokens " + words.tokens : "--flops " + words.flops;
+  return {{"samples", {{"value", machine.samples}, {"kind", "assumed"}, {"source", option + machine.work}}}};
 }
 
-// "ResNet-50 v1 on H100 SXM5, A100 SXM4"
-std::string title_of(const std::vector<Machine>& machines) {
+std::string gpus_text(const std::vector<Machine>& machines) {
   std::vector<std::string> gpus;
   for (const Machine& machine : machines)
     if (std::find(gpus.begin(), gpus.end(), machine.gpu.name) == gpus.end()) gpus.push_back(machine.gpu.name);
-  return machines.front().title + " on " + joined(gpus);
+  return joined(gpus);
+}
+
+// "ResNet-50 v1 on H100 SXM5, A100 SXM4"
+std::string title_of(const JobPlan& words, const std::vector<Machine>& machines) {
+  const std::string what = words.model_family.empty() ? machines.front().title : "Sizes of " + words.model_family;
+  return what + " on " + gpus_text(machines);
 }
 
 std::string all_read(const std::vector<Machine>& machines) {
@@ -249,13 +328,13 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   for (const Machine& machine : machines) gpus.push_back(machine.gpu);
   result.read = all_read(machines);
   plan["schema"] = "lockstep/plan/1";
-  plan["name"] = title_of(machines);
+  plan["name"] = title_of(words, machines);
   plan["description"] = "Made by plan job.";
   plan["scenario"] = common_scenario(machines);
   plan["axes"] = Json::array({machine_axis(machines, refused)});
   if (!has_own_sizes) plan["axes"].push_back(size_axis(words));
   if (are_in_closed_form(machines)) plan["refine"] = {{"coarse", "analytic"}, {"refined", "analytic"}};
-  if (!words.tokens.empty()) plan["work"] = work_of(words, machines.front());
+  if (machines.front().samples > 0) plan["work"] = work_of(words, machines.front());
   const Json prices = job_prices(words, gpus, catalogue);
   if (!prices.is_null()) plan["prices"] = prices;
   plan["objective"] = objective;

@@ -16,6 +16,8 @@ struct JobPlan {
   JobQuestion question;  ///< shared by all points, and their numbers of GPUs where `nodes` is empty
   std::vector<std::string> gpus_by_name, networks, algorithms;
   std::vector<int> batches;
+  std::vector<std::int64_t> global_batches;
+  std::string model_family;         ///< sizes to choose from (model_family.hpp), instead of the question's model
   std::vector<int> nodes;           ///< whole nodes of the job's GPUs per node
   std::vector<std::string> prices;  ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
   std::string deadline, budget;     ///< "3d", "2000 USD"; at most one of the two
@@ -27,8 +29,8 @@ struct JobPlan {
   std::string availability;  ///< a file: when spot nodes are there
   bool has_energy = false;   ///< kWh of every point, with the next three where they are given
   double pue = 0, co2_g_per_kwh = 0;
-  std::string tariff;  ///< of energy, paid on top: "0.12 USD/kWh"
-  std::string tokens;  ///< "300B", of a model of sequences; empty: the job has epochs
+  std::string tariff;         ///< of energy, paid on top: "0.12 USD/kWh"
+  std::string tokens, flops;  ///< "300B", "3.8e23", of a model of sequences; the job may have epochs or a loss instead
 };
 
 struct ReadJobPlan {

@@ -4,10 +4,12 @@
 
 #include "engine/base/log.hpp"
 #include "sim/job_prediction/job_advice.hpp"
+#include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/convergence_read.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
@@ -141,6 +143,29 @@ void check_simulated(const JobQuestion& question, const std::vector<QuantityPred
                        p->task.unmapped + "; allowed: another --algorithm");
 }
 
+// Tokens of --flops; a loss becomes the scenario's target.
+void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
+  JobQuestion& question = predicted.question;
+  Scenario& scenario = predicted.scenario;
+  predicted.loss = job_loss_of(question, predicted.job, scenario, catalogue);
+  if ((question.tokens > 0 || question.flops > 0) && scenario.model.tokens == 0)
+    throw InputError(std::string(question.tokens > 0 ? "--tokens: " : "--flops: ") + scenario.model.title +
+                     " does not train on tokens; allowed: --epochs");
+  if (question.flops > 0) question.tokens = tokens_of_flops(scenario.model, question.flops);
+  if (question.loss == 0) return;
+  if (!predicted.loss) throw InputError("--loss: " + why_no_loss(predicted.job, scenario));
+  const auto profile = std::make_shared<const ConvergenceProfile>(
+      profile_to_loss(predicted.loss->law, predicted.loss->model, question.loss));
+  scenario.convergence = ConvergenceSpec{loss_target_name(question.loss), profile->train_samples, 0, {}, profile};
+}
+
+void check_loss_is_covered(const JobPrediction& predicted, int gpus) {
+  if (predicted.question.loss == 0) return;
+  const Scenario scenario = scenario_at(predicted, gpus);
+  const auto why = why_not_covered(*scenario.convergence->profile, 0, training_setting(scenario, gpus));
+  if (why) throw InputError("--loss: " + scenario.convergence->profile->name + ": " + *why);
+}
+
 // As prepare_job(), but throws NoSplitOfJob if no split fits.
 JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
@@ -168,6 +193,7 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   predicted.scenario = scenario_of(question, predicted.job, tasks);
   if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
     return prepare(*opened, catalogue);
+  set_work(predicted, catalogue);
   predicted.split = tasks.split;
   QuantityTask whole_training;
   whole_training.interval_class = whole_training_class();
@@ -175,9 +201,8 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   if (predicted.job.split.is_searched) search_splits(predicted);
   if (!workload.is_one_gpu())
     for (int gpus : question.gpus) check(scenario_at(predicted, gpus));
-  if (question.tokens > 0 && predicted.scenario.model.tokens == 0)
-    throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
   for (int gpus : question.gpus) {
+    check_loss_is_covered(predicted, gpus);
     JobRow row;
     row.gpus = gpus;
     row.samples_per_s = prediction_at(tasks.samples_per_s, predicted, gpus);

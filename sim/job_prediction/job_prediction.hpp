@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/job_prediction/job_question.hpp"
+#include "sim/loss/loss_profile.hpp"
 #include "sim/point/best_splits.hpp"
 #include "sim/quantity/quantity_prediction.hpp"
 
@@ -22,11 +23,18 @@ struct JobRow {
   std::optional<QuantityPrediction> training;  ///< seconds of the job's epochs, if it has some
 };
 
+/// The law of the loss that the job's answers use, and its model as the law counts it.
+struct JobLoss {
+  LossLaw law;
+  LossModel model;
+};
+
 struct [[nodiscard]] JobPrediction {
   JobQuestion question;  ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
   Job job;               ///< resolve_job()
   Scenario scenario;     ///< of all numbers of GPUs
   IntervalCalibration of_whole_training;  ///< of a training by the calendar
+  std::optional<JobLoss> loss;            ///< none: the model or the task has no law of the loss
   std::vector<JobRow> rows;               ///< by the question's numbers of GPUs
   SplitQuestion split;                    ///< which keys of the split the search may choose; used where it is searched
   std::vector<SplitRanking>

@@ -1,14 +1,18 @@
 #include "sim/job_prediction/job_tokens.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "sim/convergence/profile.hpp"
+#include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/cost/utilisation.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
+#include "sim/job_prediction/job_loss.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/convergence_read.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -17,10 +21,37 @@ struct Row {
   int gpus = 0;
   double tokens_per_s = 0, low = 0, high = 0;
   double flops_per_gpu = 0, mfu = 0, hfu = 0;
+  double batch_tokens = 0;  // of an update
+  std::optional<BoundedValue> tokens, loss;
   TrainingTime training;
   std::optional<CalendarTime> calendar;
   double usd = 0;
 };
+
+bool has_work(const JobQuestion& question) {
+  return question.tokens > 0 || question.loss > 0;
+}
+
+// Whole iterations, as a plan has them.
+void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
+  const JobQuestion& question = predicted.question;
+  const double tokens = predicted.scenario.model.tokens;
+  const double trained = std::ceil(std::ceil(question.tokens / tokens) / batch) * batch * tokens;
+  row.training = {trained / row.tokens_per_s, trained / row.high, trained / row.low};
+  if (predicted.loss)
+    row.loss =
+        predict_loss(predicted.loss->law, predicted.loss->model, question.tokens, row.batch_tokens, kLossCoverage);
+}
+
+// As a scenario with the same target has it.
+void train_to_loss(const Scenario& scenario, double batch, const QuantityPrediction& samples, Row& row) {
+  const IterationsEstimate iterations =
+      iterations_to_target(*scenario.convergence, training_setting(scenario, row.gpus), batch, 0);
+  const TimeToAccuracy time = time_to_accuracy(*scenario.convergence, iterations, batch, batch / samples.predicted,
+                                               samples.predicted / samples.high, samples.predicted / samples.low);
+  row.training = {time.seconds, time.low_s, time.high_s};
+  row.tokens = tokens_to_loss(scenario, row.gpus, batch);
+}
 
 Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, const QuantityPrediction& samples) {
   const JobQuestion& question = predicted.question;
@@ -34,11 +65,13 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
   const double peak = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
   row.hfu = row.mfu * (1 + recomputed_share(scenario));
-  if (question.tokens == 0) return row;
-  // Whole iterations, as a plan has them.
   const double batch = samples.task.target.front().samples() * samples.task.target.front().accumulation;
-  const double trained = std::ceil(std::ceil(question.tokens / tokens) / batch) * batch * tokens;
-  row.training = {trained / row.tokens_per_s, trained / row.high, trained / row.low};
+  row.batch_tokens = batch * tokens;
+  if (!has_work(question)) return row;
+  if (question.loss > 0)
+    train_to_loss(scenario, batch, samples, row);
+  else
+    train_on_tokens(predicted, batch, row);
   row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
   row.usd = row.training.seconds / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;
@@ -60,22 +93,22 @@ std::string percent_text(double share) {
   return formatted("%.1f %%", 100 * share);
 }
 
-std::string count_text(double count) {
-  for (const auto& [unit, name] : std::vector<std::pair<double, const char*>>{{1e12, "T"}, {1e9, "B"}, {1e6, "M"}})
-    if (count >= unit) return short_number(count / unit) + name;
-  return short_number(count);
+std::string work_name(const JobQuestion& question) {
+  return question.loss > 0 ? loss_target_name(question.loss) : format_count(question.tokens) + " tokens";
+}
+
+// An end that is out of reach has no number: null.
+void add_estimate(const std::string& key, const std::optional<BoundedValue>& estimate, Json& json) {
+  if (!estimate) return;
+  json[key] = estimate->middle;
+  json[key + "_low"] = estimate->low;
+  json[key + "_high"] = std::isinf(estimate->high) ? Json() : Json(estimate->high);
 }
 
 }  // namespace
 
 double count_of(const std::string& option, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string suffix(end, text.data() + text.size());
-  const std::vector<std::pair<std::string, double>> factors{{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
-                                                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-  for (const auto& [name, factor] : factors)
-    if (error == std::errc() && suffix == name && value > 0 && std::isfinite(value * factor)) return value * factor;
+  if (const std::optional<double> count = parse_count(text)) return *count;
   throw InputError(option + " " + in_quotes(text) +
                    ": not a count; allowed: a number above 0, with k, M, B or T behind it: 300B");
 }
@@ -87,8 +120,9 @@ std::string job_tokens_text(const JobPrediction& predicted) {
   TextTable table;
   std::vector<std::string> names{"GPUs", "tokens/s", "low", "high", "TFLOP/s/GPU", "MFU"};
   if (recomputes(rows)) names.emplace_back("HFU");
-  if (question.tokens > 0) names.insert(names.end(), {count_text(question.tokens) + " tokens", "low", "high"});
-  const bool shows_calendar = question.tokens > 0 && has_calendar(question);
+  if (question.loss > 0) names.emplace_back("tokens");
+  if (has_work(question)) names.insert(names.end(), {work_name(question), "low", "high"});
+  const bool shows_calendar = has_work(question) && has_calendar(question);
   if (shows_calendar)
     for (const std::string& name : calendar_names()) names.push_back(name);
   if (question.usd_per_gpu_hour > 0) names.emplace_back("USD");
@@ -101,14 +135,15 @@ std::string job_tokens_text(const JobPrediction& predicted) {
                                    formatted("%.1f", row.flops_per_gpu * 1e-12),
                                    percent_text(row.mfu)};
     if (recomputes(rows)) cells.push_back(percent_text(row.hfu));
+    if (row.tokens) cells.push_back(format_count(row.tokens->middle));
     for (double seconds : {row.training.seconds, row.training.low_s, row.training.high_s})
-      if (question.tokens > 0) cells.push_back(duration_text(seconds));
+      if (has_work(question)) cells.push_back(duration_text(seconds));
     if (shows_calendar)
       for (const std::string& cell : calendar_cells(row.calendar)) cells.push_back(cell);
     if (question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text() + (shows_calendar ? calendar_text() : "");
+  return "\n" + table.text() + (shows_calendar ? calendar_text() : "") + job_loss_text(predicted);
 }
 
 Json job_tokens_json(const JobPrediction& predicted) {
@@ -122,11 +157,15 @@ Json job_tokens_json(const JobPrediction& predicted) {
               {"model_flops_per_gpu", row.flops_per_gpu}};
     if (row.mfu > 0) json["mfu"] = row.mfu;
     if (row.hfu > row.mfu) json["hfu"] = row.hfu;
-    if (question.tokens > 0) {
+    if (has_work(question)) {
+      json["batch_tokens"] = row.batch_tokens;
       json["training_s"] = row.training.seconds;
       json["training_s_low"] = row.training.low_s;
       json["training_s_high"] = row.training.high_s;
     }
+    add_estimate("tokens", row.tokens, json);
+    add_estimate("loss", row.loss, json);
+    if ((row.tokens || row.loss) && predicted.loss) json["loss_law"] = predicted.loss->law.id;
     add_calendar(row.calendar, json);
     if (question.usd_per_gpu_hour > 0) json["usd"] = row.usd;
     list.push_back(json);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/convergence/profile.hpp"
+
 namespace lockstep::sim::point {
 namespace {
 
@@ -44,6 +46,12 @@ bool waits_for_input(const Scenario& scenario, int gpus, double samples_per_s) {
          samples_per_s > kWaits * scenario.input.samples_per_s_per_node * nodes;
 }
 
+// A training to a loss is its tokens at the rate: no result of a whole training calibrates it.
+bool trains_to_loss(const Scenario& scenario) {
+  const auto& convergence = scenario.convergence;
+  return convergence && convergence->profile && convergence->profile->targets.front().loss > 0;
+}
+
 void calibrate_intervals(const Scenario& scenario, PointResult& point) {
   if (!scenario.uncertainty.calibration) return;
   const RelativeInterval of_inputs = point.interval;
@@ -61,6 +69,7 @@ void calibrate_intervals(const Scenario& scenario, PointResult& point) {
   point.training_interval.low = 1 / factor_below(training, with_input(faster, training));
   point.training_interval.high = factor_above(training, with_input(slower, training));
   scale_spread(point.training_interval);
+  if (trains_to_loss(scenario)) point.training_interval = point.interval;
 }
 
 }  // namespace lockstep::sim::point

@@ -86,6 +86,18 @@ TEST_CASE("api: a plan in process has a point for every combination, the fastest
   CHECK(plan.at("points").size() == 4);
 }
 
+TEST_CASE("api: a loss in process has the rate of its job") {
+  const Json options{
+      {"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {64}}, {"loss", {2.2}}, {"batch_tokens", {"4194304"}}};
+  const Json rows = sim::answer("loss", options, catalogue()).at("rows");
+  const Json job = sim::answer(
+      "job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {64}}, {"loss", 2.2}, {"global_batch", 512}},
+      catalogue());
+  CHECK(rows.at(0).at("tokens_per_s").at("value") == job.at("tokens").at(0).at("tokens_per_s"));
+  CHECK(rows.at(0).at("tokens").at("value").get<double>() ==
+        Approx(job.at("tokens").at(0).at("tokens").get<double>()).epsilon(1e-9));
+}
+
 TEST_CASE("api: what is not understood is refused as on the command line") {
   CHECK(refusal("jobs", Json::object()).find("allowed: job, scenario") != std::string::npos);
   CHECK(refusal("job", {{"modle", "resnet50"}}).find("nearest: model") != std::string::npos);

@@ -282,7 +282,7 @@ namespace {
 // The catalogue of the sources with one file changed; what loading it says.
 std::string error_with(const std::string& file, const std::string& from, const std::string& to) {
   const TemporaryFolder folder;
-  for (const char* name : {"gpus", "intra_node", "networks", "stacks", "models"}) {
+  for (const char* name : {"gpus", "intra_node", "networks", "stacks", "models", "loss_laws"}) {
     std::string text = read_file(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue/" + std::string(name) + ".json");
     if (file == name) {
       const std::size_t at = text.find(from);

@@ -1,6 +1,8 @@
 // A plan in words is the jobs that `simulate job` would read, no other.
 #include "sim/job_plan/job_plan.hpp"
 
+#include <set>
+
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/plan/evaluate.hpp"
@@ -245,6 +247,66 @@ TEST_CASE("prices in words: each GPU's own, one currency, signs and codes alike"
   CHECK_THAT(refusal(words), Contains("USD beside the EUR of") && Contains("allowed: one currency"));
 }
 
+TEST_CASE("a plan to a loss has the tokens, time and interval of simulate job at each batch") {
+  sim::JobPlan words;
+  words.question.job.model.stated = "llama3_8b";
+  words.question.loss = 2.2;
+  words.global_batches = {128, 512};
+  words.gpus_by_name = {"H100"};
+  words.question.gpus = {64};
+  const sim::PlanSpec plan = plan_of(words);
+  REQUIRE(plan.points.size() == 2);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    sim::JobQuestion job = words.question;
+    job.job.gpu.stated = "H100";
+    job.job.global_batch = words.global_batches[i];
+    const Json of_job = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).front();
+    sim::Task task;
+    task.point = i;
+    task.fidelity = sim::Fidelity::analytic;
+    const sim::Outcome outcome = sim::evaluate(plan, task);
+    INFO(outcome.why);
+    // Whole iterations, of some 10,000.
+    CHECK(outcome.time_s == Approx(of_job.at("training_s").get<double>()).epsilon(1e-3));
+    CHECK(outcome.time_s_low == Approx(of_job.at("training_s_low").get<double>()).epsilon(1e-2));
+    CHECK(outcome.time_s_high == Approx(of_job.at("training_s_high").get<double>()).epsilon(1e-2));
+  }
+}
+
+TEST_CASE("a plan over a family compares its sizes; those that do not reach the loss are refused points") {
+  sim::JobPlan words;
+  words.model_family = "llama3";
+  words.question.loss = 2.1;
+  words.global_batches = {256};
+  words.gpus_by_name = {"H100"};
+  words.question.gpus = {64};
+  const Json plan = sim::read_job_plan(words, catalogue()).plan;
+  int refused = 0;  // for the loss
+  std::set<std::string> models;
+  for (const Json& value : plan.at("axes").at(0).at("values")) {
+    if (value.contains("refused") &&
+        value.at("refused").get<std::string>().find("with endless data") != std::string::npos)
+      ++refused;
+    models.insert(value.at("shown").at("model").get<std::string>());
+  }
+  CHECK(models.size() >= 12);
+  CHECK(refused >= 1);
+  CHECK(refused < static_cast<int>(models.size()));
+}
+
+TEST_CASE("a plan by operations trains each model for their tokens") {
+  sim::JobPlan words;
+  words.question.job.model.stated = "llama3_8b";
+  words.flops = "1e20";
+  words.question.job.global_batch = 256;
+  words.gpus_by_name = {"H100"};
+  words.question.gpus = {64};
+  const double samples = sim::read_job_plan(words, catalogue()).plan.at("work").at("samples").at("value");
+  // 6 N D: 8.03e9 parameters, attention and all, take a fifth more operations than that.
+  CHECK(samples * 8192 * 6 * 8.03e9 < 1e20);
+  CHECK(samples * 8192 * 6 * 8.03e9 > 0.7e20);
+}
+
 TEST_CASE("what is wrong with a plan in words is said by its option") {
   using W = sim::JobPlan;
   CHECK_THAT(refusal_with([](W& w) { w.gpus_by_name = {"V1000"}; }),
@@ -253,12 +315,12 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
   CHECK_THAT(refusal_with([](W& w) { w.nodes = {2, 2}; }), Contains("--nodes: the same number twice"));
   CHECK_THAT(refusal_with([](W& w) { w.question.gpus = {8}; }), Contains("--nodes or --gpus"));
   CHECK_THAT(refusal_with([](W& w) { w.nodes.clear(); }), Contains("--nodes or --gpus"));
-  CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }), Contains("--epochs or --tokens"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }), Contains("--epochs, --tokens, --loss or --flops"));
   CHECK_THAT(refusal_with([](W& w) {
                w.question.job.epochs = 0;
                w.tokens = "3B";
              }),
-             Contains("--tokens 3B: ") && Contains("no sequences"));
+             Contains("--tokens: ") && Contains("does not train on tokens"));
   CHECK_THAT(refusal_with([](W& w) { w.prices = {"A100=1/h"}; }),
              Contains("--price \"A100\": none of the plan's GPUs"));
   CHECK_THAT(refusal_with([](W& w) { w.prices = {"1/h", "2/h"}; }), Contains("a second price of all GPUs"));

@@ -152,6 +152,10 @@ class Package(unittest.TestCase):
         self.assertIn(plan.recommended, list(plan))
         rows = lockstep.all_reduce(gpu="H100", gpus=[8, 16], bytes="1GB")
         self.assertEqual([row["gpus"] for row in rows], [8, 16])
+        best = lockstep.loss(flops=["5.76e23"])[0]  # Chinchilla's: 70B parameters on 1.4T tokens
+        self.assertAlmostEqual(best["parameters"] / 70e9, 1, delta=0.1)
+        with self.assertRaises(lockstep.LockstepError):
+            lockstep.loss(parameters="8B")
         gemm = lockstep.kernel("gemm", gpu="H100", m=8192, n=14336, k=4096)
         self.assertGreater(gemm["flops"], 400e12)
         with self.assertRaises(lockstep.LockstepError):

@@ -51,6 +51,16 @@ def all_reduce(**options):
     return json.loads(_core.answer("all_reduce", json.dumps(without_none(options))))["rows"]
 
 
+def loss(**options):
+    """Loss of a language model against tokens, days and dollars: rows of `simulate loss --json`, the best first.
+
+    loss(parameters="8B", tokens=["1T"])[0]["loss"]["value"]
+    loss(model_family="llama3", gpu="H100", gpus=[512, 1024], price=2, budget="1 MUSD", deadline="30d")[0]"""
+    if "model" in options:
+        options["model"] = model_text(options["model"])
+    return json.loads(_core.answer("loss", json.dumps(without_none(options))))["rows"]
+
+
 def kernel(kind, **options):
     """The time of one kernel: `simulate kernel KIND` with its options by their names.
 

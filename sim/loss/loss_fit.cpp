@@ -1,0 +1,295 @@
+#include "sim/loss/loss_fit.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "engine/base/json.hpp"
+#include "engine/base/statistics.hpp"
+#include "sim/convergence/law.hpp"
+
+namespace lockstep::sim::loss {
+namespace {
+
+constexpr double kDegrees = 4;
+constexpr double kLeastSpread = 5e-4;  // two evaluations of one model differ by as much
+constexpr int kMostSteps = 500;
+constexpr double kTolerance = 1e-11;
+constexpr std::size_t kFewestSizes = 3;
+constexpr std::size_t kFewestForSpread = 6;  // below, the other law's spread is the better guess
+
+/// The other law's parameters with their uncertainty, at least prior_deviations(). Parameters that it does not have are
+/// held.
+struct Prior {
+  LossVector mean;
+  LossVector precision;  ///< 1 / variance; infinite precision holds a parameter
+  LossVector is_free;
+};
+
+Prior prior_about(const LossLaw& law) {
+  const LossVector deviations = prior_deviations();
+  Prior prior{law.parameters, LossVector::Zero(), LossVector::Ones()};
+  for (int i = 0; i < kLossParameters; ++i) {
+    prior.precision[i] = 1 / std::max(deviations[i] * deviations[i], law.covariance(i, i));
+    if (!std::isfinite(law.parameters[i])) prior.is_free[i] = 0;
+  }
+  return prior;
+}
+
+double residual_of(const LossLaw& law, const LossPoint& p) {
+  return std::log(loss_of(law, p.parameters, p.tokens, p.batch_tokens)) - std::log(p.loss);
+}
+
+LossVector gradient_of(const LossLaw& law, const LossPoint& point, const Prior& prior) {
+  LossVector gradient = LossVector::Zero();
+  LossLaw moved = law;
+  for (int i = 0; i < kLossParameters; ++i) {
+    if (prior.is_free[i] == 0) continue;
+    const double step = 1e-6;
+    moved.parameters[i] = law.parameters[i] + step;
+    const double above = residual_of(moved, point);
+    moved.parameters[i] = law.parameters[i] - step;
+    gradient[i] = (above - residual_of(moved, point)) / (2 * step);
+    moved.parameters[i] = law.parameters[i];
+  }
+  return gradient;
+}
+
+/// -log posterior, but for constants: Student's t of the residuals at a given scale, and the prior.
+double misfit(const LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread) {
+  double sum = 0;
+  for (const LossPoint& point : points) {
+    const double z = residual_of(law, point) / spread;
+    sum += 0.5 * (kDegrees + 1) * std::log1p(z * z / kDegrees);
+  }
+  for (int i = 0; i < kLossParameters; ++i) {
+    const double off = prior.is_free[i] == 0 ? 0 : law.parameters[i] - prior.mean[i];
+    sum += 0.5 * off * off * prior.precision[i];
+  }
+  return std::isfinite(sum) ? sum : 1e300;
+}
+
+double weight_of(double residual, double spread) {
+  const double z = residual / spread;
+  return (kDegrees + 1) / (kDegrees + z * z);
+}
+
+/// Gauss-Newton's matrix of the posterior at `law`, and its gradient.
+struct Curvature {
+  LossMatrix matrix = LossMatrix::Zero();
+  LossVector gradient = LossVector::Zero();
+};
+
+Curvature curvature_at(const LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread) {
+  Curvature c;
+  for (const LossPoint& point : points) {
+    const double residual = residual_of(law, point);
+    const double weight = weight_of(residual, spread) / (spread * spread);
+    const LossVector g = gradient_of(law, point, prior);
+    c.matrix += weight * g * g.transpose();
+    c.gradient += weight * residual * g;
+  }
+  for (int i = 0; i < kLossParameters; ++i) {
+    if (prior.is_free[i] == 0) {
+      c.matrix(i, i) = 1;  // held: no step
+      continue;
+    }
+    c.matrix(i, i) += prior.precision[i];
+    c.gradient[i] += prior.precision[i] * (law.parameters[i] - prior.mean[i]);
+  }
+  return c;
+}
+
+/// One Levenberg-Marquardt step at a given spread. False: no step lowers the misfit.
+bool improve(LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread, double& damping) {
+  const double before = misfit(law, points, prior, spread);
+  const Curvature c = curvature_at(law, points, prior, spread);
+  for (int attempt = 0; attempt < 40; ++attempt) {
+    LossMatrix damped = c.matrix;
+    damped.diagonal() *= 1 + damping;
+    LossLaw moved = law;
+    const LossVector step = damped.ldlt().solve(c.gradient);
+    for (int i = 0; i < kLossParameters; ++i)
+      if (prior.is_free[i] != 0) moved.parameters[i] -= step[i];
+    const double after = misfit(moved, points, prior, spread);
+    if (after < before) {
+      law.parameters = moved.parameters;
+      damping = std::max(damping / 8, 1e-12);
+      return before - after > kTolerance * std::max(1.0, std::abs(before));
+    }
+    damping *= 4;
+  }
+  return false;
+}
+
+/// Maximum-likelihood scale of Student's t.
+double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, double spread) {
+  double sum = 0;
+  for (const LossPoint& point : points) {
+    const double residual = residual_of(law, point);
+    sum += weight_of(residual, spread) * residual * residual;
+  }
+  return std::max(kLeastSpread, std::sqrt(sum / static_cast<double>(points.size())));
+}
+
+/// By how much fewer the points count than independent ones would: those of one size share what the law is off by there
+/// (design effect, Kish 1965: 1 + (points of a size - 1) times their residuals' correlation).
+double design_effect(const LossLaw& law, const std::vector<LossPoint>& points) {
+  std::map<double, std::vector<double>> sizes;
+  for (const LossPoint& point : points) {
+    const double residual = residual_of(law, point);
+    sizes[point.parameters].push_back(residual * std::sqrt(weight_of(residual, law.spread)));
+  }
+  if (sizes.size() < 2 || sizes.size() == points.size()) return 1;
+  double of_pairs = 0, of_all = 0, pairs = 0;
+  for (const auto& [size, residuals] : sizes)
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      of_all += residuals[i] * residuals[i];
+      for (std::size_t j = 0; j < i; ++j, ++pairs) of_pairs += residuals[i] * residuals[j];
+    }
+  if (pairs == 0 || of_all == 0) return 1;
+  const double n = static_cast<double>(points.size());
+  const double correlation = std::clamp(of_pairs / pairs / (of_all / n), 0.0, 1.0);
+  return 1 + (2 * pairs / n) * correlation;
+}
+
+Interval range_of(const std::vector<LossPoint>& points, double LossPoint::*field) {
+  Interval range;
+  for (const LossPoint& point : points) {
+    if (point.*field <= 0) continue;
+    range.low = range.high == 0 ? point.*field : std::min(range.low, point.*field);
+    range.high = std::max(range.high, point.*field);
+  }
+  return range;
+}
+
+std::vector<LossPoint> without_size(const std::vector<LossPoint>& points, double size, bool keeps_size) {
+  std::vector<LossPoint> kept;
+  for (const LossPoint& point : points)
+    if ((point.parameters == size) == keeps_size) kept.push_back(point);
+  return kept;
+}
+
+/// |ln| of a ratio of tokens, 9 (a factor of 8,000) where the law says that the loss is out of reach.
+double log_error_of_tokens(const LossLaw& law, const LossPoint& point) {
+  const double tokens = tokens_at_batch(law, minimal_tokens_to(law, point.parameters, point.loss), point.batch_tokens);
+  return std::isinf(tokens) ? 9 : std::log(tokens / point.tokens);
+}
+
+struct LeftOut {
+  double parameters, log_error;
+  double reach;  // |ln(loss / predicted)| over the interval's half width
+};
+
+std::vector<LeftOut> leave_out(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage) {
+  std::set<double> sizes;
+  for (const LossPoint& point : points) sizes.insert(point.parameters);
+  std::vector<LeftOut> all;
+  if (sizes.size() < 2) return all;
+  for (const double size : sizes) {
+    const LossLaw law = fit_loss_law(without_size(points, size, false), prior);
+    for (const LossPoint& point : without_size(points, size, true)) {
+      const BoundedValue loss = predict_loss(law, size, point.tokens, point.batch_tokens, coverage);
+      all.push_back({size, log_error_of_tokens(law, point),
+                     std::abs(std::log(point.loss / loss.middle)) / std::log(loss.high / loss.middle)});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+LossVector prior_deviations() {
+  LossVector deviations;
+  deviations << 0.15, 0.4, 0.5, 0.03, 0.03, 0.5, 0.1;
+  return deviations;
+}
+
+LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior_law) {
+  if (points.size() < 2)
+    throw InputError("a law of the loss needs two runs or more; allowed: more rows, or --loss-law with a shipped law");
+  const Prior prior = prior_about(prior_law);
+  LossLaw law = prior_law;
+  law.degrees = kDegrees;
+  // The scale narrows from wide on, so that runs that went wrong do not hold the first steps.
+  double spread = 0.05, damping = 1e-3;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const bool is_better = improve(law, points, prior, spread, damping);
+    const double next =
+        points.size() < kFewestForSpread ? std::max(kLeastSpread, prior_law.spread) : spread_of(law, points, spread);
+    const bool is_same = std::abs(next - spread) < 1e-10 * spread;
+    spread = next;
+    if (!is_better && is_same) break;
+  }
+  law.spread = spread;
+  const Curvature c = curvature_at(law, points, prior, spread);
+  law.covariance = c.matrix.ldlt().solve(LossMatrix::Identity()) * design_effect(law, points);
+  for (int i = 0; i < kLossParameters; ++i)
+    if (prior.is_free[i] == 0) law.covariance.row(i).setZero(), law.covariance.col(i).setZero();
+  law.parameter_range = range_of(points, &LossPoint::parameters);
+  law.token_range = range_of(points, &LossPoint::tokens);
+  law.batch_range = range_of(points, &LossPoint::batch_tokens);
+  law.kind = "fitted";
+  return law;
+}
+
+std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
+                                         double widening) {
+  std::vector<LeftOutSize> sizes;
+  for (const LeftOut& one : leave_out(points, prior, coverage)) {  // size by size
+    if (sizes.empty() || sizes.back().parameters != one.parameters) sizes.push_back({one.parameters, 0, {}});
+    sizes.back().inside += one.reach <= widening ? 1 : 0;
+    sizes.back().log_errors.push_back(one.log_error);
+  }
+  return sizes;
+}
+
+LossLaw fit_calibrated_law(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage) {
+  LossLaw law = fit_loss_law(points, prior);
+  const std::vector<LeftOut> left = leave_out(points, prior, coverage);
+  std::set<double> sizes;
+  std::vector<double> reaches;  // of ln L, in units of the interval's
+  for (const LeftOut& one : left) {
+    sizes.insert(one.parameters);
+    reaches.push_back(one.reach);
+  }
+  if (sizes.size() < kFewestSizes) return law;
+  const double factor = std::max(1.0, quantile(reaches, coverage));
+  law.spread *= factor;
+  law.covariance *= factor * factor;
+  return law;
+}
+
+std::vector<CriticalBatchCheck> check_critical_batches(const std::vector<LossPoint>& points, const LossLaw& prior) {
+  std::map<std::pair<double, double>, std::vector<LossPoint>> pairs;
+  for (const LossPoint& point : points)
+    if (point.batch_tokens > 0) pairs[{point.parameters, point.tokens}].push_back(point);
+  std::vector<CriticalBatchCheck> checks;
+  for (const auto& [pair, runs] : pairs) {
+    if (runs.size() < 4) continue;
+    const LossLaw others = fit_loss_law(without_size(points, pair.first, false), prior);
+    // The pair's own level of loss and critical batch: least squares by a search over the critical batch.
+    CriticalBatchCheck check{pair.first, pair.second, 0, 0};
+    const double term =
+        std::exp(others.parameters[kLogB] - others.parameters[kBeta] * std::log(pair.second / kReferenceTokens));
+    double best = 1e300;
+    for (double log_batch = std::log(1e4); log_batch < std::log(1e9); log_batch += 0.005) {
+      std::vector<double> levels;
+      for (const LossPoint& run : runs)
+        levels.push_back(run.loss -
+                         term * std::pow(1 + run.batch_tokens / std::exp(log_batch), others.parameters[kBeta]));
+      const double level = mean(levels);
+      double sum = 0;
+      for (const double each : levels) sum += (each - level) * (each - level);
+      if (sum < best) best = sum, check.measured = std::exp(log_batch);
+    }
+    check.predicted = critical_batch(others, minimal_tokens(others, pair.second, runs.front().batch_tokens));
+    checks.push_back(check);
+  }
+  return checks;
+}
+
+}  // namespace lockstep::sim::loss

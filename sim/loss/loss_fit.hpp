@@ -1,0 +1,44 @@
+#pragma once
+// Fits a law of the loss to runs, starting from another law.
+//
+// ln L of a run scatters about the law by Student's t with 4 degrees of freedom (robust against runs that went wrong).
+// Maximum a posteriori by iterated weighted Levenberg-Marquardt steps; the other law's parameters are the prior's mean, so
+// that few runs move only what they determine: the level of the loss on one's own data and vocabulary first, the exponents
+// hardly.
+#include <vector>
+
+#include "sim/loss/loss_law.hpp"
+#include "sim/loss/loss_points.hpp"
+
+namespace lockstep::sim::loss {
+
+/// Standard deviations of the prior about another law, assumed: what differs between the two published tables (Chinchilla's
+/// and Step Law's) is ln E by 0.08, the amplitudes by 0.2 and 0.4.
+LossVector prior_deviations();
+
+/// Throws InputError for fewer than two points.
+LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior);
+/// The same, with spread and covariance widened until intervals of `coverage` hold that share of the points of sizes that
+/// were left out (three sizes or more; never narrowed).
+LossLaw fit_calibrated_law(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage);
+
+/// A size of model predicted by a law that has not seen it.
+struct LeftOutSize {
+  double parameters = 0;
+  int inside = 0;                  ///< points whose loss lies within the interval
+  std::vector<double> log_errors;  ///< of each point: ln(predicted / true) tokens to its loss
+};
+
+/// Every size left out in turn; `coverage` of the intervals, which are `widening` times as wide as fit_loss_law() has them.
+std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
+                                         double widening = 1);
+
+/// Pairs of N and D with four or more batches: the critical batch that they alone give (the law's exponents kept), and the
+/// law's.
+struct CriticalBatchCheck {
+  double parameters = 0, tokens = 0;
+  double measured = 0, predicted = 0;  ///< tokens
+};
+std::vector<CriticalBatchCheck> check_critical_batches(const std::vector<LossPoint>& points, const LossLaw& prior);
+
+}  // namespace lockstep::sim::loss

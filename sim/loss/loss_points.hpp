@@ -1,0 +1,37 @@
+#pragma once
+// Runs to fit a law of the loss to: a CSV with a line of column names.
+//
+//   parameters     N, as the law will count them
+//   tokens         D
+//   batch_tokens   optional; empty or 0: not known
+//   loss           nats per token at the end of the run
+//
+// Lines that begin with # are comments. Numbers may be written 1.4e12 or 300B.
+#include <string>
+#include <vector>
+
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::loss {
+
+struct LossPoint {
+  double parameters = 0;
+  double tokens = 0;
+  double batch_tokens = 0;  ///< 0: not known
+  double loss = 0;
+};
+
+struct LossTable {
+  std::vector<LossPoint> points;
+  std::vector<std::string> refused;  ///< "FILE line 12: why", for rows that cannot be used
+};
+
+/// Throws InputError: a file without the three required columns, or without a usable row.
+LossTable read_loss_points(const std::string& path);
+LossTable parse_loss_points(const std::string& text, const std::string& name);
+
+/// Without the rows whose batch is smaller than the best one's at the same N and D, where three or more batches were tried:
+/// there a smaller batch trained worse, which the law does not model.
+std::vector<LossPoint> without_small_batches(const std::vector<LossPoint>& points);
+
+}  // namespace lockstep::sim::loss

@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "engine/model/transformer/spec.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/job_plan/model_family.hpp"
+#include "sim/job_prediction/job_loss.hpp"
+#include "sim/loss_curve/loss_question.hpp"
+
+namespace lockstep::sim::loss_curve {
+namespace {
+
+constexpr double kFlopsPerParameterAndToken = 6;
+
+/// A size of model: of the catalogue or a file, or a number of parameters alone.
+struct Size {
+  std::string name;  ///< for --model; empty: parameters alone
+  std::string text;
+  LossModel model;
+};
+
+struct Candidate {
+  Size size;
+  int gpus = 0;
+  double batch_tokens = 0;  ///< 0: a small batch
+};
+
+Size size_of_model(const std::string& name, const LossLaw& law) {
+  std::map<std::string, std::string> inputs;
+  const model::Graph graph = model::graph_of(name, inputs);
+  if (!graph.transformer || graph.tokens == 0 || graph.transformer->spec.objective != model::Objective::next_token)
+    throw InputError("simulate loss: " + name +
+                     " does not predict the next token, and no law says its loss; allowed: "
+                     "models of text, such as llama3_8b");
+  const model::TransformerSpec& spec = graph.transformer->spec;
+  const std::string shape = std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
+  return {name, name.front() == '{' ? spec.name + " " + shape : name, loss_model_of(graph, graph.name, law)};
+}
+
+std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue) {
+  if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1}}};
+  if (q.model_family.empty()) return {size_of_model(q.job.job.model.stated, law)};
+  std::vector<Size> sizes;
+  for (const std::string& name : job_plan::model_family(q.model_family, catalogue))
+    sizes.push_back(size_of_model(name, law));
+  return sizes;
+}
+
+/// Powers of two between an eighth of the critical batch and the whole of it, at the loss or tokens that are asked for; with
+/// limits, from 1M to 16M tokens.
+std::vector<double> batches_of(const LossQuestion& q, const Size& size, const LossLaw& law) {
+  if (!q.batch_tokens.empty()) return q.batch_tokens;
+  if (q.has_limits()) return {1 << 20, 1 << 22, 1 << 24};
+  double minimal = q.tokens.empty() ? 0 : q.tokens.front();
+  if (!q.losses.empty()) minimal = minimal_tokens_to(law, size.model.parameters.middle, q.losses.front());
+  if (std::isinf(minimal) || minimal == 0) return {1 << 22};
+  std::vector<double> batches;
+  for (const double share : {0.125, 0.35, 1.0})
+    batches.push_back(std::exp2(std::round(std::log2(share * critical_batch(law, minimal)))));
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  return batches;
+}
+
+std::vector<Candidate> candidates_of(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue) {
+  std::vector<Candidate> candidates;
+  for (const Size& size : sizes_of(q, law, catalogue)) {
+    const std::vector<int> gpus = q.has_machine() ? q.job.gpus : std::vector<int>{0};
+    for (const int n : gpus)
+      for (const double batch : batches_of(q, size, law)) candidates.push_back({size, n, batch});
+  }
+  return candidates;
+}
+
+/// Tokens/s of a candidate's job; the split is searched.
+BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue& catalogue) {
+  JobQuestion job = q.job;
+  job.job.model.stated = c.size.name;
+  job.gpus = {c.gpus};
+  job.loss = job.tokens = job.flops = job.usd_per_gpu_hour = 0;
+  job.job.global_batch = std::max<std::int64_t>(1, std::llround(c.batch_tokens / c.size.model.sequence_tokens));
+  const JobPrediction predicted = predict_job(job, catalogue, 1);
+  const QuantityPrediction& samples = predicted.rows.front().samples_per_s;
+  const double tokens = c.size.model.sequence_tokens;
+  return {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
+}
+
+/// `c` trained on `tokens`; an interval of these comes from the rate's.
+void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
+  row.tokens = tokens;
+  row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);
+  if (tokens.low == tokens.high) return;
+  const auto at = [&](double d) { return loss_of(law, c.size.model.parameters.middle, d, c.batch_tokens); };
+  const double above =
+      std::hypot(std::log(row.loss.high / row.loss.middle), std::log(at(tokens.low) / row.loss.middle));
+  const double below =
+      std::hypot(std::log(row.loss.middle / row.loss.low), std::log(row.loss.middle / at(tokens.high)));
+  row.loss.low = row.loss.middle * std::exp(-below);
+  row.loss.high = row.loss.middle * std::exp(above);
+}
+
+void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow& row) {
+  row.loss = {loss, loss, loss};
+  row.tokens = predict_tokens(law, c.size.model.parameters.middle, loss, c.batch_tokens, kLossCoverage);
+  row.tokens.low = predict_tokens(law, c.size.model.parameters.high, loss, c.batch_tokens, kLossCoverage).low;
+  row.tokens.high = predict_tokens(law, c.size.model.parameters.low, loss, c.batch_tokens, kLossCoverage).high;
+  if (std::isinf(row.tokens.middle))
+    row.refused =
+        "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
+}
+
+/// Time of the row's tokens at its rate; both intervals in quadrature, in the logarithm.
+void set_time(const LossQuestion& q, LossRow& row) {
+  const auto reach = [](double a, double b) { return std::hypot(std::log(a), std::log(b)); };
+  const double seconds = row.tokens.middle / row.tokens_per_s.middle;
+  row.seconds = {
+      seconds,
+      seconds * std::exp(-reach(row.tokens.middle / row.tokens.low, row.tokens_per_s.high / row.tokens_per_s.middle)),
+      seconds * std::exp(reach(row.tokens.high / row.tokens.middle, row.tokens_per_s.middle / row.tokens_per_s.low))};
+  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+}
+
+/// As long as deadline and budget allow.
+void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candidate& c, LossRow& row) {
+  double seconds = q.deadline_s > 0 ? q.deadline_s : INFINITY;
+  if (q.budget_usd > 0) seconds = std::min(seconds, 3600 * q.budget_usd / (q.job.usd_per_gpu_hour * c.gpus));
+  const BoundedValue tokens{row.tokens_per_s.middle * seconds, row.tokens_per_s.low * seconds,
+                            row.tokens_per_s.high * seconds};
+  set_loss(law, c, tokens, row);
+  row.seconds = {seconds, seconds, seconds};
+  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+}
+
+LossRow start_row(const Candidate& c) {
+  LossRow row;
+  row.model = c.size.text;
+  row.parameters = c.size.model.parameters.middle;
+  row.gpus = c.gpus;
+  row.batch_tokens = c.batch_tokens;
+  return row;
+}
+
+void finish_row(const LossLaw& law, const Candidate& c, LossRow& row) {
+  row.flops = kFlopsPerParameterAndToken * c.size.model.parameters.middle * row.tokens.middle;
+  row.critical_batch_tokens = critical_batch(law, minimal_tokens(law, row.tokens.middle, row.batch_tokens));
+}
+
+/// A row for each loss, tokens or operations that are asked for; one with limits.
+std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c,
+                             const Catalogue& catalogue) {
+  LossRow first = start_row(c);
+  if (q.has_machine()) {
+    try {
+      first.tokens_per_s = rate_of(q, c, catalogue);
+    } catch (const InputError& error) {
+      first.refused = error.what();
+      return {first};
+    }
+  }
+  std::vector<LossRow> rows;
+  const auto add = [&](const auto& fill) {
+    LossRow row = first;
+    fill(row);
+    if (row.refused.empty()) {
+      finish_row(law, c, row);
+      if (q.has_machine() && !q.has_limits()) set_time(q, row);
+    }
+    rows.push_back(row);
+  };
+  if (q.has_limits()) add([&](LossRow& row) { train_within_limits(q, law, c, row); });
+  for (const double loss : q.losses) add([&](LossRow& row) { set_tokens_to(law, c, loss, row); });
+  for (const double tokens : q.tokens) add([&](LossRow& row) { set_loss(law, c, {tokens, tokens, tokens}, row); });
+  for (const double flops : q.flops) {
+    const double tokens = flops / (kFlopsPerParameterAndToken * c.size.model.parameters.middle);
+    add([&](LossRow& row) { set_loss(law, c, {tokens, tokens, tokens}, row); });
+  }
+  return rows;
+}
+
+/// Neither slower and dearer than another row, nor, with limits, of a higher loss and larger model.
+void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
+  const auto keys = [&](const LossRow& row) {
+    return q.has_limits() ? std::pair{row.loss.middle, row.parameters} : std::pair{row.seconds.middle, row.usd};
+  };
+  for (LossRow& row : rows) {
+    row.is_on_frontier = row.refused.empty() && q.has_machine();
+    for (const LossRow& other : rows) {
+      if (!other.refused.empty() || (!q.has_limits() && other.loss.middle != row.loss.middle)) continue;
+      const auto [a, b] = keys(row);
+      const auto [c, d] = keys(other);
+      if (c <= a && d <= b && (c < a || d < b)) row.is_on_frontier = false;
+    }
+  }
+}
+
+void sort_rows(const LossQuestion& q, std::vector<LossRow>& rows) {
+  const auto key = [&](const LossRow& row) {
+    return std::tuple{!row.refused.empty(), row.loss.middle,
+                      q.has_machine() && !q.has_limits() ? row.seconds.middle : 0.0, row.tokens.middle};
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const LossRow& a, const LossRow& b) { return key(a) < key(b); });
+}
+
+void check_question(const LossQuestion& q) {
+  const int models = int(!q.job.job.model.stated.empty()) + int(!q.model_family.empty()) + int(q.parameters > 0);
+  const bool is_optimum = !q.flops.empty() && models == 0;
+  if (models != 1 && !is_optimum)
+    throw InputError("simulate loss: the model is not given once; allowed: --model, --model-family or --parameters");
+  const int works = int(!q.losses.empty()) + int(!q.tokens.empty()) + int(!q.flops.empty()) + int(q.has_limits());
+  if (works != 1)
+    throw InputError(
+        "simulate loss: what is asked for is not given once; allowed: --loss, --tokens, --flops, or "
+        "--budget and --deadline");
+  if (!q.has_machine() && (q.has_limits() || !q.job.gpus.empty() || q.job.usd_per_gpu_hour > 0))
+    throw InputError("simulate loss: no GPU is given; allowed: --gpu and --gpus with --budget, --deadline and --price");
+  if (!q.has_machine()) return;
+  if (q.job.gpus.empty()) throw InputError("simulate loss: --gpus is missing; allowed: --gpu and --gpus");
+  if (models == 0 || q.parameters > 0)
+    throw InputError("simulate loss: a number of parameters has no rate on a GPU; allowed: --model or --model-family");
+  if (q.budget_usd > 0 && q.job.usd_per_gpu_hour == 0)
+    throw InputError("--budget: what a GPU costs is not given; allowed: with --price");
+}
+
+/// Without a model: the best size for each number of operations.
+std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
+  std::vector<LossRow> rows;
+  for (const double flops : q.flops) {
+    const ComputeOptimum optimum = optimum_of(law, flops);
+    LossRow row;
+    row.parameters = optimum.parameters;
+    row.tokens = {optimum.tokens, optimum.tokens, optimum.tokens};
+    row.loss = predict_loss(law, optimum.parameters, optimum.tokens, 0, kLossCoverage);
+    row.flops = flops;
+    row.critical_batch_tokens = critical_batch(law, optimum.tokens);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue, int jobs,
+                              const LossProgress& progress) {
+  const std::vector<Candidate> candidates = candidates_of(q, law, catalogue);
+  std::vector<std::vector<LossRow>> found(candidates.size());
+  std::atomic<std::size_t> next{0};
+  std::size_t done = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < candidates.size(); i = next++) {
+      found[i] = rows_of(q, law, candidates[i], catalogue);
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (progress) progress(++done, candidates.size());
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < jobs && q.has_machine(); ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  std::vector<LossRow> rows;
+  for (std::vector<LossRow>& some : found) std::move(some.begin(), some.end(), std::back_inserter(rows));
+  return rows;
+}
+
+// How far the first row, the best one, is beyond the runs of the law.
+std::vector<std::string> notes_of(const LossAnswer& answer) {
+  const LossRow& best = answer.rows.front();
+  return beyond_range(answer.law, best.parameters, best.tokens.middle);
+}
+
+}  // namespace
+
+LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs,
+                       const LossProgress& progress) {
+  check_question(question);
+  LossAnswer answer{question, find_loss_law(question.job.loss_law, catalogue), {}, {}};
+  const bool has_model =
+      question.parameters > 0 || !question.model_family.empty() || !question.job.job.model.stated.empty();
+  answer.rows =
+      has_model ? all_rows(question, answer.law, catalogue, jobs, progress) : optimum_rows(question, answer.law);
+  if (std::none_of(answer.rows.begin(), answer.rows.end(), [](const LossRow& row) { return row.refused.empty(); }))
+    throw InputError("simulate loss: no candidate can run: " + answer.rows.front().refused);
+  sort_rows(question, answer.rows);
+  mark_frontier(question, answer.rows);
+  answer.notes = notes_of(answer);
+  return answer;
+}
+
+}  // namespace lockstep::sim::loss_curve

@@ -1,0 +1,166 @@
+// Fits of laws of the loss: the planted truth, runs that went wrong, few runs, sizes left out, files.
+#include "sim/loss/loss_fit.hpp"
+
+#include <cmath>
+
+#include "engine/base/json.hpp"
+#include "engine/base/statistics.hpp"
+#include "sim/loss/law_json.hpp"
+#include "sim/loss/loss_report.hpp"
+#include "tests/catch.hpp"
+#include "tests/loss/laws.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+/// A law that the truth is not far from, with wide uncertainty.
+LossLaw other_law() {
+  LossLaw law = tests::simple_law();
+  law.parameters[kLogE] += 0.1;
+  law.parameters[kLogA] -= 0.3;
+  law.parameters[kLogB] += 0.3;
+  law.parameters[kLogCritical] += 0.5;
+  return law;
+}
+
+LossLaw catalogue_law(const std::string& id) {
+  const JsonDocument document =
+      JsonDocument::load(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/catalogue/loss_laws.json");
+  for (const JsonNode& node : document.root().at("laws").items())
+    if (node.at("id").text() == id) return read_loss_law(node);
+  throw std::invalid_argument(id);
+}
+
+LossFitReport report_of(const char* table, const char* prior) {
+  return fit_with_report(read_loss_points(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/loss/" + table),
+                         catalogue_law(prior));
+}
+
+const LossFitReport& chinchilla_report() {
+  static const LossFitReport report = report_of("chinchilla.csv", "besiroglu_2024");
+  return report;
+}
+
+const LossFitReport& step_law_report() {
+  static const LossFitReport report = report_of("step_law.csv", "besiroglu_2024");
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("a fit finds the law that its runs come from") {
+  const LossLaw truth = tests::simple_law();
+  const LossLaw law = fit_loss_law(tests::runs_of(truth, 0.001, {2e5, 1e6, 4e6}, 5), other_law());
+  for (const double parameters : {2e8, 8e9})
+    for (const double tokens : {5e9, 3e11})
+      CHECK(loss_of(law, parameters, tokens, 1e6) == Approx(loss_of(truth, parameters, tokens, 1e6)).epsilon(0.003));
+  CHECK(critical_batch(law, 2e10) == Approx(critical_batch(truth, 2e10)).epsilon(0.15));
+  CHECK(law.spread == Approx(0.001).epsilon(0.3));
+  CHECK(law.parameter_range.low == 2e8);
+  CHECK(law.batch_range.high == 4e6);
+}
+
+TEST_CASE("three runs that went wrong hardly move a fit") {
+  const LossLaw truth = tests::simple_law();
+  std::vector<LossPoint> points = tests::runs_of(truth, 0.001, {2e5}, 6);
+  for (const std::size_t i : {3U, 9U, 14U}) points[i].loss *= 1.3;
+  const LossLaw law = fit_loss_law(points, other_law());
+  CHECK(loss_of(law, 1e9, 2e10, 2e5) == Approx(loss_of(truth, 1e9, 2e10, 2e5)).epsilon(0.004));
+}
+
+TEST_CASE("two runs move the level of the loss, not the exponents") {
+  const LossLaw prior = tests::simple_law();
+  const auto shifted = [&](double parameters, double tokens) {
+    return LossPoint{parameters, tokens, 0, 1.1 * loss_of(prior, parameters, tokens, 0)};
+  };
+  const LossLaw law = fit_loss_law({shifted(1e9, 2e10), shifted(1e9, 8e10)}, prior);
+  CHECK(loss_of(law, 1e9, 4e10, 0) == Approx(1.1 * loss_of(prior, 1e9, 4e10, 0)).epsilon(0.01));
+  CHECK(law.parameters[kAlpha] == Approx(prior.parameters[kAlpha]).margin(0.03));
+  CHECK(law.parameters[kBeta] == Approx(prior.parameters[kBeta]).margin(0.05));
+  CHECK_THROWS_AS(fit_loss_law({shifted(1e9, 2e10)}, prior), InputError);
+}
+
+TEST_CASE("the same runs give the same law, in any order") {
+  std::vector<LossPoint> points = tests::runs_of(tests::simple_law(), 0.004, {2e5, 1e6}, 7);
+  const LossLaw one = fit_loss_law(points, other_law());
+  std::reverse(points.begin(), points.end());
+  const LossLaw two = fit_loss_law(points, other_law());
+  for (int i = 0; i < kLossParameters; ++i) CHECK(one.parameters[i] == Approx(two.parameters[i]).epsilon(1e-5));
+}
+
+TEST_CASE("intervals of the shipped tables' laws hold four of five points of sizes that were left out") {
+  // Chinchilla's 240 points and Step Law's runs; the tokens to a loss are what a user asks for.
+  const LossFitReport& chinchilla = chinchilla_report();
+  int inside = 0, points = 0;
+  for (const LeftOutSize& size : chinchilla.sizes) {
+    inside += size.inside;
+    points += static_cast<int>(size.log_errors.size());
+  }
+  CHECK(points == 240);
+  CHECK(inside >= 0.75 * points);
+  CHECK(inside <= 0.85 * points);
+  CHECK(chinchilla.median_error < 0.10);
+}
+
+TEST_CASE("the critical batch of sizes that were left out is within a factor of 1.5 in the median, of 2 in each") {
+  const LossFitReport& report = step_law_report();
+  CHECK(report.batches.size() == 14);
+  std::vector<double> factors;
+  for (const CriticalBatchCheck& check : report.batches)
+    factors.push_back(std::exp(std::abs(std::log(check.predicted / check.measured))));
+  CHECK(median(factors) < 1.5);
+  CHECK(quantile(factors, 1) < 2);
+  CHECK(report.median_error < 0.10);
+}
+
+TEST_CASE("the catalogue's laws are what their tables give") {
+  for (const LossFitReport* report : {&chinchilla_report(), &step_law_report()}) {
+    const LossLaw shipped = catalogue_law(report == &chinchilla_report() ? "chinchilla" : "step_law");
+    for (const double tokens : {5e9, 1e11})
+      CHECK(loss_of(shipped, 1e9, tokens, 0) == Approx(loss_of(report->law, 1e9, tokens, 0)).epsilon(1e-4));
+    CHECK(shipped.spread == Approx(report->law.spread).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("Chinchilla's law has the critical batch of the runs at several batches") {
+  for (const double tokens : {1e9, 1e11, 1e13})
+    CHECK(critical_batch(catalogue_law("chinchilla"), tokens) ==
+          Approx(critical_batch(catalogue_law("step_law"), tokens)).epsilon(1e-9));
+}
+
+TEST_CASE("batches below the best one are left out where three were tried") {
+  const std::vector<LossPoint> points{{1e9, 1e10, 1e5, 2.7},
+                                      {1e9, 1e10, 4e5, 2.6},
+                                      {1e9, 1e10, 2e6, 2.65},
+                                      {2e9, 1e10, 1e5, 2.5},
+                                      {2e9, 1e10, 4e5, 2.4}};
+  const std::vector<LossPoint> kept = without_small_batches(points);
+  REQUIRE(kept.size() == 4);
+  CHECK(kept.front().batch_tokens == 4e5);
+}
+
+TEST_CASE("a table says which rows it cannot read") {
+  const LossTable table = parse_loss_points(
+      "# runs\nparameters,tokens,batch_tokens,loss\n1.3B,26B,512k,2.51\n1.3B,26B,,2.50\n8B,many,512k,2.1\n",
+      "runs.csv");
+  REQUIRE(table.points.size() == 2);
+  CHECK(table.points[0].parameters == 1.3e9);
+  CHECK(table.points[1].batch_tokens == 0);
+  REQUIRE(table.refused.size() == 1);
+  CHECK_THAT(table.refused.front(), Contains("runs.csv line 5: "));
+  CHECK_THROWS_WITH(parse_loss_points("parameters,loss\n1B,2\n", "a.csv"), Contains("\"tokens\""));
+  CHECK_THROWS_WITH(parse_loss_points("parameters,tokens,loss,colour\n", "a.csv"), Contains("\"colour\""));
+  CHECK_THROWS_WITH(parse_loss_points("parameters,tokens,loss\n1B,1B,nan\n", "a.csv"), Contains("no usable row"));
+}
+
+TEST_CASE("a law is written and read back") {
+  const LossLaw law = fit_loss_law(tests::runs_of(tests::simple_law(), 0.004, {2e5, 1e6}, 8), other_law());
+  const JsonDocument document = JsonDocument::parse(loss_law_json(law).dump(), "law.json");
+  const LossLaw back = read_loss_law(document.root());
+  for (int i = 0; i < kLossParameters; ++i) CHECK(back.parameters[i] == Approx(law.parameters[i]).margin(1e-8));
+  CHECK((back.covariance - law.covariance).cwiseAbs().maxCoeff() < 1e-9);
+  CHECK(back.spread == Approx(law.spread));
+  CHECK(back.token_range.high == law.token_range.high);
+}
+
+}  // namespace lockstep::sim
