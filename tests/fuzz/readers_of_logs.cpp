@@ -4,6 +4,7 @@
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/mlperf.hpp"
+#include "calib/import/training_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 
@@ -46,6 +47,13 @@ Json profile_of(const calib::Imported& log) {
 Json mlperf(const std::string& text) {
   const calib::MlperfResults results = calib::import_mlperf({{from_disk(text), path()}}, {"", 0, 8, "", Json()});
   return Json{{"records", results.records}, {"convergence", results.convergence}};
+}
+
+Json training_log(const std::string& text) {
+  const Json facts{{"model", "llama3-8b"}, {"gpu", "H100"}};
+  calib::TrainingLog log = calib::read_training_log(from_disk(text), path(), "", facts);
+  if (!log.job.contains("gpus")) log.job["gpus"] = 8;
+  return Json::array({calib::training_record(log, "fuzzed")});
 }
 
 std::string data(const std::string& name) {
@@ -106,6 +114,11 @@ std::vector<Reader> readers_of_logs() {
       log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
           {own("torch_probe.jsonl")}),
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
+      Reader{"training-log",
+             training_log,
+             path(),
+             {own("training_megatron.log"), own("training_torchtitan.log"), own("training_llmc.log"),
+              own("training_huggingface.log")}},
   };
 }
 
