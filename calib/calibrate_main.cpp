@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "calib/command/commands.hpp"
 #include "calib/import/training_log.hpp"
@@ -11,6 +13,9 @@
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/launch.hpp"
+#ifdef LOCKSTEP_WITH_CHECK
+#include "sim/explain/check_command.hpp"
+#endif
 
 namespace {
 
@@ -164,11 +169,19 @@ int main(int argc, char** argv) {
   calib::TopologySources sources;
   bool is_json = false;
   const CLI::App* topology = declare_topology(app, sources, is_json);
+#ifdef LOCKSTEP_WITH_CHECK
+  sim::CheckOptions check;
+  CLI::App* const check_command = sim::declare_check(app, check);
+#endif
   app.require_subcommand(0, 1);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
     if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && has_drawable_stderr();
+#ifdef LOCKSTEP_WITH_CHECK
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (*check_command) return sim::answer_check(check, *check_command, cores, words);
+#endif
     if (*import_command && import.format == "training-log") return calib::import_trainings(import);
     if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
     if (*scenario_command) return calib::write_scenario(scenario);
