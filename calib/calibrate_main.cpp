@@ -70,9 +70,9 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   command
       ->add_option(
           "FORMAT", r.format,
-          "nccl-tests, osu, imb, gloo, nvbandwidth, torch-trace, torch-probe, training-log, mlperf, csv, topology")
+          "nccl-tests, osu, imb, gloo, nvbandwidth, p2p, torch-trace, torch-probe, training-log, mlperf, csv, topology")
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "torch-trace", "torch-probe",
+      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "p2p", "torch-trace", "torch-probe",
                              "training-log", "mlperf", "csv", "topology"}));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();

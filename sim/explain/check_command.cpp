@@ -96,7 +96,7 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const std:
   const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
   std::map<std::pair<std::string, std::pair<int, int>>, std::map<std::int64_t, std::map<bool, double>>> curves;
   for (const calib::Sample& sample : log.samples) {
-    const std::string operation = sample.key.value("operation", "");
+    const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
     if (std::count(checked_operations().begin(), checked_operations().end(), operation) == 0)
       throw InputError(file + ": is of " + operation + "; allowed: logs of all-reduce, all-gather, reduce-scatter");
     curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}]

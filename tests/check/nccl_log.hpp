@@ -15,7 +15,9 @@ struct NcclLog {
 };
 
 inline std::string nccl_log(const NcclLog& log) {
-  const double share = (log.ranks - 1.0) / log.ranks, factor = log.operation == "all_reduce" ? 2 * share : share;
+  const double share = (log.ranks - 1.0) / log.ranks, factor = log.operation == "all_reduce" ? 2 * share
+                                                               : log.operation == "sendrecv" ? 1
+                                                                                             : share;
   char line[256];
   std::string text;
   const auto add = [&](auto... values) {
@@ -39,7 +41,8 @@ inline std::string nccl_log(const NcclLog& log) {
   for (const auto& [bytes, bus] : log.rows) {
     const double algorithm = bus / factor, us = bytes / algorithm / 1e3;
     add(" %11.0f  %12.0f     float  %6s      -1  %7.5g  %6.2f  %6.2f      0  %7.5g  %6.2f  %6.2f      0\n", bytes,
-        bytes / 4, log.operation == "all_gather" ? "none" : "sum", us, algorithm, bus, us, algorithm, bus);
+        bytes / 4, log.operation == "all_gather" || log.operation == "sendrecv" ? "none" : "sum", us, algorithm, bus,
+        us, algorithm, bus);
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : " + std::to_string(log.rows.back().second) +
          "\n#\n";

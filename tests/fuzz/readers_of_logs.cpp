@@ -90,6 +90,7 @@ std::vector<Reader> readers_of_logs() {
       log("nvbandwidth", [](const std::string& text) { return import_nvbandwidth(text, path()); },
           {data("nvbandwidth_copies.txt"), data("nvbandwidth_copies.json"), data("nvbandwidth_others.json"),
            data("nvbandwidth_others_srun.txt")}),
+      log("p2p", [](const std::string& text) { return import_p2p_bandwidth(text, path()); }, {own("p2p.txt")}),
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
       // As it lies in a file: gzip's bytes.
