@@ -56,7 +56,7 @@ double bus_factor(const std::string& operation, int ranks) {
   const double others = static_cast<double>(ranks - 1) / ranks;
   if (operation == "all-reduce" || operation == "average") return 2 * others;
   if (operation == "all-gather" || operation == "reduce-scatter" || operation == "all-to-all") return others;
-  return operation == "reduce" || operation == "broadcast" ? 1 : 0;
+  return operation == "reduce" || operation == "broadcast" || operation == "send-receive" ? 1 : 0;
 }
 
 std::string bus_bandwidth_text(const Profile& profile) {

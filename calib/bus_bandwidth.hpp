@@ -2,7 +2,8 @@
 // Measured collectives as NVIDIA's nccl-tests prints its own, so that the two are compared line by line.
 //
 //   algbw = bytes / seconds, busbw = algbw x factor of the operation over n ranks: all-reduce 2 (n - 1) / n; all-gather,
-//   reduce-scatter and all-to-all (n - 1) / n; reduce and broadcast 1 (nccl-tests, PERFORMANCE.md). GB/s are 1e9 B/s.
+//   reduce-scatter and all-to-all (n - 1) / n; reduce, broadcast and send-receive 1 (nccl-tests, PERFORMANCE.md). GB/s are
+//   1e9 B/s.
 #include <string>
 
 #include "calib/profile.hpp"

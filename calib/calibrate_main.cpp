@@ -2,13 +2,20 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "calib/command/commands.hpp"
+#include "calib/import/training_log.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
+#include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/launch.hpp"
+#ifdef LOCKSTEP_WITH_CHECK
+#include "sim/explain/check_command.hpp"
+#endif
 
 namespace {
 
@@ -61,11 +68,12 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
   command
-      ->add_option("format", r.format,
-                   "nccl-tests, osu, imb, gloo, nvbandwidth, torch-trace, torch-probe, mlperf, csv, topology")
+      ->add_option(
+          "FORMAT", r.format,
+          "nccl-tests, osu, imb, gloo, nvbandwidth, p2p, torch-trace, torch-probe, training-log, mlperf, csv, topology")
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "torch-trace", "torch-probe", "mlperf",
-                             "csv", "topology"}));
+      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "p2p", "torch-trace", "torch-probe",
+                             "training-log", "mlperf", "csv", "topology"}));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
@@ -74,14 +82,23 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   command->add_option("--nodes", r.nccl.nodes, "nccl-tests, osu, imb, gloo: nodes, likewise")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--library", r.library, "osu, imb, gloo: name of what was timed (mpi; gloo)");
-  command->add_option("--model", r.torch.model, "torch-trace, csv: name of the model");
+  command->add_option("--model", r.torch.model, "torch-trace, csv, training-log: name of the model");
   command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::Range(1, 1 << 20));
   command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   command->add_option("--target", r.target, "mlperf: accuracy to reach (the benchmark's)")
       ->check(CLI::Range(1e-6, 1.0));
   command->add_option("--system", r.system, "mlperf: the submission's description of its system (JSON)");
-  command->add_option("--source", r.results_source, "mlperf: where the logs are from (MLPerf Training)");
+  command->add_option("--source", r.results_source, "mlperf, training-log: where the logs are from");
+  command
+      ->add_option("--format", r.program,
+                   "training-log: the program that wrote it (by its lines): " + joined(calib::training_formats()))
+      ->check(CLI::IsMember(calib::training_formats()));
+  command
+      ->add_option(
+          "--fact", r.facts,
+          "training-log: KEY=VALUE of the job, such as gpu=H100 or gpus=16, a key of simulate --predict's records")
+      ->allow_extra_args(false);
   command->footer("Example:\n  calibrate import nccl-tests all_reduce.log --operation all-reduce -o nccl.json");
   return command;
 }
@@ -152,11 +169,20 @@ int main(int argc, char** argv) {
   calib::TopologySources sources;
   bool is_json = false;
   const CLI::App* topology = declare_topology(app, sources, is_json);
+#ifdef LOCKSTEP_WITH_CHECK
+  sim::CheckOptions check;
+  CLI::App* const check_command = sim::declare_check(app, check);
+#endif
   app.require_subcommand(0, 1);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
     if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && has_drawable_stderr();
+#ifdef LOCKSTEP_WITH_CHECK
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (*check_command) return sim::answer_check(check, *check_command, cores, words);
+#endif
+    if (*import_command && import.format == "training-log") return calib::import_trainings(import);
     if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
     if (*scenario_command) return calib::write_scenario(scenario);
     if (*show) return calib::show_profile(shown);

@@ -8,6 +8,7 @@ inline namespace cluster {}
 inline namespace collective {}
 inline namespace convergence {}
 inline namespace cost {}
+inline namespace explain {}
 inline namespace failures {}
 inline namespace job {}
 inline namespace job_plan {}

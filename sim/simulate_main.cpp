@@ -21,6 +21,7 @@
 #include "sim/job/job_names.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/launch/from_option.hpp"
+#include "sim/report/expectation.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
@@ -38,7 +39,7 @@ struct Options {
   std::vector<int> gpus;
   std::string fidelity;
   std::optional<std::int64_t> seed;
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, expectations;
   std::string json, csv, html, trace, layers;
   std::vector<int> trace_gpus;
   std::optional<double> dump_links_s;
@@ -102,6 +103,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model,
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
+  sim::declare_expectations(app, o.expectations);
   app.add_flag("--ignore-memory", o.ignore_memory, "Predicts what does not fit into a GPU's memory, too");
   app.add_flag("--quiet", o.quiet, "No progress bar");
   declare_log(app);
@@ -165,7 +167,8 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
   check_outputs({o.json, o.csv, o.html, o.trace, o.layers}, inputs);
 }
 
-void simulate(const Options& o, const std::vector<std::string>& argv) {
+int simulate(const Options& o, const std::vector<std::string>& argv) {
+  const std::vector<sim::Expectation> expectations = sim::read_expectations(o.expectations);
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
   sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}, o.dump_links_s};
   if (o.dump_links_s) check_dump(loaded.variants.front());
@@ -177,6 +180,9 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::Report report = sim::predict(loaded, jobs_of(o), trace, [&](std::size_t done, std::size_t of) {
     if (has_bar) show_progress(done, of);
   });
+  const sim::ExpectationResult expected =
+      expectations.empty() ? sim::ExpectationResult()
+                           : sim::check_expectations(expectations, sim::rows_of_points(sim::result_json(report, argv)));
   if (!o.json.empty()) write_json_atomically(o.json, sim::result_json(report, argv), 2);
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
@@ -186,7 +192,8 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
     write_file_atomically(
         o.layers, sim::layers_csv(first, first.batch_at(*std::max_element(first.gpus.begin(), first.gpus.end()))));
   }
-  print_result(o.json, sim::table_text(report));
+  print_result(o.json, sim::table_text(report) + expected.text);
+  return expected.exit_code();
 }
 
 void predict_from_records(const Options& o) {
@@ -256,6 +263,7 @@ struct JobOptions {
   sim::JobCommand command;
   sim::FromOptions from;
   std::string json, scenario, catalogue;
+  std::vector<std::string> expectations;
   bool list = false;
 };
 
@@ -269,13 +277,15 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
                   "Writes the predictions and all they rest on (schema lockstep/predictions/1); - is standard output");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
+  sim::declare_expectations(*sub, o.expectations);
   CLI::Option* const list =
       sub->add_flag("--list", o.list, "Lists the names that are known, and how a network is written");
   for (const char* name : {"--model", "--gpu", "--gpus"}) list->excludes(sub->get_option(name));
   return sub;
 }
 
-void answer(JobOptions& o, CLI::App& app) {
+int answer(JobOptions& o, CLI::App& app) {
+  const std::vector<sim::Expectation> expectations = sim::read_expectations(o.expectations);
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
   std::optional<sim::AppliedLaunch> launch;
@@ -283,12 +293,16 @@ void answer(JobOptions& o, CLI::App& app) {
   sim::add_gpus_of_files(catalogue, {o.command.question.job.gpu.stated});
   if (o.list) {
     print(sim::names_text(catalogue));
-    return;
+    return 0;
   }
   const sim::JobQuestion question = sim::question_of(o.command);
   check_outputs({o.json, o.scenario}, {o.from.path});
   if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
   const sim::JobPrediction predicted = sim::predict_job(question, catalogue, all_cores());
+  const sim::ExpectationResult expected =
+      expectations.empty()
+          ? sim::ExpectationResult()
+          : sim::check_expectations(expectations, sim::rows_of_job(sim::job_json(predicted, catalogue)));
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) {
     Json json = sim::job_json(predicted, catalogue);
@@ -296,7 +310,8 @@ void answer(JobOptions& o, CLI::App& app) {
     write_json_atomically(o.json, json, 2);
   }
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print_result(o.json, sim::job_table(predicted, catalogue));
+  print_result(o.json, sim::job_table(predicted, catalogue) + expected.text);
+  return expected.exit_code();
 }
 
 void answer_loss(const sim::LossOptions& o) {
@@ -308,6 +323,9 @@ void answer_loss(const sim::LossOptions& o) {
 
 // An output that is asked for and would not be written is refused.
 void check_outputs_of_mode(const Options& o) {
+  const bool predicts = !o.list_models && o.show_model.empty() && o.show_schema.empty() && o.records.empty();
+  if (!o.expectations.empty() && (!predicts || !o.optimise.empty()))
+    throw InputError("--expect " + o.expectations.front() + ": no rows of a scenario; allowed: with a scenario alone");
   const auto refuse = [](const char* option, const std::string& path, const char* why) {
     if (!path.empty()) throw InputError(std::string(option) + " " + path + ": " + why);
   };
@@ -340,7 +358,7 @@ void show_model(const std::string& name_or_file) {
   print(model::show_model_text(graph));
 }
 
-void run(const Options& o, const std::vector<std::string>& argv) {
+int run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
     print(model::list_models_text());
@@ -357,8 +375,9 @@ void run(const Options& o, const std::vector<std::string>& argv) {
   } else if (!o.optimise.empty()) {
     o.optimise == kSplit ? search_splits(o, argv) : search(o, argv);
   } else {
-    simulate(o, argv);
+    return simulate(o, argv);
   }
+  return 0;
 }
 
 }  // namespace
@@ -386,15 +405,15 @@ int main(int argc, char** argv) {
     if (convergence_command->parsed())
       build_profile(convergence);
     else if (job_command->parsed())
-      answer(job, *job_command);
+      return answer(job, *job_command);
     else if (all_reduce_command->parsed())
-      sim::answer_all_reduce(all_reduce, all_cores(), words);
+      return sim::answer_all_reduce(all_reduce, all_cores(), words);
     else if (kernel_command->parsed())
       sim::answer_kernel(kernel);
     else if (loss_command->parsed())
       answer_loss(loss);
     else
-      run(options, words);
+      return run(options, words);
     return 0;
   });
 }

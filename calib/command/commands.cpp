@@ -67,6 +67,7 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   const std::string text = log_text(path);
   if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
   if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
+  if (request.format == "p2p") return import_p2p_bandwidth(text, path);
   if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
   const CollectiveLogOptions collectives{request.nccl.ranks, request.nccl.nodes, request.library};
   if (request.format == "osu") return import_osu(text, path, collectives);

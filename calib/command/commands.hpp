@@ -38,9 +38,11 @@ struct ImportRequest {
   NcclTestsOptions nccl;
   std::string library;  ///< osu, imb, gloo; ranks and nodes are those of nccl-tests
   TorchTraceOptions torch;
-  double target = 0;           ///< mlperf: accuracy; 0: the benchmark's
-  std::string system;          ///< mlperf: file of the system's description; empty: none
-  std::string results_source;  ///< mlperf: where the logs were published
+  double target = 0;               ///< mlperf: accuracy; 0: the benchmark's
+  std::string system;              ///< mlperf: file of the system's description; empty: none
+  std::string results_source;      ///< mlperf: where the logs were published
+  std::string program;             ///< training-log: the program that wrote the log; empty: by its lines
+  std::vector<std::string> facts;  ///< training-log: KEY=VALUE of the job
   std::vector<std::string> argv;
 };
 
@@ -62,6 +64,8 @@ int show_topology(const TopologySources& sources, bool is_json);
 int import_logs(const ImportRequest& request);
 /// Logs of MLPerf Training as published results, and as runs to a target beside them (OUTPUT with ".convergence.json").
 int import_results(const ImportRequest& request);
+/// Logs of trainings as records for `simulate --predict`, one per file.
+int import_trainings(const ImportRequest& request);
 /// A scenario of the profile's model on the measured device, its cluster inside: what measured times make meaningless
 /// is filled in. Throws InputError for a profile without iterations.
 int write_scenario(const ScenarioRequest& request);

@@ -24,12 +24,12 @@ struct NcclTestsOptions {
   int nodes = 0;
 };
 
-/// nccl-tests, text or JSON (-J). Times are those of the log; bandwidths are computed anew from size and time, since
-/// two decimals are printed, and a row whose printed algbw disagrees by more than rounding is refused, as are rows with
-/// wrong results. Out-of-place and in-place become separate curves ("in_place" in the key). Logs of CPU time (-C) and
-/// of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call. busbw / algbw, the columns
-/// redop and root, and the list of ranks tell operation, ranks and nodes that are not given; if they contradict the
-/// options or each other, the log is refused (nccl_evidence.hpp).
+/// nccl-tests and rccl-tests, text or JSON (-J). Times are those of the log; bandwidths are computed anew from size and
+/// time, since two decimals are printed, and a row whose printed algbw disagrees by more than rounding is refused, as are
+/// rows with wrong results. Out-of-place and in-place become separate curves ("in_place" in the key). Logs of CPU time (-C)
+/// and of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call. busbw / algbw, the
+/// columns redop and root, and the list of ranks tell operation, ranks and nodes that are not given; if they contradict the
+/// options or each other, the log is refused (nccl_evidence.hpp). sendrecv_perf of two GPUs of a node is a copy both ways.
 Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options = {});
 
 /// What a log of collectives may not tell.
@@ -54,6 +54,10 @@ Imported import_gloo(const std::string& text, const std::string& name, const Col
 /// between GPUs half the total is one way's. Tests of latency, of multicast, and of all GPUs to or from one are left
 /// out, and that is said.
 Imported import_nvbandwidth(const std::string& text, const std::string& name);
+
+/// p2pBandwidthLatencyTest of CUDA's samples: the matrices with peer access as samples of "copy", row to column; half the
+/// total of a copy both ways is one way's. GPUs that cannot access each other copy through the host ("engine").
+Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
 
 /// nvidia-smi topo -m: how GPUs reach each other and the NICs, as facts of the device: {"topology": {"gpus": [...],
 /// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.

@@ -28,9 +28,20 @@ bool has_root(const std::string& operation) {
 }  // namespace
 
 const std::vector<std::string>& nccl_operations() {
-  static const std::vector<std::string> names{"all-reduce", "all-gather", "reduce-scatter",
-                                              "all-to-all", "broadcast",  "reduce"};
+  static const std::vector<std::string> names{"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                                              "broadcast",  "reduce",     kSendReceive};
   return names;
+}
+
+std::string operation_of_program(const std::string& program) {
+  static const std::vector<std::pair<std::string, std::string>> programs{
+      {"all_reduce", "all-reduce"}, {"all_gather", "all-gather"}, {"reduce_scatter", "reduce-scatter"},
+      {"alltoall", "all-to-all"},   {"broadcast", "broadcast"},   {"reduce_perf", "reduce"},
+      {"sendrecv", kSendReceive}};
+  if (program.find("alltoallv") != std::string::npos) return "";  // ranks send different amounts
+  for (const auto& [part, operation] : programs)
+    if (program.find(part) != std::string::npos) return operation;
+  return "";
 }
 
 double rounding_of(const std::string& printed) {

@@ -15,8 +15,13 @@
 
 namespace lockstep::calib {
 
+/// sendrecv_perf: every rank sends to the next one and receives from the one before.
+inline constexpr const char* kSendReceive = "send-receive";
+
 /// Names of the operations whose logs are read, as profiles have them.
 const std::vector<std::string>& nccl_operations();
+/// The operation that a program times: "all-reduce" of all_reduce_perf. Empty: none of these.
+std::string operation_of_program(const std::string& program);
 
 /// busbw / algbw of a log, between the bounds that the rounding of the printed figures allows.
 struct BusRatio {

@@ -21,17 +21,6 @@ constexpr double kTimeRounding = 0.01;     // and at least three digits of a tim
 constexpr int kMostRanksOfNode = 8;        // GPUs that one node is assumed to have if no host is listed
 constexpr double kSingleRankRatio = 0.25;  // below the least factor, 0.5: one rank has 0
 
-const std::vector<std::pair<std::string, std::string>> kPrograms{
-    {"all_reduce", "all-reduce"}, {"all_gather", "all-gather"}, {"reduce_scatter", "reduce-scatter"},
-    {"alltoall", "all-to-all"},   {"broadcast", "broadcast"},   {"reduce_perf", "reduce"}};
-
-std::string operation_of_program(const std::string& program) {
-  if (program.find("alltoallv") != std::string::npos) return "";  // ranks send different amounts
-  for (const auto& [part, operation] : kPrograms)
-    if (program.find(part) != std::string::npos) return operation;
-  return "";
-}
-
 bool to_number(const std::string& word, double& value) {
   char* end = nullptr;
   value = std::strtod(word.c_str(), &end);
@@ -189,8 +178,9 @@ class NcclTestsLog {
 
   void choose_operation() {
     if (operation_.empty() && !program_.empty())
-      throw InputError(name_ + ": " + program_ + " times no collective that a profile has; allowed: all_reduce_perf, " +
-                       "all_gather_perf, reduce_scatter_perf, alltoall_perf, broadcast_perf, reduce_perf");
+      throw InputError(
+          name_ + ": " + program_ + " times no collective that a profile has; allowed: all_reduce_perf, " +
+          "all_gather_perf, reduce_scatter_perf, alltoall_perf, broadcast_perf, reduce_perf, sendrecv_perf");
     if (operation_.empty() && !rows_.empty()) {
       const std::vector<std::string> fitting = operations_with(ratio_, row_columns_, known_ranks());
       if (fitting.size() == 1) operation_ = fitting.front();
@@ -400,6 +390,11 @@ class NcclTestsLog {
     Sample sample;
     sample.probe = "collective";
     sample.key = {{"operation", operation_}, {"library", "nccl"}, {"ranks", ranks}, {"nodes", nodes}};
+    // Two ranks send to each other at once: a copy both ways, which a cluster file may name as a link.
+    if (operation_ == kSendReceive && ranks == 2 && nodes == 1) {
+      sample.probe = "copy";
+      sample.key = {{"from", "gpu0"}, {"to", "gpu1"}, {"both_ways", true}, {"test", "sendrecv"}};
+    }
     if (row.in_place) sample.key["in_place"] = true;
     sample.key["bytes"] = row.bytes;
     sample.seconds = {seconds};

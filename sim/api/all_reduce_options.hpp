@@ -9,13 +9,24 @@
 #include "sim/api/job_options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/job_prediction/all_reduce_times.hpp"
+#include "sim/report/expectation.hpp"
 
 namespace lockstep::sim::api {
 
 struct AllReduceOptions {
   AllReduceQuestion question;
   std::string json, catalogue;
+  std::vector<std::string> expectations;
 };
+
+/// --expect of the commands that predict.
+inline void declare_expectations(CLI::App& app, std::vector<std::string>& expectations) {
+  app.add_option(
+         "--expect", expectations,
+         "METRIC>=VALUE (also <=, >, <), by a key of --json, such as samples_per_s>=40: exit 1 if it does not hold "
+         "in every row; repeatable")
+      ->allow_extra_args(false);
+}
 
 /// The options that say what is asked.
 inline OptionTexts declare_all_reduce_question(CLI::App& app, AllReduceQuestion& q) {
@@ -51,23 +62,30 @@ inline CLI::App* declare_all_reduce(CLI::App& app, AllReduceOptions& o) {
   declare_all_reduce_question(*sub, o.question);
   sub->add_option("--json", o.json, "Writes the times and all they rest on; - is standard output");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
+  declare_expectations(*sub, o.expectations);
   sub->footer(
       "Example:\n  simulate all-reduce --gpu H100 --network \"8x 400 Gb/s InfiniBand\" --gpus 8,64 --bytes 1MB,1GB");
   return sub;
 }
 
-inline void answer_all_reduce(const AllReduceOptions& o, int jobs, const std::vector<std::string>& argv) {
+/// Returns the exit code: 1 if an expectation does not hold.
+inline int answer_all_reduce(const AllReduceOptions& o, int jobs, const std::vector<std::string>& argv) {
+  const std::vector<Expectation> expectations = read_expectations(o.expectations);
   check_outputs({o.json}, {o.question.cluster});
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   add_gpus_of_files(catalogue, {o.question.gpu});
   const AllReduceTimes times = all_reduce_times(o.question, catalogue, jobs);
+  const ExpectationResult expected =
+      expectations.empty() ? ExpectationResult()
+                           : check_expectations(expectations, rows_of_all_reduces(all_reduce_json(times)));
   if (!o.json.empty()) {
     Json json = all_reduce_json(times);
     json["provenance"] = provenance(argv, Cluster::network_model(), times.inputs);
     write_json_atomically(o.json, json, 2);
   }
-  print_result(o.json, all_reduce_text(times));
+  print_result(o.json, all_reduce_text(times) + expected.text);
+  return expected.exit_code();
 }
 
 }  // namespace lockstep::sim::api

@@ -176,6 +176,13 @@ class Entries {
     return nullptr;
   }
 
+  /// Changes the figures of the entry with that id, which must exist; its names stay.
+  template <typename Change>
+  void change(const std::string& id, Change change_entry) {
+    for (Of& entry : entries_)
+      if (entry.id == id) change_entry(entry);
+  }
+
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }

@@ -70,7 +70,8 @@ QuantityTask all_reduce_task(const Job& job, std::int64_t bytes, const Catalogue
 }
 
 // A machine by its names: one prediction for each number of GPUs and size.
-AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs) {
+AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs,
+                                const WorkloadChange& change) {
   if (question.gpu.empty() || question.gpus.empty())
     throw InputError("simulate all-reduce: --gpu or --gpus is missing; allowed: both, or --cluster FILE");
   JobQuestion machine;
@@ -100,6 +101,7 @@ AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalog
       at_gpus.gpus_per_node = std::min(gpus, joined_gpus);
       predictions.emplace_back();
       predictions.back().task = all_reduce_task(at_gpus, bytes, catalogue);
+      if (change) change(predictions.back().task.target.front());
       times.rows.push_back({gpus, bytes});
     }
   std::vector<QuantityPrediction*> pointers;
@@ -181,10 +183,12 @@ AllReduceTimes times_of_cluster(const AllReduceQuestion& question, int jobs) {
 
 }  // namespace
 
-AllReduceTimes all_reduce_times(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs) {
+AllReduceTimes all_reduce_times(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs,
+                                const WorkloadChange& change) {
   if (question.sizes.empty())
     throw InputError("simulate all-reduce: --bytes is missing; allowed: sizes such as 1MB,100MB");
-  return question.cluster.empty() ? times_of_machine(question, catalogue, jobs) : times_of_cluster(question, jobs);
+  if (!question.cluster.empty()) return times_of_cluster(question, jobs);
+  return times_of_machine(question, catalogue, jobs, change);
 }
 
 std::string all_reduce_text(const AllReduceTimes& times) {

@@ -2,11 +2,13 @@
 // How long all-reduces take, without a model: of a machine in words, by the constants that published all-reduces gave and
 // with the bounds that they were tested with; or of a cluster file, as its links and NCCL's tables say it.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::job_prediction {
 
@@ -40,9 +42,13 @@ struct AllReduceTimes {
   std::map<std::string, std::string> inputs{};  ///< file -> SHA-256
 };
 
+/// Changes a workload before it is timed: a machine with a fault, a reduce-scatter in place of an all-reduce.
+using WorkloadChange = std::function<void(Workload&)>;
+
 /// Throws InputError: a name that is not known, nodes that are not full, sizes outside 1 B to 1 TB, more GPUs than the
-/// cluster has.
-AllReduceTimes all_reduce_times(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs);
+/// cluster has. `change`, if there is one, applies to a machine in words; to a cluster file nothing can be changed.
+AllReduceTimes all_reduce_times(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs,
+                                const WorkloadChange& change = {});
 
 /// GPUs, size, time with bounds, algbw and busbw.
 std::string all_reduce_text(const AllReduceTimes& times);

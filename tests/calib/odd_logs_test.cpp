@@ -178,8 +178,8 @@ TEST_CASE("nccl-tests: cycles of one size are a series, other types and reductio
 }
 
 TEST_CASE("nccl-tests: a log of something else than it is said to be") {
-  CHECK(refusal(run_on(1, 8, row(), "sendrecv_perf"))
-            .find("a.log: sendrecv_perf times no collective that a profile has") == 0);
+  CHECK(refusal(run_on(1, 8, row(), "hypercube_perf"))
+            .find("a.log: hypercube_perf times no collective that a profile has") == 0);
   CHECK(refusal(run_on(1, 8, row(), "alltoallv_perf"))
             .find("a.log: alltoallv_perf times no collective that a profile has") == 0);
   NcclTestsOptions options;

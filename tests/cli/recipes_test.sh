@@ -21,7 +21,7 @@ while IFS= read -r mark; do
   line=${mark%%:*}
   pattern=$(sed -E 's/.*recipe: (.*) NAME=.*/\1/' <<<"$mark")
   name=$(sed -E 's/.* NAME=([a-z_]+) -->.*/\1/' <<<"$mark")
-  others='^sim/(job|stack|quantity|job_prediction|validation)/|^sim/collective/nccl_plan.cpp$'
+  others='^sim/(job|stack|quantity|job_prediction|explain|validation)/|^sim/collective/nccl_plan.cpp$'
   if [[ $pattern == Metric::* ]]; then others='^$'; fi
   found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib | grep -vE "$others" | sort)
   if difference=$(diff <(listed "$line" "$name") <(printf '%s\n' "$found")); then

@@ -4,6 +4,7 @@
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/mlperf.hpp"
+#include "calib/import/training_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 
@@ -48,6 +49,13 @@ Json mlperf(const std::string& text) {
   return Json{{"records", results.records}, {"convergence", results.convergence}};
 }
 
+Json training_log(const std::string& text) {
+  const Json facts{{"model", "llama3-8b"}, {"gpu", "H100"}};
+  calib::TrainingLog log = calib::read_training_log(from_disk(text), path(), "", facts);
+  if (!log.job.contains("gpus")) log.job["gpus"] = 8;
+  return Json::array({calib::training_record(log, "fuzzed")});
+}
+
 std::string data(const std::string& name) {
   return "tests/calib/data/" + name;
 }
@@ -82,6 +90,7 @@ std::vector<Reader> readers_of_logs() {
       log("nvbandwidth", [](const std::string& text) { return import_nvbandwidth(text, path()); },
           {data("nvbandwidth_copies.txt"), data("nvbandwidth_copies.json"), data("nvbandwidth_others.json"),
            data("nvbandwidth_others_srun.txt")}),
+      log("p2p", [](const std::string& text) { return import_p2p_bandwidth(text, path()); }, {own("p2p.txt")}),
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
       // As it lies in a file: gzip's bytes.
@@ -106,6 +115,11 @@ std::vector<Reader> readers_of_logs() {
       log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
           {own("torch_probe.jsonl")}),
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
+      Reader{"training-log",
+             training_log,
+             path(),
+             {own("training_megatron.log"), own("training_torchtitan.log"), own("training_llmc.log"),
+              own("training_huggingface.log")}},
   };
 }
 

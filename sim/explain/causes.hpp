@@ -1,0 +1,72 @@
+#pragma once
+// Why a machine or a job is slower than expected: each cause with its prior, and how it is told from the others.
+#include <string>
+#include <vector>
+
+#include "engine/base/choice.hpp"
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::explain {
+
+enum class CauseId {
+  normal,
+  sockets,
+  fewer_nics,
+  no_gpudirect,
+  slow_nic,
+  no_peer_access,
+  pcie_link,
+  slow_link,
+  no_nvls,
+  slow_launch,
+  low_clocks,
+  precision,
+  attention,
+  recomputation,
+  bubble,
+  no_overlap,
+  data_loader,
+  experts,
+  pauses
+};
+
+inline const Choices<CauseId>& choices_of(CauseId) {
+  static const Choices<CauseId> all{{CauseId::normal, "normal"},
+                                    {CauseId::sockets, "tcp-sockets"},
+                                    {CauseId::fewer_nics, "fewer-nics"},
+                                    {CauseId::no_gpudirect, "no-gpudirect"},
+                                    {CauseId::slow_nic, "slow-nic"},
+                                    {CauseId::no_peer_access, "no-peer-access"},
+                                    {CauseId::pcie_link, "pcie-link"},
+                                    {CauseId::slow_link, "slow-link"},
+                                    {CauseId::no_nvls, "no-nvls"},
+                                    {CauseId::slow_launch, "slow-launch"},
+                                    {CauseId::low_clocks, "low-clocks"},
+                                    {CauseId::precision, "precision"},
+                                    {CauseId::attention, "attention"},
+                                    {CauseId::recomputation, "recomputation"},
+                                    {CauseId::bubble, "pipeline-bubble"},
+                                    {CauseId::no_overlap, "no-overlap"},
+                                    {CauseId::data_loader, "data-loader"},
+                                    {CauseId::experts, "expert-imbalance"},
+                                    {CauseId::pauses, "pauses"}};
+  return all;
+}
+
+struct Cause {
+  CauseId id = CauseId::normal;
+  std::string title;
+  /// Cases of the committed set (tests/check/cases) that are used for priors and have this cause; the prior's weight is one
+  /// more (Laplace's rule). Of normal measurements no published share exists: their weight is assumed, see prior_of().
+  int cases = 0;
+  std::string command;  ///< what to run to tell it from the others
+};
+
+const std::vector<Cause>& causes();
+const Cause& cause_of(CauseId id);
+
+/// Half of all checked measurements are assumed to be normal; the other half is divided among those of `applicable` by the
+/// cases plus one.
+double prior_of(CauseId id, const std::vector<CauseId>& applicable);
+
+}  // namespace lockstep::sim::explain

@@ -1,0 +1,88 @@
+#pragma once
+// Compares measurements with their predictions, and ranks the causes that explain them.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/explain/faults.hpp"
+#include "sim/explain/scoring.hpp"
+
+namespace lockstep::sim::explain {
+
+/// A collective of nccl-tests at several sizes, on one number of GPUs.
+struct MeasuredCollective {
+  std::string file, operation;  ///< "all-reduce", "all-gather", "reduce-scatter"
+  AllReduceQuestion question;   ///< machine and one number of GPUs; sizes are those of `points`
+  struct Point {
+    std::int64_t bytes = 0;
+    double seconds = 0;
+  };
+  std::vector<Point> points;
+};
+
+/// A step of a training.
+struct MeasuredStep {
+  std::string file;
+  JobQuestion question;
+  double seconds = 0;      ///< of an iteration; 0: the next
+  double gpu_token_s = 0;  ///< of a token of one GPU: 1 / (tokens/s/GPU)
+  double sample_s = 0;     ///< of a sample: 1 / (samples/s)
+  bool is_mean = false;    ///< over all steps, pauses included
+  bool precision_is_logged = false, recomputation_is_logged = false;
+};
+
+struct Measurements {
+  std::vector<MeasuredCollective> collectives;
+  std::vector<MeasuredStep> steps;
+};
+
+/// One measured number beside its expectation.
+struct Observation {
+  std::string name;  ///< "1.00 GB", "step"
+  double measured_s = 0;
+  Expected expected;
+  double bus_factor_bytes = 0;  ///< bus bandwidth = this / seconds; 0: a step
+  double bytes = 0;             ///< of a collective
+  double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
+  std::string source;           ///< file, and what of it
+};
+
+enum class Speed { normal, slow, fast };
+
+inline const Choices<Speed>& choices_of(Speed) {
+  static const Choices<Speed> all{{Speed::normal, "normal"}, {Speed::slow, "slow"}, {Speed::fast, "faster"}};
+  return all;
+}
+
+struct RankedCause {
+  CauseId id = CauseId::normal;
+  std::string title;  ///< with its most likely variant
+  double probability = 0;
+  std::string evidence_for, evidence_against;
+  std::string command;
+  double gain = 1;  ///< speed-up if the cause is removed: predicted time with it over that without
+};
+
+struct [[nodiscard]] CheckResult {
+  std::vector<std::string> read;  ///< what the questions were read as, a line each
+  std::vector<Observation> observations;
+  double share = 0;      ///< of the expected speed: median of expected over measured time
+  double low_share = 0;  ///< of the 80 % interval, the slow end
+  double high_share = 0;
+  bool is_of_small = false;  ///< the verdict is that of small messages: large ones are not slow
+  Speed speed = Speed::normal;
+  std::vector<RankedCause> causes;  ///< by probability, "as expected" among them
+
+  /// Whether a script is to go on: the share is at least `least`, or, where none is given, the speed is not "slow".
+  bool is_accepted(std::optional<double> least) const;
+};
+
+/// Throws InputError for a machine or job that cannot be predicted, and for no measurement.
+CheckResult check(const Measurements& measured, const Catalogue& catalogue, int jobs);
+
+std::string check_text(const CheckResult& result, std::optional<double> least);
+/// Schema "lockstep/check/1".
+Json check_json(const CheckResult& result, std::optional<double> least);
+
+}  // namespace lockstep::sim::explain

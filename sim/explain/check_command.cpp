@@ -1,0 +1,200 @@
+#include "sim/explain/check_command.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "calib/import/imported.hpp"
+#include "calib/import/log_text.hpp"
+#include "calib/import/training_log.hpp"
+#include "engine/base/json_file.hpp"
+#include "engine/base/outputs.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/base/statistics.hpp"
+#include "sim/cluster/cluster.hpp"
+
+namespace lockstep::sim::explain {
+namespace {
+
+using IsGiven = std::function<bool(const std::string&)>;
+
+const std::vector<std::string>& checked_operations() {
+  static const std::vector<std::string> all{"all-reduce", "all-gather", "reduce-scatter"};
+  return all;
+}
+
+// Fills facts of a job that the command line leaves out by those of a log.
+struct FactsOfLog {
+  const IsGiven& is_given;
+
+  template <class Field>
+  void operator()(const FieldName& name, Field& ours, Field& logged, Range = {}) {
+    if (name.option == nullptr || !is_given(name.option)) ours = logged;
+  }
+};
+
+void fill_split(GivenSplit& ours, const Json& facts, const IsGiven& is_given) {
+  for (const SplitFieldName& field : split_fields()) {
+    if (field.record.empty() || is_given(field.option) || ours.has(field.key)) continue;
+    const auto fact = facts.contains(field.record) ? facts.find(field.record) : facts.find(field.key);
+    if (fact != facts.end()) ours.give(field.key, *fact, field.option);
+  }
+}
+
+void check_number(const std::string& file, const Json& facts, const char* key, const char* option, std::int64_t given) {
+  const auto fact = facts.find(key);
+  if (given > 0 && fact != facts.end() && fact->get<std::int64_t>() != given)
+    throw InputError(file + ": has " + key + " " + fact->dump() + ", and " + option + " " + std::to_string(given) +
+                     " is given; allowed: one of the two");
+}
+
+JobQuestion question_of_log(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
+  Json facts = log.job;
+  const bool names_model = !o.question.job.model.stated.empty();
+  check_number(log.file, facts, "gpus", "--gpus", o.question.gpus.empty() ? 0 : o.question.gpus.front());
+  check_number(log.file, facts, "global_batch", "--global-batch", o.question.job.global_batch);
+  if (names_model)
+    for (const char* key : {"params", "layers", "hidden", "heads", "vocab"}) facts.erase(key);
+  if (is_given("--batch") || is_given("--accumulation")) facts.erase("global_batch");
+  JobQuestion question = o.question;
+  Job logged;
+  read_job(JsonDocument::parse(facts.dump(), log.file).root(), logged);
+  FactsOfLog fill{is_given};
+  visit_job_fields(fill, question.job, logged);
+  fill_split(question.job.split, facts, is_given);
+  if (question.gpus.empty() && facts.contains("gpus")) question.gpus = {facts.at("gpus").get<int>()};
+  return question;
+}
+
+MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::string& file, const IsGiven& is_given) {
+  const calib::TrainingLog log = calib::read_training_log(text, file);
+  MeasuredStep step;
+  step.file = file;
+  step.question = question_of_log(o, log, is_given);
+  const double seconds = log.steady.median_s;
+  (log.unit == calib::StepUnit::step     ? step.seconds
+   : log.unit == calib::StepUnit::sample ? step.sample_s
+                                         : step.gpu_token_s) = seconds;
+  step.is_mean = log.steps.size() == 1 && !log.said.empty();
+  step.precision_is_logged = log.job.contains("precision");
+  step.recomputation_is_logged = log.job.contains("recompute");
+  return step;
+}
+
+void check_complete(const JobQuestion& question, const std::string& what) {
+  std::string missing;
+  if (question.job.model.stated.empty() && question.job.shape.hidden == 0) missing += " --model";
+  if (question.job.gpu.stated.empty()) missing += " --gpu";
+  if (question.gpus.size() != 1) missing += " --gpus";
+  if (question.job.batch_per_gpu == 0 && question.job.global_batch == 0 && question.job.accumulation == 0)
+    missing += " --batch or --global-batch";
+  if (!missing.empty()) throw InputError(what + ": the job is not complete; also give" + missing);
+}
+
+// Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
+std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const std::string& text,
+                                               const std::string& file) {
+  const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
+  std::map<std::pair<std::string, std::pair<int, int>>, std::map<std::int64_t, std::map<bool, double>>> curves;
+  for (const calib::Sample& sample : log.samples) {
+    const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
+    if (std::count(checked_operations().begin(), checked_operations().end(), operation) == 0)
+      throw InputError(file + ": is of " + operation + "; allowed: logs of all-reduce, all-gather, reduce-scatter");
+    curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}]
+          [sample.key.at("bytes").get<std::int64_t>()][sample.key.value("in_place", false)] = median(sample.seconds);
+  }
+  std::vector<MeasuredCollective> all;
+  for (const auto& [key, sizes] : curves) {
+    const auto& [operation, where] = key;
+    MeasuredCollective one{file, operation, {}, {}};
+    const Job& job = o.question.job;
+    one.question.gpu = job.gpu.stated;
+    one.question.link = job.link.stated;
+    one.question.network = job.network.stated;
+    one.question.gpus = {where.first};
+    one.question.gpus_per_node = job.gpus_per_node > 0 ? job.gpus_per_node : where.first / std::max(1, where.second);
+    for (const auto& [bytes, seconds] : sizes)
+      if (bytes > 0) one.points.push_back({bytes, seconds.begin()->second});
+    if (!one.points.empty()) all.push_back(one);
+  }
+  if (o.question.job.gpu.stated.empty()) throw InputError(file + ": does not name the GPU; allowed: with --gpu");
+  return all;
+}
+
+// nccl-tests prints the bus bandwidth, and trainings do not.
+bool is_nccl_tests(const std::string& text) {
+  return text.find("busbw") != std::string::npos || text.find("nccl-tests") != std::string::npos ||
+         text.find("rccl-tests") != std::string::npos;
+}
+
+}  // namespace
+
+Measurements read_measurements(const CheckOptions& o, const IsGiven& is_given) {
+  Measurements measured;
+  for (const std::string& file : o.files) {
+    const std::string text = calib::log_text(file);
+    if (is_nccl_tests(text)) {
+      const std::vector<MeasuredCollective> collectives = collectives_of(o, text, file);
+      measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
+    } else {
+      measured.steps.push_back(step_of(o, text, file, is_given));
+      check_complete(measured.steps.back().question, file);
+    }
+  }
+  if (o.step_time_s) {
+    MeasuredStep step;
+    step.file = "--step-time";
+    step.question = o.question;
+    step.seconds = *o.step_time_s;
+    step.is_mean = true;
+    check_complete(step.question, "--step-time");
+    measured.steps.push_back(step);
+  }
+  if (measured.collectives.empty() && measured.steps.empty())
+    throw InputError("calibrate check: nothing measured; allowed: FILE..., or --step-time SECONDS");
+  return measured;
+}
+
+CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
+  CLI::App* const sub = app.add_subcommand(
+      "check", "Compares logs of nccl-tests or of trainings with their prediction, and names causes");
+  sub->add_option("files", o.files, "Logs of nccl-tests, rccl-tests, or of trainings");
+  sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
+      ->check(number_between(1e-6, 1e6));
+  api::declare_job(*sub, o.question);
+  api::declare_gpu_counts(*sub, o.question, "Number of GPUs of the training, where its log does not have it")
+      ->expected(1);
+  sub->add_option("--operation", o.operation, "nccl-tests: the collective, where the log does not say")
+      ->check(CLI::IsMember(checked_operations()));
+  sub->add_option("--ranks", o.ranks, "nccl-tests: GPUs, where the log does not list them")
+      ->check(CLI::Range(2, 1 << 20));
+  sub->add_option("--nodes", o.nodes, "nccl-tests: nodes, likewise")->check(CLI::Range(1, 1 << 20));
+  sub->add_option("--at-least", o.least, "Exit 0 from this share of the expected speed on (default: of the interval)")
+      ->check(number_between(1e-3, 10.0));
+  sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
+  sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
+  sub->footer("Example:\n  calibrate check all_reduce.log --gpu H100 --network \"8x 400 Gb/s InfiniBand\"");
+  return sub;
+}
+
+int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv) {
+  check_outputs({o.json}, o.files);
+  const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
+  Catalogue catalogue = load_catalogue(folder);
+  add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
+  const Measurements measured = read_measurements(o, [&app](const std::string& name) {
+    const CLI::Option* option = name.empty() ? nullptr : app.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+  });
+  const CheckResult result = check(measured, catalogue, jobs);
+  if (!o.json.empty()) {
+    Json json = check_json(result, o.least);
+    std::map<std::string, std::string> inputs;
+    for (const std::string& file : o.files) inputs[file] = sha256_file(file);
+    json["provenance"] = provenance(argv, Cluster::network_model(), inputs);
+    write_json_atomically(o.json, json, 2);
+  }
+  print_result(o.json, check_text(result, o.least));
+  return result.is_accepted(o.least) ? 0 : 1;
+}
+
+}  // namespace lockstep::sim::explain

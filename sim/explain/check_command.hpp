@@ -1,0 +1,31 @@
+#pragma once
+// The command line of `calibrate check`.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/api/job_options.hpp"
+#include "sim/explain/check.hpp"
+
+namespace lockstep::sim::explain {
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  JobQuestion question;
+  std::optional<double> step_time_s;
+  std::optional<double> least;
+  std::string operation;
+  int ranks = 0, nodes = 0;
+  std::string json, catalogue;
+};
+
+CLI::App* declare_check(CLI::App& app, CheckOptions& o);
+
+/// The exit code: 0 normal or faster, or at least the share asked for; 1 not. Throws InputError for bad input.
+int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv);
+
+/// What the files say and the options do not. `is_given(option)`: the command line has it. Throws InputError.
+Measurements read_measurements(const CheckOptions& o, const std::function<bool(const std::string&)>& is_given);
+
+}  // namespace lockstep::sim::explain

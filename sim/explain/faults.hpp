@@ -1,0 +1,55 @@
+#pragma once
+// Causes as changes of the question: the machine or the job with that fault. Each has one variant or several, of which none is
+// more likely than another.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/explain/causes.hpp"
+#include "sim/job_prediction/all_reduce_times.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+
+namespace lockstep::sim::explain {
+
+struct FaultVariant {
+  std::string text;                             ///< "1 of 8 NICs"; empty: nothing more to say
+  std::string network, link;                    ///< in place of the machine's own; empty: as it is
+  std::function<void(GpuEntry&)> change_gpu{};  ///< a copy of the catalogue gets it
+  WorkloadChange change_workload{};             ///< collectives and iterations alike
+  std::function<void(Job&)> change_job{};       ///< iterations
+  double time_factor = 1;                       ///< on the time of an iteration
+};
+
+struct Fault {
+  CauseId id = CauseId::normal;
+  std::vector<FaultVariant> variants;
+};
+
+/// A machine by its entries of the catalogue.
+struct NamedMachine {
+  const GpuEntry* gpu = nullptr;
+  const IntraNodeEntry* link = nullptr;
+  NetworkFound network;  ///< `entry` is null on one node
+  int gpus_per_node = 8;
+  int nodes = 1;
+};
+
+/// The machine of a question, with the defaults of the GPU. Throws InputError for a name that is not known.
+NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, const std::string& link,
+                        const std::string& network, int gpus_per_node, int gpus);
+
+/// Faults that such a machine can have, whatever runs on it.
+std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine);
+
+/// Facts of a measured job that decide which faults it can have.
+struct MeasuredJobFacts {
+  Scenario scenario;     ///< of the expectation
+  bool is_mean = false;  ///< the time is a mean over all steps, not that of steady ones
+  bool precision_is_logged = false, recomputation_is_logged = false;
+};
+
+/// Faults of the job itself.
+std::vector<Fault> job_faults(const MeasuredJobFacts& facts);
+
+}  // namespace lockstep::sim::explain

@@ -1,0 +1,35 @@
+#pragma once
+// Which cause explains what was measured: Bayes' rule over causes, each of which predicts every measurement.
+//
+// log(measured / predicted) of measurement i is s_i (b + e_i). s_i is the standard deviation that the prediction's 80 % interval
+// has, at least 3 %. b is normal, the same for all measurements: a prediction that is 20 % off at 1 GB is so at 2 GB. e_i is
+// Student's t with 4 degrees of freedom, of each on its own: a single size that is far off decides little. b has 70 % of the
+// variance, which is assumed. A cause of unknown strength is the mean of its variants.
+#include <vector>
+
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::explain {
+
+struct Expected {
+  double seconds = 0;
+  double low_s = 0, high_s = 0;  ///< 80 % prediction interval
+
+  /// Standard deviation of log(seconds).
+  double deviation() const;
+};
+
+constexpr double kIndependent = 5;  ///< sizes of one log that count
+
+/// Logarithm of the likelihood of `measured_s` (seconds, each > 0) under the predictions, in the same order. `weights`: how
+/// many independent measurements each one counts as, at most 1.
+double log_likelihood(const std::vector<double>& measured_s, const std::vector<Expected>& expected,
+                      const std::vector<double>& weights);
+
+/// Probabilities from log(prior x likelihood), which sum to 1. At least one.
+std::vector<double> normalised(const std::vector<double>& log_weights);
+
+/// log of the mean of exp(values).
+double log_mean(const std::vector<double>& values);
+
+}  // namespace lockstep::sim::explain

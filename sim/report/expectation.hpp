@@ -1,0 +1,48 @@
+#pragma once
+// --expect 'METRIC>=VALUE': a condition on a result, for tests and acceptance. Metrics are the keys of the rows that --json
+// writes, those of objects within them as "iteration_s/mean".
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/modules.hpp"
+
+namespace lockstep::sim::report {
+
+enum class Comparator { at_least, at_most, above, below };
+
+struct Expectation {
+  std::string text;  ///< as given
+  std::string metric;
+  Comparator comparator = Comparator::at_least;
+  double value = 0;
+};
+
+/// Reads "samples_per_s>=4e4", blanks allowed. Throws InputError: no comparison, no number.
+Expectation read_expectation(const std::string& text);
+std::vector<Expectation> read_expectations(const std::vector<std::string>& texts);
+
+/// A row of a result: what it is of ("16 GPUs"), and its numbers.
+struct ExpectedRow {
+  std::string name;
+  Json numbers;  ///< an object; only its numbers count, those of objects within it too
+};
+
+/// The points of a result file (lockstep/result/1), the rows of all-reduces (lockstep/all_reduce/1), the predictions of a job
+/// (lockstep/predictions/1) by number of GPUs: its metrics with "_low" and "_high", images_per_s as samples_per_s too.
+std::vector<ExpectedRow> rows_of_points(const Json& result);
+std::vector<ExpectedRow> rows_of_all_reduces(const Json& result);
+std::vector<ExpectedRow> rows_of_job(const Json& predictions);
+
+/// One line for each expectation, and whether all hold in every row.
+struct ExpectationResult {
+  std::string text;
+  bool holds = true;
+  int exit_code() const { return holds ? 0 : 1; }
+};
+
+/// Throws InputError for a metric that no row has, with those that there are.
+ExpectationResult check_expectations(const std::vector<Expectation>& expectations,
+                                     const std::vector<ExpectedRow>& rows);
+
+}  // namespace lockstep::sim::report

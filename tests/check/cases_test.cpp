@@ -1,0 +1,86 @@
+// Public cases whose cause was found (cases.json): half of them give the priors of causes.cpp, the other half is only scored.
+#include <cstdlib>
+#include <iostream>
+
+#include "sim/explain/check_command.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/check/catalogue.hpp"
+#include "tests/check/nccl_log.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+const Json& cases() {
+  static const Json all = JsonDocument::load(std::string(LOCKSTEP_SOURCE_DIR) + "/tests/check/cases.json").json();
+  return all;
+}
+
+sim::CheckResult checked(const Json& one, const TemporaryFolder& folder) {
+  NcclLog log;
+  log.ranks = one.at("ranks");
+  log.nodes = one.at("nodes");
+  log.device = one.at("gpu");
+  for (const Json& row : one.at("rows")) log.rows.emplace_back(row.at(0), row.at(1));
+  sim::CheckOptions options;
+  options.files = {folder.write(one.at("id").get<std::string>() + ".log", nccl_log(log))};
+  options.question.job.gpu.stated = one.at("gpu");
+  options.question.job.network.stated = one.value("network", "");
+  options.question.job.link.stated = one.value("link", "");
+  return sim::check(sim::read_measurements(options, [](const std::string&) { return false; }), catalogue(), 1);
+}
+
+// The place of the cause among those of the ranking that are none but "as expected", from 0.
+int place_of(const std::string& cause, const sim::CheckResult& result) {
+  int place = 0;
+  for (const sim::RankedCause& ranked : result.causes) {
+    if (name_of(ranked.id) == cause) return place;
+    if (ranked.id != sim::CauseId::normal) ++place;
+  }
+  return 99;
+}
+
+}  // namespace
+
+TEST_CASE("the priors of causes are the committed cases that are set aside for them") {
+  for (const sim::Cause& cause : sim::causes()) {
+    int count = 0;
+    for (const Json& one : cases()) count += one.at("use") == "prior" && one.at("cause") == name_of(cause.id) ? 1 : 0;
+    INFO(name_of(cause.id));
+    CHECK(cause.cases == (cause.id == sim::CauseId::normal ? 0 : count));
+  }
+}
+
+TEST_CASE(
+    "the right cause of scored cases is first in 5 of 8 and among three in 7, and normal ones are called normal") {
+  const TemporaryFolder folder;
+  int faults = 0, first = 0, among_three = 0, normal = 0, called_normal = 0;
+  for (const Json& one : cases()) {
+    if (!one.contains("rows")) continue;
+    const sim::CheckResult result = checked(one, folder);
+    const std::string cause = one.at("cause");
+    const int place = place_of(cause, result);
+    if (std::getenv("LOCKSTEP_SHOW_CASES") != nullptr) {
+      std::cout << one.at("use").get<std::string>() << " " << one.at("id").get<std::string>() << ": " << cause << " at "
+                << place << ", " << name_of(result.speed) << " " << result.share << ":";
+      for (std::size_t i = 0; i < std::min<std::size_t>(4, result.causes.size()); ++i)
+        std::cout << " " << name_of(result.causes[i].id) << " " << result.causes[i].probability;
+      std::cout << "\n";
+    }
+    if (one.at("use") != "score") continue;
+    (cause == "normal" ? normal : faults) += 1;
+    if (cause == "normal") {
+      called_normal += result.speed != sim::Speed::slow ? 1 : 0;
+      continue;
+    }
+    first += place == 0 ? 1 : 0;
+    among_three += place < 3 ? 1 : 0;
+  }
+  // Aimed at: 75 % and 90 %. The gap is in calib/README.md.
+  CHECK(faults == 8);
+  CHECK(first >= 5);
+  CHECK(among_three >= 7);
+  CHECK(called_normal == normal);
+}
+
+}  // namespace lockstep::tests
