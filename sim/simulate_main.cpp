@@ -233,13 +233,16 @@ void search_splits(const Options& o, const std::vector<std::string>& argv) {
 struct ConvergenceOptions {
   std::vector<std::string> records;
   sim::ProfileRequest request;
-  std::string output;
+  std::string output, mlperf, catalogue;
 };
 
 CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
-  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew")
-      ->required();
+  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew");
+  sub->add_option(
+      "--mlperf", o.mlperf,
+      "Instead of records: the reference runs of one of MLPerf's networks; all: how well each is predicted");
+  sub->add_option("--catalogue", o.catalogue, "With --mlperf: folder of the reference points (default: installed)");
   sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
   sub->add_option("--name", o.request.name, "Of the profile (model and data)");
   sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
@@ -250,8 +253,25 @@ CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   return sub;
 }
 
+void build_reference_profile(const ConvergenceOptions& o) {
+  if (!o.records.empty()) throw InputError("--mlperf: records are given, too; allowed: one of the two");
+  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
+  sim::ReferenceFile file(folder + "/reference_points.json");
+  if (o.mlperf == "all") {
+    if (!o.output.empty()) throw InputError("-o: a profile is of one network; allowed: --mlperf NETWORK");
+    print(sim::reference_checks_text(file.networks()));
+    return;
+  }
+  const sim::ConvergenceProfile profile = sim::reference_profile(sim::find_network(file.networks(), o.mlperf));
+  if (!o.output.empty()) write_json_atomically(o.output, sim::to_json(profile), 1);
+  print(sim::profile_text(profile, {}));
+}
+
 void build_profile(const ConvergenceOptions& o) {
   check_outputs({o.output});  // a profile that is fitted anew may stay in its place
+  if (!o.mlperf.empty()) return build_reference_profile(o);
+  if (o.records.empty())
+    throw InputError("simulate convergence: no records; allowed: records of train, or --mlperf NETWORK");
   sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
   std::vector<std::string> not_fitted;
   sim::fit_profile(profile, &not_fitted);

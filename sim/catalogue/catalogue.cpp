@@ -192,6 +192,7 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.loss_laws = read_all(folder, "loss_laws.json", "laws", read_law_entry);
   catalogue.constants = read_constants(folder);
   catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder);
+  catalogue.reference_points = std::make_shared<ReferenceFile>(folder + "/reference_points.json");
   check_boards(catalogue, folder);
   for (const GpuEntry& gpu : catalogue.gpus)
     check_gpu(catalogue, gpu, folder + "/gpus.json: " + in_quotes(gpu.id) + ": ");

@@ -30,6 +30,7 @@
 //                                 "recompute": names, or lists of parts of a layer; "source"}}
 //   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
 //   loss_laws.json   laws of the loss of language models (sim/loss/README.md)
+//   reference_points.json   MLPerf's reference runs (sim/convergence/reference_points.hpp)
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //
 // An entry's names are its id, its name and its aliases (name_index.hpp says when two names are one); no name stands
@@ -39,6 +40,7 @@
 #include <vector>
 
 #include "sim/catalogue/entries.hpp"
+#include "sim/convergence/reference_points.hpp"
 #include "sim/kernel/kernel_files.hpp"
 #include "sim/loss/loss_law.hpp"
 
@@ -66,6 +68,7 @@ struct Catalogue {
   Entries<LossLawEntry> loss_laws;
   std::map<std::string, Constant> constants;
   std::shared_ptr<KernelLawFiles> kernel_files;
+  std::shared_ptr<ReferenceFile> reference_points;  ///< MLPerf's, reference_points.json
 
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
   /// Whose figures a link has: its own, or of a board without a switch those of the links on one.

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
+#include "sim/convergence/reference_points.hpp"
 #include "sim/quantity/quantity_task.hpp"
-#include "sim/quantity/reference_points.hpp"
 #include "sim/stack/priors.hpp"
 
 namespace lockstep::sim::quantity {
@@ -14,16 +16,22 @@ constexpr double kMostBatch = 65536;  // of ImageNet in 90 epochs (Jia et al. 20
 constexpr double kFewestOff = 0.03;   // of epochs at small batch, which a schedule fixes
 constexpr double kCriticalOff = 0.3;  // of the critical batch
 
+bool is_of_first_rounds(const StackModel& m) {
+  return m.stack->id != "mlperf" && m.stack->id != "mlperf-1";
+}
+
 constexpr double kSamplesOfEpoch = 1e6;  // of networks whose training is not counted in epochs
 
-const ReferencePoints* points_of(const StackModel& m) {
-  return m.job.is_mlperf() ? reference_points_of(m.job.model.id) : nullptr;
+// Of MLPerf's reference runs. Its first rounds trained ResNet-50 by other rules, and have a law of their own.
+const ConvergenceProfile* reference_of(const StackModel& m) {
+  if (!m.job.is_mlperf() || is_of_first_rounds(m)) return nullptr;
+  return m.catalogue.reference_points->profile_of_model(m.job.model.id);
 }
 
 }  // namespace
 
 double train_samples(const StackModel& m) {
-  if (m.model->train_samples == 0 && points_of(m) != nullptr) return kSamplesOfEpoch;
+  if (m.model->train_samples == 0 && reference_of(m) != nullptr) return kSamplesOfEpoch;
   if (m.model->train_samples == 0)
     throw Unmapped{"the samples of an epoch of " + m.job.model.stated + " are not known"};
   return m.model->train_samples;
@@ -47,13 +55,21 @@ void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double
                std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
 }
 
-void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ReferencePoints& points) {
-  const std::int64_t batch = global_batch_of(m);
-  task.epochs = points.samples_at(static_cast<double>(batch)) / kSamplesOfEpoch;
-  task.epochs_uncertainty = points.off;
-  m.inputs.assumptions.push_back(
-      {"samples to the target, millions", task.epochs, "published", "MLCommons' reference convergence points"});
-  extend_epochs(m, task, batch, points.most_batch(), points.critical_batch);
+// By the law between the points; beyond the largest batch nobody has shown what the law adds, so that all of it is open.
+void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ConvergenceProfile& profile) {
+  const double batch = static_cast<double>(global_batch_of(m));
+  const double largest = profile.fits.front().to_x;
+  const ReferenceSamples samples = samples_to_target(profile, batch);
+  task.epochs = samples.middle / train_samples(m);
+  task.epochs_uncertainty = 0.5 * std::log(samples.high / samples.low) / normal_quantile(0.5 + 0.5 * profile.coverage);
+  m.inputs.assumptions.push_back({"samples to the target, millions", samples.middle * 1e-6, "fitted",
+                                  "law of MLCommons' reference convergence points of all rounds"});
+  if (batch <= largest) return;
+  task.epochs_uncertainty =
+      std::hypot(task.epochs_uncertainty, samples.middle / samples_to_target(profile, largest).middle - 1);
+  m.assume("samples to the target, millions", samples.middle * 1e-6,
+           "extrapolated: a global batch of " + short_number(batch) + " is beyond " + short_number(largest) +
+               ", the largest of the reference runs");
 }
 
 // E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.
@@ -61,7 +77,7 @@ void set_epochs_by_law(StackModel& m, QuantityTask& task) {
   if (m.model->id.rfind("resnet50", 0) != 0)
     throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};
   const std::int64_t batch = global_batch_of(m);
-  const std::string law = m.stack->id == "mlperf-1" ? "mlperf" : m.stack->id;
+  const std::string& law = m.stack->id;
   const double fewest = m.constant({"epochs at small batch/" + law, "epochs at small batch"});
   const double critical = m.constant({"critical batch/" + law, "critical batch"});
   const double of_critical = std::min(static_cast<double>(batch), kMostBatch) / critical;
@@ -81,7 +97,7 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted) {
                                     m.job.epochs_source.empty() ? "stated in the record" : m.job.epochs_source});
     return;
   }
-  if (const ReferencePoints* points = points_of(m)) return set_epochs_by_reference(m, task, *points);
+  if (const ConvergenceProfile* profile = reference_of(m)) return set_epochs_by_reference(m, task, *profile);
   if (m.job.is_mlperf()) return set_epochs_by_law(m, task);
   if (is_wanted) throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + " with this software"};
   task.epochs = kUsualEpochs;

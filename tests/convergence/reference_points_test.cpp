@@ -1,0 +1,78 @@
+// MLPerf's reference runs, and what they predict.
+#include "sim/convergence/reference_points.hpp"
+
+#include <cmath>
+
+#include "engine/base/statistics.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+const std::vector<ReferenceNetwork>& networks() {
+  static const std::vector<ReferenceNetwork> all =
+      load_reference_points(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue/reference_points.json");
+  return all;
+}
+
+ReferenceNetwork planted(const std::vector<double>& batches) {
+  ReferenceNetwork network;
+  network.network = "planted";
+  network.target = {"0.9", 0.9, 0};
+  for (const double batch : batches) {
+    ReferencePoint point{{"1.0.0"}, batch, 0, {}, "tests"};
+    for (const double factor : {0.98, 1.0, 1.02}) point.samples.push_back(factor * 1e6 * (1 + batch / 4096));
+    network.points.push_back(point);
+  }
+  return network;
+}
+
+}  // namespace
+
+TEST_CASE("reference points: a law between the points, held below them and followed beyond") {
+  const ConvergenceProfile profile = reference_profile(planted({256, 1024, 8192}));
+  CHECK(samples_to_target(profile, 2048).middle == Approx(1e6 * 1.5).epsilon(0.02));
+  CHECK(samples_to_target(profile, 64).middle == Approx(samples_to_target(profile, 256).middle));
+  CHECK(samples_to_target(profile, 16384).middle == Approx(5e6).epsilon(0.05));
+  const ReferenceSamples at = samples_to_target(profile, 2048);
+  CHECK(at.low < at.middle);
+  CHECK(at.high > at.middle);
+}
+
+TEST_CASE("reference points: a run that did not converge is left out") {
+  ReferenceNetwork network = planted({256, 1024, 8192});
+  network.points[1].samples.push_back(1e8);
+  CHECK(samples_to_target(reference_profile(network), 2048).middle == Approx(1.5e6).epsilon(0.02));
+}
+
+TEST_CASE("reference points: every network has a law, and more samples at larger batches beyond the critical one") {
+  CHECK(networks().size() == 13);
+  for (const ReferenceNetwork& network : networks()) {
+    INFO(network.network);
+    const ConvergenceProfile profile = reference_profile(network);
+    REQUIRE(profile.fits.size() == 1);
+    const double largest = profile.fits.front().to_x;
+    CHECK(samples_to_target(profile, 4 * largest).middle > samples_to_target(profile, largest).middle);
+  }
+}
+
+TEST_CASE("reference points: batches and rounds that were left out") {
+  std::vector<double> errors;
+  int runs = 0, inside = 0;
+  for (const ReferenceNetwork& network : networks()) {
+    const ReferenceCheck batches = check_batches(reference_profile(network));
+    errors.insert(errors.end(), batches.errors.begin(), batches.errors.end());
+    runs += batches.runs;
+    inside += batches.inside;
+  }
+  CHECK(errors.size() > 70);
+  CHECK(median(errors) < 0.10);
+  CHECK(inside > 0.75 * runs);
+}
+
+TEST_CASE("reference points: a network that is not there is refused with those that are") {
+  CHECK_THROWS_WITH(find_network(networks(), "alexnet"), Contains("llama31_405b"));
+  CHECK(find_network(networks(), "bert").model == "bert_large");
+}
+
+}  // namespace lockstep::sim
