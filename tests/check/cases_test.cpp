@@ -36,7 +36,8 @@ sim::CheckResult checked(const Json& one, const TemporaryFolder& folder) {
   options.question.job.gpu.stated = one.at("gpu");
   options.question.job.network.stated = one.value("network", "");
   options.question.job.link.stated = one.value("link", "");
-  return sim::check(sim::read_measurements(options, [](const std::string&) { return false; }), catalogue(), 1);
+  return sim::check(sim::read_measurements(options, catalogue(), [](const std::string&) { return false; }), catalogue(),
+                    1);
 }
 
 // The place of the cause among those of the ranking that are none but "as expected", from 0.
