@@ -93,4 +93,20 @@ TEST_CASE(
   CHECK(called_normal == normal);
 }
 
+TEST_CASE("published tables of whole nodes are normal at every range of sizes, and as expected before any cause") {
+  for (const std::string gpu : {"h100", "h200", "a100"}) {
+    INFO(gpu);
+    sim::CheckOptions options;
+    options.files = {std::string(LOCKSTEP_SOURCE_DIR) + "/tests/calib/data/azure_" + gpu + "_8.txt"};
+    options.question.job.gpu.stated = gpu;
+    options.ranks = 8;
+    options.operation = "all-reduce";
+    const sim::CheckResult result = sim::check(
+        sim::read_measurements(options, catalogue(), [](const std::string&) { return false; }), catalogue(), 1);
+    CHECK(result.speed == sim::Speed::normal);
+    CHECK(result.causes.front().id == sim::CauseId::normal);
+    CHECK(result.share == Approx(1).epsilon(0.03));
+  }
+}
+
 }  // namespace lockstep::tests
