@@ -88,6 +88,10 @@ void read_mesh(const std::string& line, TrainingLogBuilder& log) {
 
 void read_torchtitan_header(const std::string& text, TrainingLogBuilder& log) {
   if (has_text(text, "device mesh with")) read_mesh(text, log);
+  // "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB memory"
+  const std::size_t capacity = text.find("CUDA capacity: "), with = text.find(" with ", capacity);
+  if (capacity != std::string::npos && with != std::string::npos)
+    log.set_fact("gpu", text.substr(capacity + 15, with - capacity - 15));
   if (has_text(text, "local batch size")) {
     set_number(log, text, "global batch size", "global_batch");
     set_number(log, text, "local batch size", "microbatch");
@@ -240,6 +244,8 @@ bool read_llmc_line(const LogLine& line, TrainingLogBuilder& log) {
       if (text.compare(2, row.size() + 1, row + " ") == 0)
         if (const auto number = checked(std::atof(value))) log.set_fact(key, whole(*number));
     if (text.rfind("| total batch size ", 0) == 0) log.set_tokens_per_step(std::atof(value));
+    const std::size_t end = text.find_last_not_of(" |");
+    if (text.rfind("| device ", 0) == 0 && end > bar) log.set_fact("gpu", text.substr(bar + 2, end - bar - 1));
     if (text.rfind("| zero_stage ", 0) == 0) log.set_fact("sharding", std::atoi(value) > 0 ? "zero1" : "none");
     if (text.rfind("| precision ", 0) == 0)
       log.set_fact("precision", std::string(value, 4) == "BF16" ? "bf16" : "fp32");

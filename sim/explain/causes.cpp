@@ -29,7 +29,7 @@ const std::vector<Cause>& causes() {
        "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER on every node; a matrix multiplication on each GPU alone"},
       {CauseId::precision, "arithmetic in FP32 or TF32", 0,
        "the trainer's --bf16; a profile: names of GEMM kernels; torch.backends.cuda.matmul.allow_tf32"},
-      {CauseId::attention, "attention without fused kernels", 0,
+      {CauseId::attention, "attention without fused kernels", 2,
        "a profile: softmax kernels between GEMMs; attn_implementation; flash-attn installed for this GPU"},
       {CauseId::recomputation, "activations recomputed in the backward pass", 0,
        "the options of activation checkpointing; a profile: forward kernels within the backward pass"},

@@ -161,6 +161,7 @@ class Checker {
       result_.read.push_back("Read: " + predicted.scenario.model.title + " on " +
                              std::to_string(step.question.gpus.front()) + " " + predicted.scenario.cluster.gpu.name +
                              ", " + short_number(predicted.samples) + " samples an iteration");
+      if (!step.note.empty()) result_.read.push_back(step.note);
       result_.observations.push_back({"step", step.seconds, predicted.expected, 0, 0, 1, step.file});
       scenarios_.push_back(predicted.scenario);
     }

@@ -29,6 +29,7 @@ struct MeasuredStep {
   double gpu_token_s = 0;  ///< of a token of one GPU: 1 / (tokens/s/GPU)
   double sample_s = 0;     ///< of a sample: 1 / (samples/s)
   bool is_mean = false;    ///< over all steps, pauses included
+  std::string note{};      ///< which steps of a log it is of
   bool precision_is_logged = false, recomputation_is_logged = false;
 };
 

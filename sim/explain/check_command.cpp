@@ -1,6 +1,7 @@
 #include "sim/explain/check_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "calib/import/imported.hpp"
@@ -10,7 +11,9 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/job/gpu_name.hpp"
 
 namespace lockstep::sim::explain {
 namespace {
@@ -74,6 +77,10 @@ MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::
   (log.unit == calib::StepUnit::step     ? step.seconds
    : log.unit == calib::StepUnit::sample ? step.sample_s
                                          : step.gpu_token_s) = seconds;
+  step.note = "Steady: " + calib::steady_text(log.steady, log.unit != calib::StepUnit::step);
+  const double pauses = log.steady.mean_of_all_s / log.steady.median_s - 1;
+  if (pauses > 0.01)
+    step.note += "; pauses and slow steps add " + short_number(std::round(100 * pauses)) + " % to the mean";
   step.is_mean = log.steps.size() == 1 && !log.said.empty();
   step.precision_is_logged = log.job.contains("precision");
   step.recomputation_is_logged = log.job.contains("recompute");
@@ -90,9 +97,24 @@ void check_complete(const JobQuestion& question, const std::string& what) {
   if (!missing.empty()) throw InputError(what + ": the job is not complete; also give" + missing);
 }
 
+// The GPU as given, else by the name that the log has of it.
+std::string gpu_of(const std::string& given, const std::string& logged, const Catalogue& catalogue,
+                   const std::string& file) {
+  const GpuEntry* const named = read_gpu_name(catalogue.gpus, logged).entry;
+  if (given.empty() && named == nullptr)
+    throw InputError(file + ": does not name the GPU" + (logged.empty() ? "" : " in words that the catalogue has") +
+                     "; allowed: with --gpu");
+  if (given.empty()) return named->id;
+  const GpuEntry* const ours = read_gpu_name(catalogue.gpus, given).entry;
+  if (named != nullptr && ours != nullptr && ours->file.empty() && ours->id != named->id)
+    throw InputError(file + ": is of " + logged + ", and --gpu is " + given + " (" + ours->name +
+                     "); allowed: leave --gpu out");
+  return given;
+}
+
 // Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
-std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const std::string& text,
-                                               const std::string& file) {
+std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Catalogue& catalogue,
+                                               const std::string& text, const std::string& file) {
   const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
   std::map<std::pair<std::string, std::pair<int, int>>, std::map<std::int64_t, std::map<bool, double>>> curves;
   for (const calib::Sample& sample : log.samples) {
@@ -102,12 +124,14 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const std:
     curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}]
           [sample.key.at("bytes").get<std::int64_t>()][sample.key.value("in_place", false)] = median(sample.seconds);
   }
+  const std::string logged = log.device.name == calib::kUnknownGpu ? "" : log.device.name;
+  const std::string gpu = gpu_of(o.question.job.gpu.stated, logged, catalogue, file);
   std::vector<MeasuredCollective> all;
   for (const auto& [key, sizes] : curves) {
     const auto& [operation, where] = key;
     MeasuredCollective one{file, operation, {}, {}};
     const Job& job = o.question.job;
-    one.question.gpu = job.gpu.stated;
+    one.question.gpu = gpu;
     one.question.link = job.link.stated;
     one.question.network = job.network.stated;
     one.question.gpus = {where.first};
@@ -116,7 +140,6 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const std:
       if (bytes > 0) one.points.push_back({bytes, seconds.begin()->second});
     if (!one.points.empty()) all.push_back(one);
   }
-  if (o.question.job.gpu.stated.empty()) throw InputError(file + ": does not name the GPU; allowed: with --gpu");
   return all;
 }
 
@@ -128,12 +151,12 @@ bool is_nccl_tests(const std::string& text) {
 
 }  // namespace
 
-Measurements read_measurements(const CheckOptions& o, const IsGiven& is_given) {
+Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
   Measurements measured;
   for (const std::string& file : o.files) {
     const std::string text = calib::log_text(file);
     if (is_nccl_tests(text)) {
-      const std::vector<MeasuredCollective> collectives = collectives_of(o, text, file);
+      const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else {
       measured.steps.push_back(step_of(o, text, file, is_given));
@@ -172,7 +195,7 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
       ->check(number_between(1e-3, 10.0));
   sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
-  sub->footer("Example:\n  calibrate check all_reduce.log --gpu H100 --network \"8x 400 Gb/s InfiniBand\"");
+  sub->footer("Example:\n  calibrate check all_reduce.log --network \"8x 400 Gb/s InfiniBand\"");
   return sub;
 }
 
@@ -181,7 +204,7 @@ int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vect
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
-  const Measurements measured = read_measurements(o, [&app](const std::string& name) {
+  const Measurements measured = read_measurements(o, catalogue, [&app](const std::string& name) {
     const CLI::Option* option = name.empty() ? nullptr : app.get_option_no_throw(name);
     return option != nullptr && option->count() > 0;
   });

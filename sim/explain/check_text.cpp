@@ -43,7 +43,8 @@ std::string least_text(const CheckResult& result, std::optional<double> least) {
 }
 
 std::string causes_text(const CheckResult& result) {
-  std::string text = "Causes, the most probable first:\n";
+  std::string text = result.speed == Speed::slow ? "Causes, the most probable first:\n"
+                                                 : "Not slow. If something is wrong nevertheless, by probability:\n";
   for (const RankedCause& cause : result.causes) {
     if (cause.probability < kLeastShown) continue;
     text += "  " + percent(cause.probability) + "  " + cause.title + "\n";

@@ -186,6 +186,18 @@ std::vector<FaultVariant> precision_variants() {
           with_job("FP32", [](Job& job) { job.precision = RecordPrecision::fp32; })};
 }
 
+// Scores in memory may fit only if they are computed again in the backward pass.
+std::vector<FaultVariant> attention_variants(const Scenario& scenario) {
+  std::vector<FaultVariant> variants{with_job("", [](Job& job) { job.fused_attention = false; })};
+  if (!scenario.parallel || scenario.parallel->recompute != Recomputation::none) return variants;
+  for (const char* recompute : {"selective", "full"})
+    variants.push_back(with_job(std::string("with ") + recompute + " recomputation", [recompute](Job& job) {
+      job.fused_attention = false;
+      job.split.give("recompute", recompute);
+    }));
+  return variants;
+}
+
 std::vector<FaultVariant> bubble_variants(const ParallelSpec& split) {
   std::vector<FaultVariant> variants;
   if (split.virtual_stages > 1)
@@ -249,8 +261,7 @@ std::vector<Fault> job_faults(const MeasuredJobFacts& facts) {
   std::vector<Fault> faults{{CauseId::low_clocks, clock_variants()}};
   const bool is_half = scenario.compute.precision != Precision::fp32 && scenario.compute.precision != Precision::tf32;
   if (is_half && !facts.precision_is_logged) faults.push_back({CauseId::precision, precision_variants()});
-  if (scenario.model.transformer)
-    faults.push_back({CauseId::attention, {with_job("", [](Job& job) { job.fused_attention = false; })}});
+  if (scenario.model.transformer) faults.push_back({CauseId::attention, attention_variants(scenario)});
   if (scenario.parallel) {
     const ParallelSpec& split = *scenario.parallel;
     if (split.recompute == Recomputation::none && !facts.recomputation_is_logged)

@@ -110,11 +110,13 @@ TEST_CASE("Megatron-LM's list of arguments, torchtitan's mesh and the table of l
   CHECK(titan["sharding"] == "zero3");
   CHECK(titan["recompute"] == "alternate-matrices");
   CHECK(titan["microbatch"] == 4);
+  CHECK(titan["gpu"] == "NVIDIA H100 80GB HBM3");
   const std::string old_mesh = "INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n";
   const Json older = read_training_log(old_mesh + example("torchtitan").line(1, 2), "a.log").job;
   CHECK(older["gpus"] == 8);
   CHECK(older["tp"] == 2);
   CHECK(read_training_log(log_of(example("llm.c"), {3, 2, 2}), "a.log").job["params"] == 124475904);
+  CHECK(read_training_log(log_of(example("llm.c"), {3, 2, 2}), "a.log").job["gpu"] == "NVIDIA A100-SXM4-80GB");
 }
 
 TEST_CASE("DeepSpeed's breakdown is a time, and its rate counts where both are logged") {

@@ -74,6 +74,8 @@ inline const std::vector<LogExample>& log_examples() {
        },
        {{"gpus", 16}, {"tp", 2}}},
       {"torchtitan",
+       "[rank0]:[titan] 2026-06-04 08:50:48,000 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB "
+       "memory\n"
        "[rank0]:[titan] 2026-06-04 08:50:48,074 - root - INFO - Building device mesh with parallelism: pp=1, "
        "dp_replicate=1, dp_shard=16, cp=1, tp=1, ep=1\n"
        "[rank0]:[titan] 2026-06-04 08:50:50,074 - root - INFO - Applied selective activation checkpointing to the "
@@ -103,6 +105,7 @@ inline const std::vector<LogExample>& log_examples() {
        "| micro batch size B    | 4                                                  |\n"
        "| sequence length T     | 4096                                               |\n"
        "| total batch size      | 262144                                             |\n"
+       "| device                | NVIDIA A100-SXM4-80GB                              |\n"
        "| precision             | BF16                                               |\n"
        "| num_layers L          | 12                                                 |\n"
        "| num_heads NH          | 12                                                 |\n"

@@ -166,7 +166,7 @@ TEST_CASE("logs of every program and of nccl-tests are checked as they are, and 
     if (example.facts.contains("sharding")) options.question.job.split.give("sharding", example.facts.at("sharding"));
     if (example.facts.contains("tp")) options.question.job.split.give("tensor", 2);
     options.question.ignores_memory = true;
-    const sim::Measurements measured = sim::read_measurements(options, [&](const std::string& name) {
+    const sim::Measurements measured = sim::read_measurements(options, catalogue(), [&](const std::string& name) {
       return is_given(name) || (name == "--global-batch" && options.question.job.global_batch > 0);
     });
     REQUIRE(measured.steps.size() == 1);
@@ -175,13 +175,19 @@ TEST_CASE("logs of every program and of nccl-tests are checked as they are, and 
     CHECK(result.share > 0);
   }
   sim::CheckOptions options;
-  options.files = {folder.write("n.log", nccl_log({"all_gather", 16, 2, "NVIDIA H100 80GB HBM3", {{1 << 30, 350}}}))};
   const auto none = [](const std::string&) { return false; };
+  const auto of_device = [&](const std::string& device) {
+    options.files = {folder.write("n.log", nccl_log({"all_gather", 16, 2, device, {{1 << 30, 350}}}))};
+    return error_of([&] { sim::read_measurements(options, catalogue(), none); });
+  };
   options.operation = "all-gather";  // all-to-all moves as much
-  CHECK_THAT(error_of([&] { sim::read_measurements(options, none); }),
-             Contains("does not name the GPU; allowed: with --gpu"));
-  options.question.job.gpu.stated = "H100";
-  const sim::Measurements gathered = sim::read_measurements(options, none);
+  CHECK_THAT(of_device("Word"), Contains("does not name the GPU in words that the catalogue has; allowed: with --gpu"));
+  options.question.job.gpu.stated = "A100";
+  CHECK_THAT(of_device("NVIDIA H100 80GB HBM3"),
+             Contains("and --gpu is A100 (A100 SXM4 80GB); allowed: leave --gpu out"));
+  options.question.job.gpu.stated.clear();
+  const sim::Measurements gathered = sim::read_measurements(options, catalogue(), none);
+  CHECK(gathered.collectives.front().question.gpu == "h100-sxm");
   REQUIRE(gathered.collectives.size() == 1);
   CHECK(gathered.collectives.front().operation == "all-gather");
   CHECK(sim::check(gathered, catalogue(), 1).share > 0.3);
