@@ -22,24 +22,13 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::string cell;
-  std::istringstream stream(line + ",");
-  while (std::getline(stream, cell, ',')) {
-    const std::size_t from = cell.find_first_not_of(" \t\r\""), to = cell.find_last_not_of(" \t\r\"");
-    cells.push_back(from == std::string::npos ? "" : cell.substr(from, to - from + 1));
-  }
-  return cells;
-}
-
 class Table {
  public:
   Table(const std::string& text, const std::string& name, const CsvOptions& options) : name_(name), options_(options) {
     std::istringstream lines(text);
     std::string line;
     for (line_ = 1; std::getline(lines, line); ++line_) {
-      const std::vector<std::string> cells = cells_of(line);
+      const std::vector<std::string> cells = csv_cells(line);
       if (cells.size() == 1 && cells[0].empty()) continue;
       if (cells[0].rfind("#", 0) == 0) continue;
       if (columns_.empty())

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <sstream>
 
+#include <sstream>
 #include "engine/base/edit_distance.hpp"
 #include "engine/base/format_printf.hpp"
 
@@ -122,6 +124,17 @@ std::string short_number(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6).ptr;
   return std::string(buffer, end);
+}
+
+std::vector<std::string> csv_cells(const std::string& line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  std::istringstream stream(line + ",");
+  while (std::getline(stream, cell, ',')) {
+    const std::size_t from = cell.find_first_not_of(" \t\r\""), to = cell.find_last_not_of(" \t\r\"");
+    cells.push_back(from == std::string::npos ? "" : cell.substr(from, to - from + 1));
+  }
+  return cells;
 }
 
 }  // namespace lockstep

@@ -27,6 +27,8 @@ std::string with_thousands(double value);
 std::string duration_text(double seconds);
 /// The same with printf's pattern for minutes.
 std::string duration_text(double seconds, const char* minutes);
+/// The cells of a line of CSV, without blanks and quotes around them.
+std::vector<std::string> csv_cells(const std::string& line);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 /// The `count` names that take the fewest insertions, deletions and replacements of characters to become `text`, case

@@ -9,7 +9,7 @@ namespace lockstep::sim::api {
 
 struct JobCommand {
   JobQuestion question;
-  std::string tokens, flops;  ///< as given, "15T", "3.8e25"
+  std::string tokens, flops, critical_batch;  ///< as given, "15T", "3.8e25", "4M"
 };
 
 /// All options of `simulate job` that say what is asked; those that say where the answer goes are the program's.
@@ -27,10 +27,7 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   texts.add(app.add_option("--flops", o.flops,
                            "Adds the time of a training of so many floating-point operations, such as 3.8e25"),
             OptionType::text);
-  texts.add(
-      app.add_option("--loss-law", o.question.loss_law,
-                     "Law of the loss: chinchilla (default), another of --list, or a file of simulate loss --fit"),
-      OptionType::text);
+  declare_loss_law(app, o.question, o.critical_batch, texts);
   texts.add(app.add_flag("--no-failures", o.question.is_undisturbed,
                          "No calendar time beside that of the training on more than 64 GPUs"),
             OptionType::flag);
@@ -48,6 +45,7 @@ inline JobQuestion question_of(const JobCommand& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
   if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
+  if (!o.critical_batch.empty()) question.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);
   return question;
 }
 

@@ -162,6 +162,18 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
   return texts;
 }
 
+/// The law that says tokens and loss, for `simulate job`, `plan job` and `simulate loss`.
+inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& critical_batch, OptionTexts& texts) {
+  texts.add(
+      app.add_option("--loss-law", question.loss_law,
+                     "Law of the loss: chinchilla (default), another of simulate job --list, or a file of simulate "
+                     "loss --fit"),
+      OptionType::text);
+  texts.add(app.add_option("--critical-batch", critical_batch,
+                           "Critical batch in tokens, such as a measured gradient noise scale, instead of the law's"),
+            OptionType::text);
+}
+
 /// Numbers of GPUs.
 inline CLI::Option* declare_gpu_counts(CLI::App& app, JobQuestion& question, const char* help) {
   return app.add_option("--gpus", question.gpus, help)

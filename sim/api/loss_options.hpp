@@ -19,7 +19,7 @@ namespace lockstep::sim::api {
 struct LossOptions {
   LossQuestion question;
   std::vector<std::string> tokens, flops, batch_tokens;  ///< as given, "15T"
-  std::string parameters, deadline, budget;
+  std::string parameters, deadline, budget, critical_batch;
   std::string fit, name, data, output;  ///< of a law of one's own
   std::string json, svg, catalogue;
   bool quiet = false;
@@ -37,22 +37,23 @@ inline OptionTexts declare_loss_question(CLI::App& app, LossOptions& o) {
   };
   texts.add(declare_gpu_counts(app, o.question.job, "Numbers of GPUs to compare"), OptionType::whole_number, kJobGpus,
             true);
-  text("--parameters", o.parameters, "Instead of a model: so many parameters, such as 8B");
-  text("--model-family", o.question.model_family, "Instead of a model: the sizes of a family, such as llama3");
+  text("--parameters", o.parameters, "Number of parameters, as the law counts them, such as 8B (instead of --model)");
+  text("--model-family", o.question.model_family,
+       "Compares the sizes of a family, such as llama3 (instead of --model)");
   texts.add(app.add_option("--loss", o.question.losses, "Losses (nats per token) to train to")
                 ->delimiter(',')
                 ->allow_extra_args(false)
                 ->check(number_between(kLosses.low, kLosses.high)),
             OptionType::number, kLosses, true);
-  texts_of("--tokens", o.tokens, "Or tokens to train on, such as 15T");
-  texts_of("--flops", o.flops, "Or floating-point operations; without a model: the best size for them");
-  text("--deadline", o.deadline, "Or a time, such as 30d: the least loss within it");
-  text("--budget", o.budget, "Or money, such as \"1 MUSD\": the least loss for it; with --deadline, both hold");
+  texts_of("--tokens", o.tokens, "Numbers of tokens to train on, such as 15T");
+  texts_of("--flops", o.flops, "Numbers of floating-point operations, 6 N D; without a model, finds the best size");
+  text("--deadline", o.deadline, "Longest training time, such as 30d; finds the least loss");
+  text("--budget", o.budget, "Most money, such as \"1 MUSD\"; finds the least loss, with --deadline within both");
   texts.add(app.add_option("--price", o.question.job.usd_per_gpu_hour, "USD per GPU and hour")
                 ->check(number_between(kPrices.low, kPrices.high)),
             OptionType::number, kPrices);
   texts_of("--batch-tokens", o.batch_tokens, "Tokens of an update, such as 4M (default: around the critical batch)");
-  text("--loss-law", o.question.job.loss_law, "Law of the loss: chinchilla (default), step_law, or a file of --fit");
+  declare_loss_law(app, o.question.job, o.critical_batch, texts);
   return texts;
 }
 
@@ -94,6 +95,7 @@ inline LossQuestion loss_question_of(const LossOptions& o) {
   question.tokens = counts_of("--tokens", o.tokens);
   question.flops = counts_of("--flops", o.flops);
   question.batch_tokens = counts_of("--batch-tokens", o.batch_tokens);
+  if (!o.critical_batch.empty()) question.job.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);
   if (!o.parameters.empty()) question.parameters = count_of("--parameters", o.parameters);
   question.deadline_s = quantity_of_option("--deadline", o.deadline, Dimension::time);
   question.budget_usd = quantity_of_option("--budget", o.budget, Dimension::money);

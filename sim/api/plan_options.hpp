@@ -32,8 +32,7 @@ class PlanOptionDeclarer {
                                "The same by a loss (nats per token) of training from scratch, by a law of the loss")
                    ->check(number_between(kLosses.low, kLosses.high)),
                OptionType::number, kLosses);
-    text("--loss-law", words_.question.loss_law,
-         "Law of the loss: chinchilla (default), another of --list, or a file of simulate loss --fit");
+    declare_loss_law(app_, words_.question, words_.critical_batch, texts_);
     text("--model-family", words_.model_family,
          "Compares the sizes of a family instead of one --model: llama3, qwen3, gpt3, ...");
     texts("--price", words_.prices, "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");

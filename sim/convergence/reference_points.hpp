@@ -2,9 +2,9 @@
 // Samples to the targets of MLPerf by the global batch: MLCommons' reference convergence points, run by run, and the
 // convergence profile of each network that follows.
 //
-// The points of all rounds of a network are fitted together: a submission's samples follow from the law between the points
-// (saturating, with the deviations of neighbouring points), not from the point of its own round. A run that took more than
-// three times the median of its point did not converge as the others, and is left out.
+// One saturating law is fitted per network over all rounds, and corrected by the residuals of neighbouring points. No
+// submission is predicted by the point of its own round alone. Runs above three times the median of their point are dropped:
+// they did not converge.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +29,7 @@ struct ReferenceNetwork {
   std::string model;         ///< id of the zoo; empty: the zoo has no such model
   std::string suite;         ///< training or hpc
   TargetAccuracy target;     ///< as a loss: any measure that falls
-  double train_samples = 0;  ///< of an epoch; 0: its rules count samples
+  double train_samples = 0;  ///< of an epoch; 0: the benchmark counts samples
   std::vector<ReferencePoint> points;
 };
 

@@ -80,7 +80,7 @@ void vary_model(std::vector<Machine>& machines, const JobPlan& words, const Cata
   if (words.model_family.empty()) return;
   std::vector<Machine> all;
   for (const Machine& machine : machines)
-    for (const std::string& name : model_family(words.model_family, catalogue)) {
+    for (const std::string& name : list_family_models(words.model_family, catalogue)) {
       all.push_back(machine);
       all.back().question.job.model.stated = all.back().size = name;
       all.back().shown["model"] = size_text(name);
@@ -95,7 +95,7 @@ std::vector<std::int64_t> batches_to_loss(const JobQuestion& question, const Cat
   std::vector<std::int64_t> batches;
   try {
     const model::Graph graph = model::graph_of(question.job.model.stated, inputs);
-    const LossLaw law = find_loss_law(question.loss_law, catalogue);
+    const LossLaw law = loss_law_of(question, catalogue);
     if (!graph.transformer) return {};
     const LossModel model = loss_model_of(graph, graph.name, law);
     const double minimal = minimal_tokens_to(law, model.parameters.middle, question.loss);
@@ -135,6 +135,8 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
   machines.front().question = words.question;
   if (!words.tokens.empty()) machines.front().question.tokens = count_of("--tokens", words.tokens);
   if (!words.flops.empty()) machines.front().question.flops = count_of("--flops", words.flops);
+  if (!words.critical_batch.empty())
+    machines.front().question.critical_batch_tokens = count_of("--critical-batch", words.critical_batch);
   vary_model(machines, words, catalogue);
   vary(machines, words.gpus_by_name, "GPU", true,
        [](JobQuestion& q, const std::string& name) { q.job.gpu.stated = name; });

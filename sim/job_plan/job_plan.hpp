@@ -29,8 +29,9 @@ struct JobPlan {
   std::string availability;  ///< a file: when spot nodes are there
   bool has_energy = false;   ///< kWh of every point, with the next three where they are given
   double pue = 0, co2_g_per_kwh = 0;
-  std::string tariff;         ///< of energy, paid on top: "0.12 USD/kWh"
-  std::string tokens, flops;  ///< "300B", "3.8e23", of a model of sequences; the job may have epochs or a loss instead
+  std::string tariff;          ///< of energy, paid on top: "0.12 USD/kWh"
+  std::string critical_batch;  ///< "4M" tokens, measured; empty: the law's
+  std::string tokens, flops;   ///< "300B", "3.8e23", of a model of sequences; the job may have epochs or a loss instead
 };
 
 struct ReadJobPlan {

@@ -78,7 +78,7 @@ std::string size_between(const Member& a, const Member& b, double share) {
 
 }  // namespace
 
-std::vector<std::string> model_family(const std::string& name, const Catalogue& catalogue) {
+std::vector<std::string> list_family_models(const std::string& name, const Catalogue& catalogue) {
   const std::vector<Member> members = read_members(name, catalogue);
   if (members.empty())
     throw InputError("--model-family " + in_quotes(name) +

@@ -13,6 +13,8 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
+constexpr double kMeasuredDeviation = 0.2;  // of the logarithm of a measured critical batch
+
 bool predicts_next_token(const model::Graph& graph) {
   return graph.transformer && graph.tokens > 0 && graph.transformer->spec.causal &&
          graph.transformer->spec.decoder_layers == 0 &&
@@ -50,6 +52,20 @@ LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue) {
                    ", or a file of simulate loss --fit");
 }
 
+LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue) {
+  LossLaw law = find_loss_law(question.loss_law, catalogue);
+  if (question.critical_batch_tokens == 0) return law;
+  for (const int parameter : {kLogCritical, kCriticalExponent}) {
+    law.covariance.row(parameter).setZero();
+    law.covariance.col(parameter).setZero();
+  }
+  law.parameters[kLogCritical] = std::log(question.critical_batch_tokens);
+  law.parameters[kCriticalExponent] = 0;
+  law.covariance(kLogCritical, kLogCritical) = kMeasuredDeviation * kMeasuredDeviation;
+  law.critical_source = "--critical-batch";
+  return law;
+}
+
 LossModel loss_model_of(const model::Graph& graph, const std::string& id, const LossLaw& law) {
   const model::TransformerSpec& spec = graph.transformer->spec;
   const model::ParameterParts parts = model::parameters_of(spec);
@@ -75,7 +91,7 @@ std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, 
                                    const Catalogue& catalogue) {
   if (!question.loss_law.empty()) (void)find_loss_law(question.loss_law, catalogue);
   if (is_fine_tuning(job) || !predicts_next_token(scenario.model)) return std::nullopt;
-  JobLoss loss{find_loss_law(question.loss_law, catalogue), {}};
+  JobLoss loss{loss_law_of(question, catalogue), {}};
   loss.model = loss_model_of(scenario.model, scenario.model.name, loss.law);
   return loss;
 }

@@ -15,6 +15,9 @@ inline constexpr const char* kDefaultLossLaw = "chinchilla";
 
 /// A law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
 LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue);
+/// The question's law, with its measured critical batch where it gives one: the same for all tokens, good to a fifth
+/// (assumed).
+LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue);
 
 /// A model as a law counts its parameters. A mixture of experts lies between its active and all parameters.
 LossModel loss_model_of(const model::Graph& graph, const std::string& id, const LossLaw& law);

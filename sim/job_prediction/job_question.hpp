@@ -8,17 +8,18 @@
 namespace lockstep::sim::job_prediction {
 
 struct JobQuestion {
-  Job job;                        ///< as given: names are not looked up, `gpus` is one of the following
-  std::vector<int> gpus;          ///< a prediction each
-  double rate_samples_per_s = 0;  ///< measured on one GPU at the job's batch; 0: the constants say it
-  double tokens = 0;              ///< to train on; 0: no training time of them
-  double loss = 0;                ///< nats per token to train to; 0: not given
-  double flops = 0;               ///< operations of the training, forward and backward; 0: not given
-  std::string loss_law;           ///< of the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
-  bool is_undisturbed = false;    ///< leaves out the calendar time (--no-failures)
-  double usd_per_gpu_hour = 0;    ///< 0: no cost
-  bool ignores_memory = false;    ///< predicts jobs that do not fit into a GPU's memory, too
-  bool lists_splits = false;      ///< tells the ten fastest splits, not the fastest alone
+  Job job;                           ///< as given: names are not looked up, `gpus` is one of the following
+  std::vector<int> gpus;             ///< a prediction each
+  double rate_samples_per_s = 0;     ///< measured on one GPU at the job's batch; 0: the constants say it
+  double tokens = 0;                 ///< to train on; 0: no training time of them
+  double loss = 0;                   ///< nats per token to train to; 0: not given
+  double flops = 0;                  ///< operations of the training, forward and backward; 0: not given
+  double critical_batch_tokens = 0;  ///< measured, instead of the law's; 0: the law's
+  std::string loss_law;              ///< of the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
+  bool is_undisturbed = false;       ///< leaves out the calendar time (--no-failures)
+  double usd_per_gpu_hour = 0;       ///< 0: no cost
+  bool ignores_memory = false;       ///< predicts jobs that do not fit into a GPU's memory, too
+  bool lists_splits = false;         ///< tells the ten fastest splits, not the fastest alone
 
   int largest() const;
   /// One GPU; with a split the smallest number asked for.

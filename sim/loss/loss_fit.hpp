@@ -12,14 +12,14 @@
 
 namespace lockstep::sim::loss {
 
-/// Standard deviations of the prior about another law, assumed: what differs between the two published tables (Chinchilla's
-/// and Step Law's) is ln E by 0.08, the amplitudes by 0.2 and 0.4.
+/// Standard deviations of the prior about another law, assumed. Between the laws of Chinchilla's and Step Law's runs ln E
+/// differs by 0.16, and alpha and beta by 0.06.
 LossVector prior_deviations();
 
 /// Throws InputError for fewer than two points.
 LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior);
-/// The same, with spread and covariance widened until intervals of `coverage` hold that share of the points of sizes that
-/// were left out (three sizes or more; never narrowed).
+/// Fits, then widens spread and covariance until intervals of `coverage` hold that share of left-out points. Needs three
+/// sizes; never narrows.
 LossLaw fit_calibrated_law(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage);
 
 /// A size of model predicted by a law that has not seen it.
@@ -29,12 +29,12 @@ struct LeftOutSize {
   std::vector<double> log_errors;  ///< of each point: ln(predicted / true) tokens to its loss
 };
 
-/// Every size left out in turn; `coverage` of the intervals, which are `widening` times as wide as fit_loss_law() has them.
+/// Leave-one-size-out predictions. `widening` multiplies the width of fit_loss_law()'s intervals.
 std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
                                          double widening = 1);
 
-/// Pairs of N and D with four or more batches: the critical batch that they alone give (the law's exponents kept), and the
-/// law's.
+/// For each pair of N and D with at least four batches: the critical batch fitted to that pair, compared with that of a law
+/// of the other sizes.
 struct CriticalBatchCheck {
   double parameters = 0, tokens = 0;
   double measured = 0, predicted = 0;  ///< tokens

@@ -28,25 +28,41 @@ double log_loss(const LossLaw& law, double parameters, double tokens, double bat
   return std::log(loss_of(law, parameters, tokens, batch));
 }
 
-/// Standard deviation of ln L of a new run: the parameters' covariance and the spread, by the gradient at the law.
-double deviation_of_log_loss(const LossLaw& law, double parameters, double tokens, double batch) {
+/// Standard deviation of a function of the law by its parameters' covariance, by the gradient at the law.
+template <class Function>
+double deviation_of(const LossLaw& law, const Function& function) {
   LossVector gradient = LossVector::Zero();
   LossLaw moved = law;
   for (int i = 0; i < kLossParameters; ++i) {
     if (law.covariance(i, i) == 0) continue;
     const double step = 1e-5 * std::max(1.0, std::abs(law.parameters[i]));
     moved.parameters[i] = law.parameters[i] + step;
-    const double above = log_loss(moved, parameters, tokens, batch);
+    const double above = function(moved);
     moved.parameters[i] = law.parameters[i] - step;
-    gradient[i] = (above - log_loss(moved, parameters, tokens, batch)) / (2 * step);
+    gradient[i] = (above - function(moved)) / (2 * step);
     moved.parameters[i] = law.parameters[i];
   }
+  return std::sqrt(std::max(0.0, gradient.dot(law.covariance * gradient)));
+}
+
+/// Hoffmann et al. 2022, eq. 4; gamma bends the loss, but does not move its minimum.
+double log_optimal_size(const LossLaw& law, double flops) {
+  const double alpha = law.parameters[kAlpha], beta = law.parameters[kBeta];
+  const double log_g =
+      (std::log(alpha) + std::log(law.amplitude_a()) - std::log(beta) - std::log(law.amplitude_b())) / (alpha + beta);
+  return log_g + beta / (alpha + beta) * std::log(flops / 6);
+}
+
+/// Of ln L of a new run: the parameters' covariance and the spread.
+double deviation_of_log_loss(const LossLaw& law, double parameters, double tokens, double batch) {
+  const double of_parameters =
+      deviation_of(law, [&](const LossLaw& moved) { return log_loss(moved, parameters, tokens, batch); });
   const auto factors_beyond = [](const Interval& range, double x) {
     return range.high == 0 ? 0 : std::max({0.0, std::log(x / range.high), std::log(range.low / x)});
   };
   const double spread =
       law.spread * (1 + factors_beyond(law.parameter_range, parameters) + factors_beyond(law.token_range, tokens));
-  return std::sqrt(std::max(0.0, gradient.dot(law.covariance * gradient)) + spread * spread);
+  return std::hypot(of_parameters, spread);
 }
 
 double quantile_of(const LossLaw& law, double coverage) {
@@ -137,15 +153,13 @@ std::vector<std::string> beyond_range(const LossLaw& law, double parameters, dou
 }
 
 ComputeOptimum optimum_of(const LossLaw& law, double flops) {
-  // Hoffmann et al. 2022, eq. 4; gamma only bends the loss, not where it is least.
-  const double alpha = law.parameters[kAlpha], beta = law.parameters[kBeta];
-  const double log_g =
-      (std::log(alpha) + std::log(law.amplitude_a()) - std::log(beta) - std::log(law.amplitude_b())) / (alpha + beta);
-  const double product = flops / 6;
+  const double log_size = log_optimal_size(law, flops);
+  const double reach = quantile_of(law, kLossCoverage) *
+                       deviation_of(law, [&](const LossLaw& moved) { return log_optimal_size(moved, flops); });
   ComputeOptimum optimum;
-  optimum.parameters = std::exp(log_g + beta / (alpha + beta) * std::log(product));
-  optimum.tokens = product / optimum.parameters;
-  optimum.loss = loss_of(law, optimum.parameters, optimum.tokens, 0);
+  optimum.parameters = {std::exp(log_size), std::exp(log_size - reach), std::exp(log_size + reach)};
+  optimum.tokens = flops / 6 / optimum.parameters.middle;
+  optimum.loss = loss_of(law, optimum.parameters.middle, optimum.tokens, 0);
   return optimum;
 }
 

@@ -2,13 +2,14 @@
 // Laws of the loss of a language model: from parameters, tokens and batch to the loss, and back to the tokens.
 //
 //   L(N, D)  = E + (A / N^alpha + B / D_min^beta)^gamma      nats per token
-//   D        = D_min (1 + batch / B_crit)                     tokens that are trained on at that batch
+//   D        = D_min (1 + batch / B_crit)                     tokens needed at this batch
 //   B_crit   = critical_at_1e10 (D_min / 1e10)^critical_exponent   tokens
 //
 // gamma = 1 is Chinchilla's form (Hoffmann et al. 2022, approach 3); E = 0, beta = 1, gamma = alpha_D is Kaplan's (2020, eq.
-// 1.5). D_min are the tokens that a small batch would need: (S/S_min - 1)(D/D_min - 1) = 1 (McCandlish et al. 2018, eq.
-// 2.11). The critical batch is a power of D_min, the same for all N. Below it the batch costs few tokens; far above it
-// steps no longer get fewer. Batches so small that they train worse are not modelled: a batch never lowers the loss.
+// 1.5; an approximation, since the paper trains many steps on a data set of D tokens). D_min are the tokens needed in the limit
+// of small batches: (S/S_min - 1)(D/D_min - 1) = 1 (McCandlish et al. 2018, eq. 2.11). The critical batch is a power of D_min,
+// the same for all N. Below it a larger batch needs few extra tokens. Far above it the number of steps stops falling.
+// Batches so small that they train worse are not modelled: a larger batch never lowers the loss.
 //
 // N counts the parameters as the law's runs did (ParameterCount). In a mixture of experts N is between the active and all
 // parameters (effective_parameters()).
@@ -78,8 +79,8 @@ double loss_of(const LossLaw& law, double parameters, double tokens, double batc
 /// D_min; infinity if the loss is at most least_loss().
 double minimal_tokens_to(const LossLaw& law, double parameters, double loss);
 
-/// With the interval that holds a new run's loss with probability `coverage`. The spread grows by itself with every factor
-/// of e beyond the range of the law's runs (assumed).
+/// With the interval that holds a new run's loss with probability `coverage`. Outside the range of the law's runs the spread
+/// is multiplied by 1 + ln(N / N_max) + ln(D / D_max) (assumed).
 BoundedValue predict_loss(const LossLaw& law, double parameters, double tokens, double batch_tokens, double coverage);
 /// Tokens to a loss. `middle` or `high` are infinity where the loss, or its upper end, is out of reach.
 BoundedValue predict_tokens(const LossLaw& law, double parameters, double loss, double batch_tokens, double coverage);
@@ -87,9 +88,11 @@ BoundedValue predict_tokens(const LossLaw& law, double parameters, double loss, 
 /// How far beyond the law's runs: "4.1e11 parameters are 25 times the most of its runs"; empty inside their range.
 std::vector<std::string> beyond_range(const LossLaw& law, double parameters, double tokens);
 
-/// The size and tokens of the least loss for a training's operations, 6 N D (small batch).
+/// The size and tokens of the least loss for a training's operations, 6 N D, at a small batch. The interval of the size, 80 %,
+/// is that of the law's parameters.
 struct ComputeOptimum {
-  double parameters = 0, tokens = 0, loss = 0;
+  BoundedValue parameters;
+  double tokens = 0, loss = 0;
 };
 ComputeOptimum optimum_of(const LossLaw& law, double flops);
 

@@ -18,17 +18,6 @@ const std::vector<std::string>& columns() {
   return all;
 }
 
-std::vector<std::string> split_cells(const std::string& line) {
-  std::vector<std::string> cells;
-  std::string cell;
-  std::istringstream stream(line + ",");
-  while (std::getline(stream, cell, ',')) {
-    const std::size_t from = cell.find_first_not_of(" \t\r\""), to = cell.find_last_not_of(" \t\r\"");
-    cells.push_back(from == std::string::npos ? "" : cell.substr(from, to - from + 1));
-  }
-  return cells;
-}
-
 /// The place of each column; -1: there is none.
 std::map<std::string, int> read_head(const std::vector<std::string>& cells, const std::string& where) {
   std::map<std::string, int> places;
@@ -79,7 +68,7 @@ LossTable parse_loss_points(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    const std::vector<std::string> cells = split_cells(line);
+    const std::vector<std::string> cells = csv_cells(line);
     if (cells.front().rfind('#', 0) == 0 || (cells.size() == 1 && cells.front().empty())) continue;
     const std::string where = name + " line " + std::to_string(number) + ": ";
     if (places.empty()) {

@@ -16,6 +16,7 @@ namespace lockstep::sim::loss_curve {
 namespace {
 
 constexpr double kFlopsPerParameterAndToken = 6;
+constexpr double kNearPower = 0.05;
 
 /// A size of model: of the catalogue or a file, or a number of parameters alone.
 struct Size {
@@ -46,7 +47,7 @@ std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Cata
   if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1}}};
   if (q.model_family.empty()) return {size_of_model(q.job.job.model.stated, law)};
   std::vector<Size> sizes;
-  for (const std::string& name : job_plan::model_family(q.model_family, catalogue))
+  for (const std::string& name : job_plan::list_family_models(q.model_family, catalogue))
     sizes.push_back(size_of_model(name, law));
   return sizes;
 }
@@ -66,12 +67,20 @@ std::vector<double> batches_of(const LossQuestion& q, const Size& size, const Lo
   return batches;
 }
 
+/// Whole sequences; a power of two where one is within 5 %, since GPUs divide it: "4M" tokens are 512 sequences of 8,192.
+double whole_batch(double batch_tokens, double sequence_tokens) {
+  const double sequences = std::max(1.0, std::round(batch_tokens / sequence_tokens));
+  const double power = std::exp2(std::round(std::log2(sequences)));
+  return (std::abs(power / sequences - 1) <= kNearPower ? power : sequences) * sequence_tokens;
+}
+
 std::vector<Candidate> candidates_of(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue) {
   std::vector<Candidate> candidates;
   for (const Size& size : sizes_of(q, law, catalogue)) {
     const std::vector<int> gpus = q.has_machine() ? q.job.gpus : std::vector<int>{0};
     for (const int n : gpus)
-      for (const double batch : batches_of(q, size, law)) candidates.push_back({size, n, batch});
+      for (const double batch : batches_of(q, size, law))
+        candidates.push_back({size, n, n > 0 ? whole_batch(batch, size.model.sequence_tokens) : batch});
   }
   return candidates;
 }
@@ -82,7 +91,7 @@ BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue&
   job.job.model.stated = c.size.name;
   job.gpus = {c.gpus};
   job.loss = job.tokens = job.flops = job.usd_per_gpu_hour = 0;
-  job.job.global_batch = std::max<std::int64_t>(1, std::llround(c.batch_tokens / c.size.model.sequence_tokens));
+  job.job.global_batch = std::llround(c.batch_tokens / c.size.model.sequence_tokens);
   const JobPrediction predicted = predict_job(job, catalogue, 1);
   const QuantityPrediction& samples = predicted.rows.front().samples_per_s;
   const double tokens = c.size.model.sequence_tokens;
@@ -231,9 +240,10 @@ std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
   for (const double flops : q.flops) {
     const ComputeOptimum optimum = optimum_of(law, flops);
     LossRow row;
-    row.parameters = optimum.parameters;
+    row.parameters = optimum.parameters.middle;
+    row.parameter_interval = optimum.parameters;
     row.tokens = {optimum.tokens, optimum.tokens, optimum.tokens};
-    row.loss = predict_loss(law, optimum.parameters, optimum.tokens, 0, kLossCoverage);
+    row.loss = predict_loss(law, row.parameters, optimum.tokens, 0, kLossCoverage);
     row.flops = flops;
     row.critical_batch_tokens = critical_batch(law, optimum.tokens);
     rows.push_back(row);
@@ -275,7 +285,7 @@ std::vector<std::string> notes_of(const LossAnswer& answer) {
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs,
                        const LossProgress& progress) {
   check_question(question);
-  LossAnswer answer{question, find_loss_law(question.job.loss_law, catalogue), {}, {}};
+  LossAnswer answer{question, loss_law_of(question.job, catalogue), {}, {}};
   const bool has_model =
       question.parameters > 0 || !question.model_family.empty() || !question.job.job.model.stated.empty();
   answer.rows =

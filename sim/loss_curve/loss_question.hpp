@@ -1,9 +1,9 @@
 #pragma once
 // The questions of `simulate loss`: loss, tokens, days and dollars of training a language model from scratch.
 //
-// Without a GPU, the law answers alone: loss after tokens, tokens to a loss, the size and tokens of the least loss for so
-// many floating-point operations. With one, every candidate (size of model x number of GPUs x batch) is a job, whose rate
-// gives days and cost; with a deadline or a budget, each candidate trains as long as these allow.
+// Without a GPU, only the law answers: loss after tokens, tokens to a loss, the best size and tokens for a number of
+// floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose rate gives
+// days and cost. With a deadline or a budget, each job trains as long as these allow.
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,7 +29,8 @@ struct LossQuestion {
 struct LossRow {
   std::string model;  ///< empty: --parameters
   double parameters = 0;
-  double batch_tokens = 0;  ///< of an update
+  std::optional<BoundedValue> parameter_interval;  ///< of the best size for --flops
+  double batch_tokens = 0;                         ///< of an update; 0: a small batch
   double critical_batch_tokens = 0;
   BoundedValue tokens, loss;
   double flops = 0;
@@ -37,8 +38,9 @@ struct LossRow {
   int gpus = 0;
   BoundedValue tokens_per_s, seconds;
   double usd = 0;
-  bool is_on_frontier = false;  ///< no other row to the same loss, or of the same limits, is better in both
-  std::string refused;          ///< why this candidate cannot run; the numbers above are then 0
+  /// No row with the same loss is faster and cheaper. With limits: no row has a lower loss and fewer parameters.
+  bool is_on_frontier = false;
+  std::string refused;  ///< why this candidate cannot run; the numbers above are then 0
 };
 
 struct LossAnswer {
@@ -48,8 +50,8 @@ struct LossAnswer {
   std::vector<std::string> notes;
 };
 
-/// Candidates that were looked at, of all.
-using LossProgress = std::function<void(std::size_t done, std::size_t of)>;
+/// Called after each candidate.
+using LossProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 /// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs,

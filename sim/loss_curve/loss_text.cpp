@@ -17,8 +17,10 @@ std::string loss_cell(double loss) {
   return formatted("%.3f", loss);
 }
 
-std::string count_or_open(double count) {
-  return std::isinf(count) ? "open" : format_count(count);
+/// Low and high; blank for a value that is given, "open" for an end that is out of reach.
+std::vector<std::string> end_cells(const BoundedValue& value, std::string (*text)(double)) {
+  if (value.low == value.high) return {"", ""};
+  return {text(value.low), std::isinf(value.high) ? "open" : text(value.high)};
 }
 
 std::vector<std::string> head_of(const LossQuestion& q) {
@@ -42,9 +44,10 @@ std::vector<std::string> cells_of(const LossQuestion& q, const LossRow& row) {
   if (!q.model_family.empty()) cells.push_back(row.model);
   cells.insert(cells.end(),
                {format_count(row.parameters), row.batch_tokens > 0 ? format_count(row.batch_tokens) : "small",
-                format_count(row.critical_batch_tokens), format_count(row.tokens.middle), format_count(row.tokens.low),
-                count_or_open(row.tokens.high)});
-  for (const double loss : {row.loss.middle, row.loss.low, row.loss.high}) cells.push_back(loss_cell(loss));
+                format_count(row.critical_batch_tokens), format_count(row.tokens.middle)});
+  for (const std::string& end : end_cells(row.tokens, format_count)) cells.push_back(end);
+  cells.push_back(loss_cell(row.loss.middle));
+  for (const std::string& end : end_cells(row.loss, loss_cell)) cells.push_back(end);
   if (!q.has_machine()) {
     cells.push_back(formatted("%.3g", row.flops));
     return cells;
@@ -115,6 +118,11 @@ std::string loss_text(const LossAnswer& answer) {
   else if (answer.question.has_machine())
     text += "frontier: no other row is faster and cheaper\n";
   text += refusals_text(answer) + "\nLoss in nats per token; low and high: 80 % prediction interval.\n";
+  for (const LossRow& row : answer.rows)
+    if (row.parameter_interval)
+      text += "Best size for " + formatted("%.3g", row.flops) + " FLOP: " + format_count(row.parameters) + " (" +
+              format_count(row.parameter_interval->low) + " to " + format_count(row.parameter_interval->high) +
+              ") parameters.\n";
   text += "Law: " + answer.law.name + ", " + answer.law.data + "; other data and vocabularies shift the loss.\n";
   for (const std::string& note : answer.notes) text += "Extrapolated: " + note + ".\n";
   return text;
@@ -126,6 +134,7 @@ Json loss_json(const LossAnswer& answer) {
     Json json = Json::object();
     if (!row.model.empty()) json["model"] = row.model;
     json["parameters"] = row.parameters;
+    if (row.parameter_interval) json["parameter_interval"] = bounds_json(*row.parameter_interval);
     json["batch_tokens"] = row.batch_tokens;
     if (row.gpus > 0) json["gpus"] = row.gpus;
     json["status"] = row.refused.empty() ? "ok" : "refused";

@@ -62,14 +62,14 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
   const ReferenceSamples samples = samples_to_target(profile, batch);
   task.epochs = samples.middle / train_samples(m);
   task.epochs_uncertainty = 0.5 * std::log(samples.high / samples.low) / normal_quantile(0.5 + 0.5 * profile.coverage);
-  m.inputs.assumptions.push_back({"samples to the target, millions", samples.middle * 1e-6, "fitted",
-                                  "law of MLCommons' reference convergence points of all rounds"});
-  if (batch <= largest) return;
+  const bool is_beyond = batch > largest;
+  m.inputs.assumptions.push_back(
+      {"samples to the target, millions", samples.middle * 1e-6, "fitted",
+       std::string("law of MLCommons' reference convergence points of all rounds") +
+           (is_beyond ? ", extrapolated: the largest global batch of these is " + short_number(largest) : "")});
+  if (!is_beyond) return;
   task.epochs_uncertainty =
       std::hypot(task.epochs_uncertainty, samples.middle / samples_to_target(profile, largest).middle - 1);
-  m.assume("samples to the target, millions", samples.middle * 1e-6,
-           "extrapolated: a global batch of " + short_number(batch) + " is beyond " + short_number(largest) +
-               ", the largest of the reference runs");
 }
 
 // E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.

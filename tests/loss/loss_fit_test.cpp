@@ -31,18 +31,17 @@ LossLaw catalogue_law(const std::string& id) {
   throw std::invalid_argument(id);
 }
 
-LossFitReport report_of(const char* table, const char* prior) {
-  return fit_with_report(read_loss_points(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/loss/" + table),
-                         catalogue_law(prior));
+LossFitReport report_of(const char* table, const LossLaw& prior) {
+  return fit_with_report(read_loss_points(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/loss/" + table), prior);
 }
 
 const LossFitReport& chinchilla_report() {
-  static const LossFitReport report = report_of("chinchilla.csv", "besiroglu_2024");
+  static const LossFitReport report = report_of("chinchilla.csv", catalogue_law("besiroglu_2024"));
   return report;
 }
 
 const LossFitReport& step_law_report() {
-  static const LossFitReport report = report_of("step_law.csv", "besiroglu_2024");
+  static const LossFitReport report = report_of("step_law.csv", catalogue_law("besiroglu_2024"));
   return report;
 }
 
@@ -117,7 +116,7 @@ TEST_CASE("the catalogue's laws are what their tables give") {
   for (const LossFitReport* report : {&chinchilla_report(), &step_law_report()}) {
     const LossLaw shipped = catalogue_law(report == &chinchilla_report() ? "chinchilla" : "step_law");
     for (const double tokens : {5e9, 1e11})
-      CHECK(loss_of(shipped, 1e9, tokens, 0) == Approx(loss_of(report->law, 1e9, tokens, 0)).epsilon(1e-4));
+      CHECK(loss_of(shipped, 1e9, tokens, 0) == Approx(loss_of(report->law, 1e9, tokens, 0)).epsilon(1e-3));
     CHECK(shipped.spread == Approx(report->law.spread).epsilon(1e-3));
   }
 }

@@ -99,10 +99,23 @@ TEST_CASE("no other size has a lower loss for the same operations") {
   const LossLaw law = tests::simple_law();
   for (const double flops : {1e18, 1e21, 5.76e23, 1e26}) {
     const ComputeOptimum best = optimum_of(law, flops);
-    CHECK(6 * best.parameters * best.tokens == Approx(flops).epsilon(1e-9));
+    const double size = best.parameters.middle;
+    CHECK(6 * size * best.tokens == Approx(flops).epsilon(1e-9));
     for (const double factor : {0.5, 0.9, 1.1, 2.0})
-      CHECK(loss_of(law, factor * best.parameters, best.tokens / factor, 0) > best.loss);
+      CHECK(loss_of(law, factor * size, best.tokens / factor, 0) > best.loss);
   }
+}
+
+TEST_CASE("the interval of the best size follows from the exponents' uncertainty") {
+  LossLaw law = tests::simple_law();
+  CHECK(optimum_of(law, 1e24).parameters.low == Approx(optimum_of(law, 1e24).parameters.high));
+  law.covariance(kAlpha, kAlpha) = 1e-4;
+  const auto reach = [&](double flops) {
+    const BoundedValue size = optimum_of(law, flops).parameters;
+    return size.high / size.low;
+  };
+  // At the reference size of 1e9 parameters an error of alpha turns the size term about itself; far beyond, sizes move.
+  CHECK(reach(1e26) > reach(1e22));
 }
 
 TEST_CASE("a mixture of experts lies between its active and all parameters") {

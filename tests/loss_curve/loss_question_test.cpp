@@ -2,6 +2,7 @@
 #include "sim/loss_curve/loss_question.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
@@ -119,6 +120,27 @@ TEST_CASE("a question that is incomplete says what is missing") {
   unknown.losses = {2.2};
   unknown.job.loss_law = "nobody";
   CHECK_THROWS_WITH(answer_to(unknown), Contains("chinchilla, step_law"));
+}
+
+TEST_CASE("a measured critical batch replaces the law's") {
+  LossQuestion q;
+  q.parameters = 8e9;
+  q.losses = {2.2};
+  q.batch_tokens = {2e6};
+  q.job.critical_batch_tokens = 2e6;
+  const LossRow row = answer_to(q).rows.front();
+  CHECK(row.critical_batch_tokens == Approx(2e6));
+  q.batch_tokens = {1};
+  CHECK(row.tokens.middle == Approx(2 * answer_to(q).rows.front().tokens.middle).epsilon(1e-6));
+}
+
+TEST_CASE("batches in tokens are whole sequences, and powers of two of them where one is near") {
+  LossQuestion q = question_on("H100", {64});
+  q.losses = {2.2};
+  q.batch_tokens = {4e6, 3e6};
+  std::set<double> batches;
+  for (const LossRow& row : answer_to(q).rows) batches.insert(row.batch_tokens);
+  CHECK(batches == std::set<double>{366 * 8192, 512 * 8192});
 }
 
 TEST_CASE("a chart has a line for each batch, in order") {

@@ -261,7 +261,7 @@ TEST_CASE("a record in keys without software is read as keys, and by the softwar
   }));
 }
 
-TEST_CASE("samples to MLPerf's targets are those of the reference's points, and lines between them") {
+TEST_CASE("samples to MLPerf's targets follow the law of the reference's points, and do not fall below the smallest") {
   const auto of = [](int batch) {
     const auto records =
         records_from(R"([{"id": "a", "software": "mlperf", "model": "llama2_70b", "seq": 8192, "task": "lora",
@@ -272,10 +272,10 @@ TEST_CASE("samples to MLPerf's targets are those of the reference's points, and 
     REQUIRE(p.is_mapped());
     return p.predicted;
   };
-  CHECK(of(8) == Approx(3187));
-  CHECK(of(4) == Approx(3187));
-  CHECK(of(64) == Approx(6029 + (11290 - 6029) / 3.));
-  CHECK(of(256) == Approx(11290 * (1 + 256 / 40.2) / (1 + 128 / 40.2)));
+  CHECK(of(8) == Approx(3187).epsilon(0.02));
+  CHECK(of(4) == of(8));
+  CHECK(of(64) == Approx(6029 + (11290 - 6029) / 3.).epsilon(0.05));
+  CHECK(of(256) == Approx(11290 * (1 + 256 / 40.2) / (1 + 128 / 40.2)).epsilon(0.1));
 }
 
 TEST_CASE("what the model refuses of one record leaves the others") {
