@@ -56,8 +56,8 @@ inline const Choices<CauseId>& choices_of(CauseId) {
 struct Cause {
   CauseId id = CauseId::normal;
   std::string title;
-  /// Cases of the committed set (tests/check/cases) that are used for priors and have this cause; the prior's weight is one
-  /// more (Laplace's rule). Of normal measurements no published share exists: their weight is assumed, see prior_of().
+  /// Number of prior cases (tests/check/cases.json) with this cause; its prior weight is one more (Laplace's rule). No share of
+  /// normal measurements is published: see prior_of().
   int cases = 0;
   std::string command;  ///< what to run to tell it from the others
 };

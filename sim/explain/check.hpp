@@ -71,11 +71,11 @@ struct [[nodiscard]] CheckResult {
   double share = 0;      ///< of the expected speed: median of expected over measured time
   double low_share = 0;  ///< of the 80 % interval, the slow end
   double high_share = 0;
-  bool is_of_small = false;  ///< the verdict is that of small messages: large ones are not slow
+  bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
   Speed speed = Speed::normal;
   std::vector<RankedCause> causes;  ///< by probability, "as expected" among them
 
-  /// Whether a script is to go on: the share is at least `least`, or, where none is given, the speed is not "slow".
+  /// True if the share is at least `least`, or, without one, if the speed is not slow.
   bool is_accepted(std::optional<double> least) const;
 };
 

@@ -190,8 +190,11 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
       ->check(CLI::IsMember(checked_operations()));
   sub->add_option("--ranks", o.ranks, "nccl-tests: GPUs, where the log does not list them")
       ->check(CLI::Range(2, 1 << 20));
-  sub->add_option("--nodes", o.nodes, "nccl-tests: nodes, likewise")->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--at-least", o.least, "Exit 0 from this share of the expected speed on (default: of the interval)")
+  sub->add_option("--nodes", o.nodes, "nccl-tests: number of nodes, if the log does not list hosts")
+      ->check(CLI::Range(1, 1 << 20));
+  sub->add_option(
+         "--at-least", o.least,
+         "Exit 0 if the speed is at least this share of the expected (default: the lower end of the 80 % interval)")
       ->check(number_between(1e-3, 10.0));
   sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");

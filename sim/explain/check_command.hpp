@@ -26,8 +26,8 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o);
 /// The exit code: 0 normal or faster, or at least the share asked for; 1 not. Throws InputError for bad input.
 int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv);
 
-/// What the files say and the options do not, the GPU's name among it. `is_given(option)`: the command line has it. Throws
-/// InputError, also for a GPU that is given and is not the log's.
+/// Reads the logs and fills every option that the command line leaves unset, including the GPU. `is_given(option)`: the
+/// command line has it. Throws InputError, also for a GPU that is not the log's.
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue,
                                const std::function<bool(const std::string&)>& is_given);
 

@@ -1,6 +1,5 @@
 #pragma once
-// Causes as changes of the question: the machine or the job with that fault. Each has one variant or several, of which none is
-// more likely than another.
+// A fault modifies the machine or the job that is predicted. All variants of a fault are equally likely.
 #include <functional>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -190,20 +191,23 @@ std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Ca
   return rows;
 }
 
-/// Neither slower and dearer than another row, nor, with limits, of a higher loss and larger model.
+/// Rows that no other row dominates: in loss, time and cost; with limits, in loss and size.
 void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
-  const auto keys = [&](const LossRow& row) {
-    return q.has_limits() ? std::pair{row.loss.middle, row.parameters} : std::pair{row.seconds.middle, row.usd};
+  using Objectives = std::array<double, 3>;
+  const auto objectives_of = [&](const LossRow& row) {
+    return q.has_limits() ? Objectives{row.loss.middle, row.parameters, 0}
+                          : Objectives{row.loss.middle, row.seconds.middle, row.usd};
   };
-  for (LossRow& row : rows) {
-    row.is_on_frontier = row.refused.empty() && q.has_machine();
-    for (const LossRow& other : rows) {
-      if (!other.refused.empty() || (!q.has_limits() && other.loss.middle != row.loss.middle)) continue;
-      const auto [a, b] = keys(row);
-      const auto [c, d] = keys(other);
-      if (c <= a && d <= b && (c < a || d < b)) row.is_on_frontier = false;
-    }
-  }
+  const auto dominates = [&](const LossRow& other, const LossRow& row) {
+    const Objectives a = objectives_of(other), b = objectives_of(row);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a[i] > b[i]) return false;
+    return other.refused.empty() && a != b;
+  };
+  for (LossRow& row : rows)
+    row.is_on_frontier =
+        row.refused.empty() && q.has_machine() &&
+        std::none_of(rows.begin(), rows.end(), [&](const LossRow& other) { return dominates(other, row); });
 }
 
 void sort_rows(const LossQuestion& q, std::vector<LossRow>& rows) {

@@ -38,7 +38,7 @@ struct LossRow {
   int gpus = 0;
   BoundedValue tokens_per_s, seconds;
   double usd = 0;
-  /// No row with the same loss is faster and cheaper. With limits: no row has a lower loss and fewer parameters.
+  /// No row is as good in loss, time and cost and better in one. With limits: in loss and number of parameters.
   bool is_on_frontier = false;
   std::string refused;  ///< why this candidate cannot run; the numbers above are then 0
 };

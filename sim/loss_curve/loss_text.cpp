@@ -116,7 +116,7 @@ std::string loss_text(const LossAnswer& answer) {
   if (answer.question.has_limits())
     text += "frontier: no smaller model has a lower loss, which counts where the model is used afterwards\n";
   else if (answer.question.has_machine())
-    text += "frontier: no other row is faster and cheaper\n";
+    text += "frontier: no other row has a lower loss, is faster and is cheaper\n";
   text += refusals_text(answer) + "\nLoss in nats per token; low and high: 80 % prediction interval.\n";
   for (const LossRow& row : answer.rows)
     if (row.parameter_interval)
