@@ -26,7 +26,7 @@ struct Operation {
   bool is_of_share;
 };
 
-// Collectives by the names that IMB and gloo print. The size of Reduce_scatter is that of the whole vector, as in OSU's.
+// Collectives by the names that IMB and gloo print. Both, like OSU, give the whole vector as Reduce_scatter's size.
 const std::vector<Operation> kOfMpi{
     {"allreduce", "all-reduce", false}, {"allgather", "all-gather", true}, {"reduce_scatter", "reduce-scatter", false},
     {"alltoall", "all-to-all", true},   {"bcast", "broadcast", false},     {"broadcast", "broadcast", false},

@@ -2,8 +2,9 @@
 // Which steps of a training log are steady: warm-up, checkpoints, evaluations and restarts told from the rest by their times.
 //
 // A run of steps ends where the number of the step falls (the job was started again). In each run the first line counts as
-// warm-up (allocation, compilation, autotuning), and so do the lines after it until one is near the median. Of the others, a
-// line is left out if its time is further from their median than 5 scaled median absolute deviations (MAD) and than 3 %.
+// warm-up (allocation, compilation, autotuning), and so do the lines after it until one is near the median. Among the other
+// lines, one is left out if it differs from their median by more than 5 scaled median absolute deviations (MAD) and by more
+// than 3 %.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -38,7 +38,7 @@ struct Measurements {
   std::vector<MeasuredStep> steps;
 };
 
-/// One measured number beside its expectation.
+/// A measured time and the predicted one.
 struct Observation {
   std::string name;  ///< "1.00 GB", "step"
   double measured_s = 0;
@@ -46,7 +46,7 @@ struct Observation {
   double bus_factor_bytes = 0;  ///< bus bandwidth = this / seconds; 0: a step
   double bytes = 0;             ///< of a collective
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
-  std::string source;           ///< file, and what of it
+  std::string source;           ///< the file, and the place in it
 };
 
 enum class Speed { normal, slow, fast };

@@ -15,7 +15,7 @@ struct FaultVariant {
   std::string text;                             ///< "1 of 8 NICs"; empty: nothing more to say
   std::string network, link;                    ///< in place of the machine's own; empty: as it is
   std::function<void(GpuEntry&)> change_gpu{};  ///< a copy of the catalogue gets it
-  WorkloadChange change_workload{};             ///< collectives and iterations alike
+  WorkloadChange change_workload{};             ///< of collectives and of iterations
   std::function<void(Job&)> change_job{};       ///< iterations
   double time_factor = 1;                       ///< on the time of an iteration
 };
@@ -44,7 +44,7 @@ std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine
 /// Facts of a measured job that decide which faults it can have.
 struct MeasuredJobFacts {
   Scenario scenario;     ///< of the expectation
-  bool is_mean = false;  ///< the time is a mean over all steps, not that of steady ones
+  bool is_mean = false;  ///< the measured time is the mean of all steps, pauses included
   bool precision_is_logged = false, recomputation_is_logged = false;
 };
 

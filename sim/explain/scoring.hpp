@@ -1,5 +1,5 @@
 #pragma once
-// Which cause explains what was measured: Bayes' rule over causes, each of which predicts every measurement.
+// Ranks causes by Bayes' rule: each cause predicts every measurement, and its likelihood is weighted by its prior.
 //
 // log(measured / predicted) of measurement i is s_i (b + e_i). s_i is the standard deviation that the prediction's 80 % interval
 // has, at least 3 %. b is normal, the same for all measurements: a prediction that is 20 % off at 1 GB is so at 2 GB. e_i is

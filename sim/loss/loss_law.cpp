@@ -53,7 +53,7 @@ double log_optimal_size(const LossLaw& law, double flops) {
   return log_g + beta / (alpha + beta) * std::log(flops / 6);
 }
 
-/// Of ln L of a new run: the parameters' covariance and the spread.
+/// Standard deviation of ln L of a new run: the covariance of the law's parameters and the spread, in quadrature.
 double deviation_of_log_loss(const LossLaw& law, double parameters, double tokens, double batch) {
   const double of_parameters =
       deviation_of(law, [&](const LossLaw& moved) { return log_loss(moved, parameters, tokens, batch); });

@@ -88,8 +88,8 @@ BoundedValue predict_tokens(const LossLaw& law, double parameters, double loss, 
 /// How far beyond the law's runs: "4.1e11 parameters are 25 times the most of its runs"; empty inside their range.
 std::vector<std::string> beyond_range(const LossLaw& law, double parameters, double tokens);
 
-/// The size and tokens of the least loss for a training's operations, 6 N D, at a small batch. The interval of the size, 80 %,
-/// is that of the law's parameters.
+/// The size and tokens of the least loss for a training's operations, 6 N D, at a small batch. The 80 %
+/// interval of the size follows from the covariance of the law's parameters.
 struct ComputeOptimum {
   BoundedValue parameters;
   double tokens = 0, loss = 0;

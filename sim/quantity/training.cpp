@@ -22,7 +22,7 @@ bool is_of_first_rounds(const StackModel& m) {
 
 constexpr double kSamplesOfEpoch = 1e6;  // of networks whose training is not counted in epochs
 
-// Of MLPerf's reference runs. Its first rounds trained ResNet-50 by other rules, and have a law of their own.
+// The law of MLPerf's reference runs. Null for MLPerf's first rounds, whose rules differ: they keep the fitted law of epochs.
 const ConvergenceProfile* reference_of(const StackModel& m) {
   if (!m.job.is_mlperf() || is_of_first_rounds(m)) return nullptr;
   return m.catalogue.reference_points->profile_of_model(m.job.model.id);
