@@ -75,7 +75,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, 65536));
+      ->check(CLI::Range(1, sim::kMostGpus));
   app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
       ->check(CLI::IsMember({"message", "fast", "analytic"}));
   app.add_option("--seed", o.seed, "Seed of the jitter, and of when asynchronous workers begin")->check(seed_check());
@@ -89,7 +89,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, 65535));
+      ->check(CLI::Range(0, sim::kMostGpus - 1));
   app.add_option("--dump-links", o.dump_links_s,
                  "Lists links, their loads and messages at a time (s) of the largest point's replay, for debugging")
       ->check(number_between(0, 1e9));

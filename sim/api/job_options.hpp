@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::api {
 
-inline const Range kRates{1e-6, 1e12}, kPrices{1e-6, 1e6}, kJobGpus{1, 16384}, kLosses{0.1, 20};
+inline const Range kRates{1e-6, 1e12}, kPrices{1e-6, 1e6}, kJobGpus{1, kMostGpus}, kLosses{0.1, 20};
 
 inline std::string network_help() {
   return std::string("Between nodes, ") + kNetworkGrammar +

@@ -43,9 +43,9 @@ class PlanOptionDeclarer {
     text("--interruptions", words_.interruptions, "The same, with so many for each thousand nodes and days");
     text("--restart", words_.restart, "The same, with so long from an interruption to useful work: 10min");
     text("--checkpoint-every", words_.checkpoint_every, "The same, with checkpoints so far apart (default: best)");
-    const Range spares{0, 65536};
+    const Range spares{0, kMostGpus};
     texts_.add(app_.add_option("--spares", words_.spares, "The same, with so many nodes that stand by")
-                   ->check(CLI::Range(0, 65536)),
+                   ->check(CLI::Range(0, kMostGpus)),
                OptionType::whole_number, spares);
     text("--availability", words_.availability,
          "The same, on spot nodes: a file of when they are there (schema lockstep/availability/1)");

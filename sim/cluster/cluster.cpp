@@ -24,6 +24,12 @@ Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     for (int to = 0; to < layout_.endpoints(); ++to) latency_s_.push_back(layout_.latency_s(from, to));
 }
 
+Cluster Cluster::with_gpus(int gpus) const {
+  Cluster fewer(spec_, gpus);
+  fewer.overhead_ = overhead_;
+  return fewer;
+}
+
 Endpoint Cluster::gpu(int gpu) const {
   if (gpu < 0 || gpu >= gpus_) throw std::out_of_range("no GPU " + std::to_string(gpu));
   return {gpu / spec_.gpus_per_node, gpu % spec_.gpus_per_node};

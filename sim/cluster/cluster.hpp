@@ -61,6 +61,9 @@ class Cluster {
   /// std::invalid_argument when the cluster has fewer GPUs or nodes.
   Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input = {});
 
+  /// Its first GPUs alone, with the same message overhead, without input hosts and bundles.
+  Cluster with_gpus(int gpus) const;
+
   const ClusterSpec& spec() const { return spec_; }
   const NodeLayout& layout() const { return layout_; }
   int gpus() const { return gpus_; }

@@ -48,7 +48,7 @@ const ObjectFormat<FailureSpec>& failures_format() {
     f.quantity("repair", &Spec::repair_s, Dimension::time, {0, 1e8})
         .assumed("1 h", "until the provider fills the place of a failed node, or it is repaired")
         .means("until the place of a failed node is filled; without a spare the job waits for it");
-    f.whole("spares", &Spec::spares, 0, 65536)
+    f.whole("spares", &Spec::spares, 0, 1 << 20)
         .otherwise(0)
         .means("nodes that stand by for failed ones; they are paid for");
     f.quantity("checkpoint_bandwidth", &Spec::checkpoint_bandwidth_bytes_per_s, Dimension::bandwidth, {1e6, 1e14})

@@ -7,6 +7,7 @@
 #include "sim/program/jitter.hpp"
 #include "sim/replica/iteration.hpp"
 #include "sim/replica/program.hpp"
+#include "sim/replica/representative_replicas.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -62,7 +63,7 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   const bool varies = scenario.compute.jitter != JitterKind::none, is_fast = request.fidelity == Fidelity::fast;
   const int iterations = varies ? request.iterations : 1;
   const SplitJob& job = model.job();
-  const int replicas = is_fast && !varies ? representative_replicas(scenario, job) : job.spec.data;
+  const int replicas = is_fast && !varies ? representative_replicas(job.spec, cluster.gpus_of_unit()) : job.spec.data;
   const int gpus = job.spec.gpus_of_replica() * replicas;
   // Every GPU goes through the passes of all stages, its own or not.
   check_split_events(request.fidelity, 2.0 * gpus * job.micro_batches * job.shape.layers * iterations, varies);

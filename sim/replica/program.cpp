@@ -441,4 +441,9 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {
   return [=](int gpu, int draw) { return draw % stages == stage_of[to_index(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
 }
 
+double events_of(const Program& program) {
+  return program.messages_per_iteration() +
+         static_cast<double>(program.work.size()) * program.gpus / program.iterations;
+}
+
 }  // namespace lockstep::sim::replica

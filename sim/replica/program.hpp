@@ -22,11 +22,6 @@ namespace lockstep::sim::replica {
 /// exchange with each other has the rounds and bytes of all.
 Program split_program(const Scenario& scenario, const SplitModel& model, int iterations, int replicas);
 
-/// Number of replicas whose replay gives the times of all. Without jitter all replicas do the same at the same times, so
-/// this is the smallest divisor of their number that fills whole nodes with the same ranks, on two nodes at least. It is
-/// the number of all replicas if the fabric is not a star, where links depend on distance.
-int representative_replicas(const Scenario& scenario, const SplitJob& job);
-
 /// The factor of a GPU's own stage; 0 of the others.
 Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas);
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/index.hpp"
 #include "sim/program/nccl_system.hpp"
+#include "sim/replica/representative_replicas.hpp"
 
 namespace lockstep::sim::replica {
 namespace {
@@ -97,25 +98,27 @@ std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLi
   return NcclChoices(std::move(system));
 }
 
-GroupLinks links_of(const std::vector<RankGroup>& groups, const Scenario& scenario, const Cluster& cluster, int gpus) {
+// Of groups of `ranks` members, which `groups` stand for, with fewer members where these are enough.
+GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scenario& scenario, const Cluster& cluster,
+                    int gpus) {
   GroupLinks links;
-  links.ranks = static_cast<int>(groups.front().size());
-  if (links.ranks == 1) return links;
+  links.ranks = ranks;
+  if (ranks == 1) return links;
   const int gpus_per_node = scenario.cluster.gpus_per_node;
   Transfers::Block ring, within, between;
-  bool is_even = true;
+  std::size_t fewest = to_index(gpus_per_node), most = 0;  // members of a group on a node
   for (const RankGroup& group : groups) {
     const std::vector<RankGroup> nodes = by_node(group, gpus_per_node);
     around(group, ring);
     for (const RankGroup& members : nodes) {
       around(members, within);
-      is_even = is_even && members.size() == nodes.front().size();
+      fewest = std::min(fewest, members.size());
+      most = std::max(most, members.size());
     }
     around_nodes(nodes, between);
-    links.nodes = std::max(links.nodes, static_cast<int>(nodes.size()));
   }
-  if (!is_even || links.ranks % links.nodes != 0) links.nodes = links.ranks;
-  links.on_node = links.ranks / links.nodes;
+  links.on_node = fewest == most && ranks % static_cast<int>(most) == 0 ? static_cast<int>(most) : 1;
+  links.nodes = ranks / links.on_node;
   links.ring = Flows(ring, cluster);
   links.within = Flows(within, cluster);
   links.between = Flows(between, cluster);
@@ -255,18 +258,54 @@ std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, con
   return {};
 }
 
-SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec)
+int ranks_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec) {
+  const auto product = [&](const Dimensions& dimensions) {
+    int ranks = 1;
+    for (const ParallelDimension dimension : dimensions) ranks *= order.size(dimension);
+    return ranks;
+  };
+  switch (group) {
+    case TrafficGroup::tensor:
+      return order.size(ParallelDimension::tensor);
+    case TrafficGroup::context:
+      return order.size(ParallelDimension::context);
+    case TrafficGroup::expert:
+      return product(expert_dimensions(spec));
+    case TrafficGroup::gradients:
+      return product(kGradientDimensions);
+    case TrafficGroup::expert_gradients:
+      return product(kExpertGradientDimensions);
+    case TrafficGroup::shards:
+      return spec.ranks_of_sharding();
+    case TrafficGroup::shard_copies:
+      return product(kGradientDimensions) / spec.ranks_of_sharding();
+    case TrafficGroup::embeddings:
+    case TrafficGroup::neighbour:
+      break;
+  }
+  return 2;
+}
+
+SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec,
+                       std::optional<int> replicas)
     : is_nccl_(scenario.communication.all_reduce == AllReduceKind::nccl) {
   const RankOrder order(spec);
+  ParallelSpec of_part = spec;
+  of_part.data = replicas ? *replicas : representative_replicas(spec, cluster.gpus_of_unit());
+  const RankOrder part(of_part);
+  std::optional<Cluster> fewer;
+  if (part.ranks() < cluster.gpus()) fewer.emplace(cluster.with_gpus(part.ranks()));
+  const Cluster& machine = fewer ? *fewer : cluster;
   std::vector<TrafficGroup> kinds{TrafficGroup::tensor,      TrafficGroup::context,          TrafficGroup::expert,
                                   TrafficGroup::gradients,   TrafficGroup::expert_gradients, TrafficGroup::shards,
                                   TrafficGroup::shard_copies};
+  if (spec.pipeline > 1) {
+    kinds.push_back(TrafficGroup::embeddings);
+    links_[TrafficGroup::neighbour] = neighbours(part, machine);
+  }
   for (TrafficGroup kind : kinds)
-    links_[kind] = links_of(groups_of(kind, order, spec), scenario, cluster, order.ranks());
-  if (spec.pipeline == 1) return;
-  links_[TrafficGroup::embeddings] =
-      links_of(groups_of(TrafficGroup::embeddings, order, spec), scenario, cluster, order.ranks());
-  links_[TrafficGroup::neighbour] = neighbours(order, cluster);
+    links_[kind] =
+        links_of(groups_of(kind, part, of_part), ranks_of(kind, order, spec), scenario, machine, order.ranks());
 }
 
 double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbation) const {

@@ -7,8 +7,8 @@
 namespace lockstep::sim::scenario {
 namespace cluster_read {
 
-constexpr int kMostNodes = 65536;
-constexpr long kMostPlaces = 131072;  ///< of a fabric
+constexpr int kMostNodes = kMostGpus;
+constexpr long kMostPlaces = 2L * kMostGpus;  ///< of a fabric
 constexpr Range kBandwidth{1e3, 1e14};
 constexpr Range kLatency{0, 1};
 

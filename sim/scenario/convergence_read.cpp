@@ -4,11 +4,12 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/file_schema.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::scenario {
 namespace {
 
-constexpr int kMostWorkers = 65536;
+constexpr int kMostWorkers = kMostGpus;
 
 std::vector<IterationsAt> read_iterations(const JsonNode& node) {
   std::vector<IterationsAt> table;

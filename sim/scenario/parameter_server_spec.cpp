@@ -1,10 +1,12 @@
 #include "sim/scenario/parameter_server_spec.hpp"
 
+#include "sim/scenario/ranges.hpp"
+
 namespace lockstep::sim::scenario {
 namespace {
 
 const Range kBandwidth{1e3, 1e15};
-constexpr int kMostServers = 65536;
+constexpr int kMostServers = kMostGpus;
 constexpr int kMostStreams = 256;
 
 ObjectFormat<ParameterServerSpec> staging_format() {

@@ -5,7 +5,7 @@
 
 namespace lockstep::sim::scenario {
 
-constexpr int kMostGpus = 65536;
+constexpr int kMostGpus = 1 << 20;
 constexpr int kMostGpusPerNode = 128;  ///< and NICs
 constexpr int kLargestBatch = 1 << 20;
 inline const Range kFraction{1e-6, 1};

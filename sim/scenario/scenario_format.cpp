@@ -147,7 +147,7 @@ const ObjectFormat<UncertaintySpec>& uncertainty_format() {
 
 Format baseline_format() {
   Format f("baseline");
-  auto gpus = f.custom("gpus", "whole", "1 to 65536", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
+  auto gpus = f.custom("gpus", "whole", "1 to " + std::to_string(kMostGpus), {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
   gpus.optional("GPUs of one node; with `parallel` the fewest of `gpus`")
       .means("GPUs that the efficiency is compared with");
   gpus.reads([](const JsonNode& node, Scenario& s) { s.baseline_gpus = static_cast<int>(node.integer(1, kMostGpus)); });
@@ -197,7 +197,7 @@ void add_machine(Format& f) {
   model.reads([](const JsonNode& node, Scenario& s) { s.model = read_model(node); });
   model.writes(write_model);
   auto gpus = f.custom(
-      "gpus", "array of whole", "each 1 to 65536, at least one",
+      "gpus", "array of whole", "each 1 to " + std::to_string(kMostGpus) + ", at least one",
       {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}}}, {"minItems", 1}});
   gpus.means("GPU counts to predict, one point each");
   gpus.reads([](const JsonNode& node, Scenario& s) { s.gpus = read_gpus(node); });

@@ -1,7 +1,8 @@
 // Collectives of groups, by hand.
+#include "sim/replica/representative_replicas.hpp"
 #include "sim/replica/split_links.hpp"
 #include "tests/catch.hpp"
-#include "tests/replica/small_split.hpp"
+#include "tests/replica/random_splits.hpp"
 
 namespace lockstep::tests {
 namespace {
@@ -64,6 +65,53 @@ TEST_CASE("NCCL's model of a group is never faster than its links") {
     CHECK(seconds(links, TrafficKind::all_reduce, TrafficGroup::gradients, 2) >= kBytes / (nics * 10e9 / 4));
     CHECK(seconds(links, TrafficKind::all_gather, TrafficGroup::tensor, 4) >= 3 * kBytes / 4 / 100e9);
   }
+}
+
+TEST_CASE("messages of some replicas meet on links as those of all replicas do") {
+  Draw draw(20261128);
+  const std::vector<Json> fabrics{Json::parse(R"({"kind": "star", "bandwidth": "40 GB/s", "latency": "1 us"})"),
+                                  Json::parse(R"({"kind": "star", "bandwidth": "15 GB/s", "latency": "1 us"})"),
+                                  Json::parse(R"({"kind": "fat-tree", "bandwidth": "40 GB/s", "latency": "1 us",
+                                                  "leaf_nodes": 4, "oversubscription": 2})")};
+  int fewer = 0;
+  for (int i = 0; i < 200; ++i) {
+    Json cluster = with_latency();
+    cluster["nodes"] = 4096;
+    cluster["fabric"] = draw.of(fabrics);
+    const int data = draw.of<int>({8, 16, 24, 32, 48, 128}), tensor = draw.of<int>({1, 2, 3, 4, 8});
+    Json parallel{{"tensor", tensor}, {"pipeline", draw.of<int>({1, 2, 4})}, {"context", draw.of<int>({1, 1, 2})}};
+    parallel["sequence"] = tensor > 1;
+    parallel["sharding"] = "zero1";
+    if (draw.of<bool>({false, true})) parallel["sharding_group"] = 4 * parallel.at("context").get<int>();
+    if (draw.of<bool>({false, true})) parallel["order"] = {"tensor", "context", "expert", "pipeline", "data"};
+    const int gpus = tensor * data * parallel.at("pipeline").get<int>() * parallel.at("context").get<int>();
+    parallel["micro_batches"] = 8;
+    Json scenario = split_scenario(parallel, {gpus});
+    scenario["model"]["config"]["num_attention_heads"] = scenario["model"]["config"]["num_key_value_heads"] = 24;
+    scenario["model"]["config"]["hidden_size"] = 24 * 64;
+    scenario["communication"]["all_reduce"] = draw.of<std::string>({"ring", "nccl"});
+    if (scenario["communication"]["all_reduce"] == "nccl")
+      scenario["communication"]["nccl"] = {{"generation", "hopper"}};
+    const sim::Scenario read = SmallFiles(scenario, cluster).one();
+    const sim::Cluster machine(read.cluster, gpus);
+    const sim::ParallelSpec spec = read.parallel_at(gpus);
+    const sim::SplitLinks some(read, machine, spec), all(read, machine, spec, spec.data);
+    if (sim::representative_replicas(spec, machine.gpus_of_unit()) < spec.data) ++fewer;
+    INFO(gpus << " GPUs, " << parallel.dump() << ", " << cluster["fabric"].dump());
+    for (const TrafficGroup group : {TrafficGroup::tensor, TrafficGroup::context, TrafficGroup::gradients,
+                                     TrafficGroup::shards, TrafficGroup::shard_copies}) {
+      CHECK(some.of(group).ranks == all.of(group).ranks);
+      CHECK(some.of(group).nodes == all.of(group).nodes);
+      for (const TrafficKind kind : {TrafficKind::all_reduce, TrafficKind::all_gather, TrafficKind::all_to_all})
+        CHECK(seconds(some, kind, group, some.of(group).ranks) ==
+              Approx(seconds(all, kind, group, all.of(group).ranks)).epsilon(1e-12));
+    }
+    if (spec.pipeline == 1) continue;
+    for (const TrafficGroup group : {TrafficGroup::embeddings, TrafficGroup::neighbour})
+      CHECK(seconds(some, TrafficKind::send, group, 2) ==
+            Approx(seconds(all, TrafficKind::send, group, 2)).epsilon(1e-12));
+  }
+  CHECK(fewer > 100);
 }
 
 }  // namespace lockstep::tests

@@ -55,24 +55,32 @@ TEST_CASE("a replay of too many events is refused, and what can do it named") {
 }
 
 TEST_CASE("replicas without jitter are alike: some of them take the time of all") {
-  const auto seconds = [](int data, const std::string& sharding, const std::string& all_reduce) {
+  const auto seconds = [](int data, const std::string& sharding, const std::string& all_reduce, const Json& cluster,
+                          int replayed) {
     const Json parallel{{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 4}, {"sharding", sharding}};
     Json scenario = split_scenario(parallel, {4 * data});
     scenario["communication"]["all_reduce"] = all_reduce;
     if (all_reduce == "nccl") scenario["communication"]["nccl"] = {{"generation", "hopper"}};
-    sim::Scenario read = SmallFiles(scenario, with_latency()).one();
+    sim::Scenario read = SmallFiles(scenario, cluster).one();
     sim::PointRequest request;
     request.gpus = 4 * data;
     request.iterations = 1;
     const sim::PointResult fast = sim::predict_point(read, request);
-    CHECK(fast.method.text() == "fair flows of 4 of " + std::to_string(data) + " identical replicas");
+    CHECK(fast.method.text() ==
+          "fair flows of " + std::to_string(replayed) + " of " + std::to_string(data) + " identical replicas");
     request.fidelity = sim::Fidelity::message;
     return std::pair{time_of(fast), time_of(sim::predict_points({{&read, request}}, 1).front())};
   };
   for (const char* sharding : {"none", "zero1", "zero3"})
     for (const char* all_reduce : {"ring", "nccl"}) {
-      const auto [fast, message] = seconds(16, sharding, all_reduce);
+      const auto [fast, message] = seconds(16, sharding, all_reduce, with_latency(), 4);
       CHECK(fast == Approx(message).epsilon(1e-6));
+      // Leaves of two nodes, with an uplink for both: two leaves of four replicas each stand for four.
+      Json tree = with_latency();
+      tree["fabric"] = Json::parse(
+          R"({"kind": "fat-tree", "bandwidth": "40 GB/s", "latency": "1 us", "leaf_nodes": 2, "oversubscription": 2})");
+      const auto [fast_on_tree, message_on_tree] = seconds(16, sharding, all_reduce, tree, 8);
+      CHECK(fast_on_tree == Approx(message_on_tree).epsilon(1e-6));
     }
 }
 
