@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-GPUS = [8, 64, 512, 2048, 8192, 65536]
+GPUS = [8, 64, 512, 2048, 8192, 65536, 131072, 1048576]
 COLLECTIVES = ["ring", "nccl", "hierarchical", "halving-doubling", "tree", "double-binary-tree", "torus"]
 SCHEDULES = {
     "sharded": ["/algorithm=sharded", '/communication/all_reduce="ring"'],
@@ -227,7 +227,7 @@ def cell(row):
 
 def document(table, others):
     """The table, and whole commands, as Markdown."""
-    lines = ["# From 8 to 65,536 GPUs", "", "Written by `results/benchmarks/scale.py`, which says what is measured; every row, "
+    lines = ["# From 8 to 1,048,576 GPUs", "", "Written by `results/benchmarks/scale.py`, which says what is measured; every row, "
              "with the way in which it was replayed:", "[scale.csv](scale.csv). Processor seconds of one iteration, and peak "
              "memory above 100 MB; * where links are shared out", "round by round "
              "([shared_rounds.hpp](../../../sim/replay/shared_rounds.hpp)), near the times of messages and not the same."]

@@ -1,8 +1,12 @@
 #include "sim/point/method.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "engine/base/index.hpp"
 #include "engine/base/text.hpp"
+#include "sim/replay/block_shapes.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -12,6 +16,13 @@ namespace {
 constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
 constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
+
+// Beyond so many GPUs a replay takes at most some ten seconds and 1 GB: 3e7 to 7e7 steps of max-plus recurrences are a
+// second, or 6e6 of shared rounds, and 1e7 transfers 0.85 GB.
+constexpr int kMostGpusOfAnyReplay = 65536;
+constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 5e7, kMostTransfersOfLarge = 1e7;
+constexpr int kRoundsUntilSteady =
+    10;  // rounds of a repeated phase that rings work out: 35 first, 1 of each bucket behind
 
 constexpr double kMostSplitEvents = 2e7;          // by SimGrid
 constexpr double kFewSplitEvents = 2e6;           // by flows, a second or two
@@ -63,12 +74,38 @@ std::string PredictionMethod::text() const {
   return name_of(replay);
 }
 
-MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages) {
+ReplaySize replay_size(const Program& program) {
+  ReplaySize size;
+  std::vector<double> steps_of_plan;
+  std::set<std::uint64_t> shapes;
+  for (const Plan& plan : program.plans) {
+    double steps = plan.call ? program.gpus : 0;
+    for (const Phase& phase : plan.phases) {
+      if (plan.call) break;
+      steps += double(phase.transfers.size()) * std::min(phase.rounds, kRoundsUntilSteady);
+      for (const auto& block : phase.transfers.blocks())
+        if (shapes.insert(hash_of_ranks(*block)).second) size.transfers += double(block->size());
+    }
+    steps_of_plan.push_back(steps);
+  }
+  for (const Work& work : program.work)
+    size.steps += work.kind == Work::Kind::collective ? steps_of_plan[to_index(work.plan)] : program.gpus;
+  return size;
+}
+
+MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages,
+                            const ReplaySize& size) {
   if (fidelity == Fidelity::analytic) return {method_of(ReplayMethod::closed_form, MethodReason::fidelity)};
   if (fidelity == Fidelity::message) return {method_of(ReplayMethod::messages, MethodReason::fidelity)};
   MethodsToTry methods{method_of(ReplayMethod::max_plus, MethodReason::separate_links)};
   if (most_messages > 0 && messages > most_messages) {
     methods.push_back(method_of(ReplayMethod::closed_form, MethodReason::message_limit));
+    return methods;
+  }
+  if (gpus > kMostGpusOfAnyReplay) {
+    const PredictionMethod closed_form = method_of(ReplayMethod::closed_form, MethodReason::large_cluster);
+    if (size.steps > kMostStepsOfLarge || size.transfers > kMostTransfersOfLarge) return {closed_form};
+    methods.push_back(size.steps > kMostStepsOfLargeByRounds ? closed_form : shared_rounds(MeetingLinks::any));
     return methods;
   }
   const bool is_large = gpus > kMostGpusByFlows;

@@ -22,7 +22,15 @@ inline const Choices<ErrorClass>& choices_of(ErrorClass) {
   return all;
 }
 
-enum class MethodReason { fidelity, separate_links, few_messages, many_messages, message_limit, links_dump };
+enum class MethodReason {
+  fidelity,
+  separate_links,
+  few_messages,
+  many_messages,
+  message_limit,
+  large_cluster,
+  links_dump
+};
 
 inline const Choices<MethodReason>& choices_of(MethodReason) {
   static const Choices<MethodReason> all{{MethodReason::fidelity, "the requested fidelity has this method only"},
@@ -30,6 +38,7 @@ inline const Choices<MethodReason>& choices_of(MethodReason) {
                                          {MethodReason::few_messages, "few enough messages to replay each"},
                                          {MethodReason::many_messages, "too many messages to replay each"},
                                          {MethodReason::message_limit, "more messages than the request allows"},
+                                         {MethodReason::large_cluster, "too many messages for a cluster of this size"},
                                          {MethodReason::links_dump, "links and messages are listed"}};
   return all;
 }
@@ -62,11 +71,19 @@ struct PredictionMethod {
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
 };
 
+/// Work and memory of a replay by recurrences.
+struct ReplaySize {
+  double steps = 0;      ///< messages and pieces of compute that are worked out one by one, of all iterations
+  double transfers = 0;  ///< that are kept, of blocks between different ranks (block_shapes.hpp)
+};
+ReplaySize replay_size(const Program& program);
+
 /// Methods in the order in which to try them: max-plus recurrences and shared rounds cannot replay every program.
 using MethodsToTry = std::vector<PredictionMethod>;
 
 /// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
-MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages);
+/// Likewise beyond 65,536 GPUs, where a replay would take more than some ten seconds or 1 GB.
+MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages, const ReplaySize& size);
 /// The method that can list links and messages (ReplayOptions::dump_links_at_s).
 MethodsToTry choose_dumping_method();
 /// For split replicas. `events`: messages and pieces of compute of all iterations.

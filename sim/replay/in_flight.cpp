@@ -8,12 +8,16 @@
 namespace lockstep::sim::replay {
 
 void InFlight::add(int gpu, double start_s, double end_s, double slows) {
-  if (slows > 1 && end_s > start_s) of_gpu_[to_index(gpu)].push_back({start_s, end_s, slows});
+  if (slows <= 1 || end_s <= start_s) return;
+  if (of_gpu_.empty()) of_gpu_.resize(gpus_);
+  of_gpu_[to_index(gpu)].push_back({start_s, end_s, slows});
 }
 
 double InFlight::end_s(int gpu, double start_s, double seconds) {
-  std::deque<Interval>& intervals = of_gpu_[to_index(gpu)];
-  while (!intervals.empty() && intervals.front().end_s <= start_s) intervals.pop_front();
+  if (of_gpu_.empty()) return start_s + seconds;
+  std::vector<Interval>& intervals = of_gpu_[to_index(gpu)];
+  const auto is_over = [start_s](const Interval& interval) { return interval.end_s <= start_s; };
+  intervals.erase(intervals.begin(), std::find_if_not(intervals.begin(), intervals.end(), is_over));
   double now_s = start_s, left_s = seconds;
   for (const Interval& interval : intervals) {
     const double alone_s = std::max(0.0, interval.start_s - now_s);

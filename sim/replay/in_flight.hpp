@@ -10,7 +10,6 @@
 // From when the GPU has launched the collective (its kernel then waits for the others on the GPU) to when it leaves.
 // How long the collective takes is not changed: the profile's collectives were measured on idle GPUs, and what compute
 // costs them is not measured.
-#include <deque>
 #include <vector>
 
 #include "sim/schedule/program.hpp"
@@ -21,7 +20,7 @@ namespace lockstep::sim::replay {
 /// each is taken for a GPU of its own.
 class InFlight {
  public:
-  explicit InFlight(int gpus) : of_gpu_(static_cast<std::size_t>(gpus)) {}
+  explicit InFlight(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}
 
   /// A GPU is in a collective from start_s to end_s; those of one GPU come one after the other.
   void add(int gpu, double start_s, double end_s, double slows);
@@ -32,7 +31,8 @@ class InFlight {
   struct Interval {
     double start_s, end_s, slows;
   };
-  std::vector<std::deque<Interval>> of_gpu_;  // those that end after the GPU's last start
+  std::size_t gpus_;
+  std::vector<std::vector<Interval>> of_gpu_;  // those that end after the GPU's last start; empty before the first
 };
 
 /// Whether any collective of the program slows compute.

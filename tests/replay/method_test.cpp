@@ -7,6 +7,10 @@ namespace {
 
 using namespace lockstep::sim;
 
+MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages) {
+  return sim::choose_methods(fidelity, gpus, messages, most_messages, {});
+}
+
 std::vector<ReplayMethod> replays(const MethodsToTry& methods) {
   std::vector<ReplayMethod> all;
   for (const PredictionMethod& method : methods) all.push_back(method.replay);
@@ -33,6 +37,47 @@ TEST_CASE("methods: max-plus first, then every message, then rounds as messages 
   CHECK(replays(limited) == Replays{ReplayMethod::max_plus, ReplayMethod::closed_form});
   CHECK(limited[1].reason == MethodReason::message_limit);
   CHECK(limited[1].fidelity() == Fidelity::analytic);
+}
+
+TEST_CASE("methods: beyond 65,536 GPUs the closed form stands for a replay that would take long or much memory") {
+  using Replays = std::vector<ReplayMethod>;
+  const auto of_size = [](int gpus, double steps, double transfers) {
+    return replays(sim::choose_methods(Fidelity::fast, gpus, 1e12, 0, {steps, transfers}));
+  };
+  CHECK(of_size(65536, 1e12, 1e12) == Replays{ReplayMethod::max_plus, ReplayMethod::shared_rounds});
+  CHECK(of_size(1 << 20, 1e7, 1e6) == Replays{ReplayMethod::max_plus, ReplayMethod::shared_rounds});
+  CHECK(of_size(1 << 20, 1e8, 1e6) == Replays{ReplayMethod::max_plus, ReplayMethod::closed_form});
+  CHECK(of_size(1 << 20, 1e9, 1e6) == Replays{ReplayMethod::closed_form});
+  CHECK(of_size(1 << 20, 1e7, 1e8) == Replays{ReplayMethod::closed_form});
+  const MethodsToTry large = sim::choose_methods(Fidelity::fast, 1 << 20, 1e12, 0, {1e9, 1e6});
+  CHECK(large.front().reason == MethodReason::large_cluster);
+  CHECK(large.front().error_class() == ErrorClass::closed_form);
+}
+
+TEST_CASE("a replay's size: steps of all iterations, transfers of different ranks") {
+  Program program;
+  program.gpus = 4;
+  program.iterations = 2;
+  Plan ring{"ring", 4, 400, {}};
+  ring.phases.push_back({Transfers{{{0, 1, 100}, {1, 2, 100}, {2, 3, 100}, {3, 0, 100}}}, 6});
+  Plan other = ring;
+  other.phases.front().transfers = Transfers(ring.phases.front().transfers.blocks().front()->of_bytes(7));
+  Plan call = ring;
+  call.call = CallTime{1, 1};
+  program.plans = {ring, other, call};
+  for (const int plan : {0, 1, 2}) {
+    Work work;
+    work.kind = Work::Kind::collective;
+    work.plan = plan;
+    program.work.push_back(work);
+  }
+  Work compute;
+  compute.kind = Work::Kind::compute;
+  program.work.push_back(compute);
+  const ReplaySize size = replay_size(program);
+  // Six rounds of four messages twice; the call and the compute of four GPUs each.
+  CHECK(size.steps == 2 * 6 * 4 + 4 + 4);
+  CHECK(size.transfers == 4);
 }
 
 TEST_CASE("methods: error classes") {
