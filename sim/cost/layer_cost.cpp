@@ -246,8 +246,12 @@ double operations_of_kernel(const Layer& layer, const DeviceCost& device) {
 }
 
 // Stretches a pass that the processor enqueues more slowly than the GPU works.
-void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s) {
-  const double forward = cost.forward_s(), backward = cost.backward_s();
+void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, const std::vector<int>& times) {
+  double forward = cost.forward_s(), backward = cost.backward_s();
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    forward += (times[i] - 1) * cost.layers[i].forward_s;
+    backward += (times[i] - 1) * cost.layers[i].backward_s;
+  }
   const double slower_forward = std::max(1.0, work.forward * host_launch_s / forward);
   const double slower_backward = std::max(1.0, work.backward * host_launch_s / backward);
   for (LayerCost& layer : cost.layers) {
@@ -300,7 +304,8 @@ double casts_s(const DeviceCost& device, double parameters) {
          (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
-ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch) {
+ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch,
+                        const std::vector<int>& times) {
   ModelCost cost;
   cost.layers.resize(graph.layers.size());
   const DeviceCost half = in_half(device);
@@ -320,11 +325,11 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
                      : has_macs(layer)        ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
                                               : memory_layer_cost(layer, device, batch);
     const KernelCounts count = layer_kernels(layer, device, input_needs);
-    const double operations = operations_of_kernel(layer, device);
+    const double operations = operations_of_kernel(layer, device) * (times.empty() ? 1 : times[i]);
     work.forward += operations * count.forward;
     work.backward += operations * count.backward;
   }
-  wait_for_host(cost, work, device.host_launch_s);
+  wait_for_host(cost, work, device.host_launch_s, times);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes =
       static_cast<double>(graph.parameter_count()) * arrays.passes() * device.update_element_bytes;

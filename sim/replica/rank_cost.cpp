@@ -18,9 +18,9 @@ int divided(int whole, int parts) {
   return (whole + parts - 1) / parts;
 }
 
-model::TransformerSpec of_rank(const TransformerShape& shape, const ParallelSpec& split) {
+model::TransformerSpec of_rank(const model::TransformerSpec& whole, const ParallelSpec& split) {
   const int tensor = split.tensor;
-  model::TransformerSpec spec = shape;
+  model::TransformerSpec spec = whole;
   spec.heads /= tensor;
   spec.kv_heads = std::max(1, spec.kv_heads / tensor);
   spec.inner /= tensor;
@@ -43,10 +43,10 @@ bool is_whole_of_token(const Layer& layer, int hidden) {
   }
 }
 
-model::Graph graph_of_rank(const SplitJob& job) {
+model::Graph graph_of_rank(const SplitJob& job, const model::TransformerSpec& whole) {
   const ParallelSpec& spec = job.spec;
   model::Graph graph =
-      transformer_graph(of_rank(job.shape, spec), {job.shape.sequence / spec.context, job.shape.has_fused_attention});
+      transformer_graph(of_rank(whole, spec), {job.shape.sequence / spec.context, job.shape.has_fused_attention});
   for (Layer& layer : graph.layers) {
     if (layer.kind == LayerKind::experts) {
       layer.experts.count /= spec.expert;
@@ -75,11 +75,11 @@ double merge_s(const Layer& attention, const DeviceCost& device, int batch) {
 }
 
 // Attention over keys and values of the whole sequence.
-void share_attention(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
-                     std::vector<LayerCost>& costs) {
+void share_attention(const SplitJob& job, const model::TransformerSpec& spec, const model::Graph& graph,
+                     const DeviceCost& device, std::vector<LayerCost>& costs) {
   if (job.spec.context == 1) return;
   const model::Graph whole =
-      transformer_graph(of_rank(job.shape, job.spec), {job.shape.sequence, job.shape.has_fused_attention});
+      transformer_graph(of_rank(spec, job.spec), {job.shape.sequence, job.shape.has_fused_attention});
   std::size_t i = 0;
   for (const Layer& layer : whole.layers) {
     if (layer.kind != LayerKind::attention) continue;
@@ -185,6 +185,16 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
   return sum;
 }
 
+// How often the whole model has each layer of the graph.
+std::vector<int> times_of_layers(const model::Graph& graph, const ModelBlocks& blocks,
+                                 const model::DistinctLayers& layers) {
+  std::vector<int> of_block(blocks.blocks.size(), 0), times(graph.layers.size(), 1);
+  for (const std::size_t kind : layers.of_layer) ++of_block.at(kind);
+  for (std::size_t b = 0; b < of_block.size(); ++b)
+    for (int i = blocks.blocks[b].first_layer; i <= blocks.blocks[b].last_layer; ++i) times[to_index(i)] = of_block[b];
+  return times;
+}
+
 // Rates that were measured scale the roofline of the whole model.
 double factor_of_rates(const Scenario& scenario, int batch) {
   if (scenario.compute.rates.empty()) return 1;
@@ -260,15 +270,17 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   DeviceCost device = device_cost(scenario);
   device.cast_bytes_per_parameter = 0;
   const int batch = job.spec.micro_batch;
-  const model::Graph graph = graph_of_rank(job);
-  ModelCost cost = roofline_cost(graph, device, scenario.compute.optimizer, batch);
-  share_attention(job, graph, device, cost.layers);
+  const model::DistinctLayers layers = distinct_layers(job.shape);
+  const model::Graph graph = graph_of_rank(job, layers.spec);
+  const ModelBlocks blocks = blocks_of(graph);
+  ModelCost cost =
+      roofline_cost(graph, device, scenario.compute.optimizer, batch, times_of_layers(graph, blocks, layers));
+  share_attention(job, layers.spec, graph, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
   if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
   repeat_expert_activations(job, graph, device, cost.layers);
   cost.scale(factor_of_rates(scenario, batch));
-  const ModelBlocks blocks = blocks_of(graph);
   RankSeconds seconds;
   const bool is_trained = job.spec.lora_rank == 0;
   const auto nothing_repeated = [](const Block& block) {
@@ -277,9 +289,11 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
   seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
+  std::vector<BlockSeconds> of_kind;
   for (const Block& block : blocks.blocks)
-    seconds.blocks.push_back(
+    of_kind.push_back(
         sum_of(graph, cost.layers, block, repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
+  for (const std::size_t kind : layers.of_layer) seconds.blocks.push_back(of_kind[kind]);
   return seconds;
 }
 

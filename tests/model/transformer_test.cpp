@@ -208,4 +208,38 @@ TEST_CASE("what another head or another attention would change is another graph"
   CHECK(kept(passes) == 12 * 2 * 12 * 1024 * 1024LL);  // weights, and those left by dropout
 }
 
+TEST_CASE("a transformer with one layer of each kind has the layers of the whole one") {
+  const auto of_block = [](const Graph& graph, std::size_t block) {
+    std::vector<Layer> layers;
+    const std::string name = "l" + std::to_string(block + 1) + "/";
+    for (const Layer& layer : graph.layers)
+      if (layer.name.rfind(name, 0) == 0) layers.push_back(layer);
+    return layers;
+  };
+  int fewer = 0;
+  for (const std::string& name : zoo_names()) {
+    const Graph whole = zoo_graph(name);
+    if (!whole.transformer) continue;
+    const TransformerSpec& spec = whole.transformer->spec;
+    const DistinctLayers distinct = distinct_layers(spec);
+    const Graph few = transformer_graph(distinct.spec, whole.transformer->job);
+    INFO(name);
+    REQUIRE(distinct.of_layer.size() == static_cast<std::size_t>(spec.layers + spec.decoder_layers));
+    if (distinct.spec.layers < spec.layers) ++fewer;
+    for (std::size_t block = 0; spec.decoder_layers == 0 && block < distinct.of_layer.size(); ++block) {
+      const std::vector<Layer> mine = of_block(whole, block), same = of_block(few, distinct.of_layer[block]);
+      REQUIRE(!mine.empty());
+      REQUIRE(mine.size() == same.size());
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        CHECK(mine[i].kind == same[i].kind);
+        CHECK(mine[i].macs == same[i].macs);
+        CHECK(mine[i].input_elements == same[i].input_elements);
+        CHECK(mine[i].parameters.size() == same[i].parameters.size());
+        CHECK(mine[i].attention.window == same[i].attention.window);
+      }
+    }
+  }
+  CHECK(fewer > 50);
+}
+
 }  // namespace lockstep::model

@@ -1,6 +1,10 @@
 #include "engine/model/transformer/spec.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/base/index.hpp"
 
 namespace lockstep::model {
 namespace {
@@ -83,6 +87,30 @@ bool TransformerSpec::has_experts(int layer) const {
   const MixtureSpec& m = mixture;
   const bool is_named_dense = std::count(m.dense_layers.begin(), m.dense_layers.end(), layer) > 0;
   return m.count > 0 && layer >= m.first && layer % m.every == m.phase && !is_named_dense;
+}
+
+DistinctLayers distinct_layers(const TransformerSpec& spec) {
+  DistinctLayers distinct{spec, {}};
+  // Whether a layer turns its queries is a matter of its number, and a decoder's layers are not told by these facts.
+  if (spec.unturned_every > 0 || spec.decoder_layers > 0) {
+    for (int layer = 0; layer < spec.layers + spec.decoder_layers; ++layer)
+      distinct.of_layer.push_back(to_index(layer));
+    return distinct;
+  }
+  std::map<std::pair<bool, int>, std::size_t> known;
+  distinct.spec.windows.clear();
+  distinct.spec.mixture.first = distinct.spec.mixture.phase = 0;
+  distinct.spec.mixture.every = 1;
+  distinct.spec.mixture.dense_layers.clear();
+  for (int layer = 0; layer < spec.layers; ++layer) {
+    const auto [kind, is_new] = known.try_emplace({spec.has_experts(layer), spec.window_of(layer)}, known.size());
+    distinct.of_layer.push_back(kind->second);
+    if (!is_new) continue;
+    if (!spec.windows.empty()) distinct.spec.windows.push_back(spec.window_of(layer));
+    if (!spec.has_experts(layer)) distinct.spec.mixture.dense_layers.push_back(static_cast<int>(kind->second));
+  }
+  distinct.spec.layers = static_cast<int>(known.size());
+  return distinct;
 }
 
 int TransformerSpec::usual_tokens() const {

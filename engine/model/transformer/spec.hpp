@@ -108,6 +108,13 @@ ParameterParts parameters_of(const TransformerSpec& spec);
 /// output.
 std::int64_t active_parameters(const TransformerSpec& spec);
 
+/// A transformer with one layer of each kind: layers of a kind do the same.
+struct DistinctLayers {
+  TransformerSpec spec;
+  std::vector<std::size_t> of_layer;  ///< by layer, decoder's behind encoder's: the layer of `spec` that does the same
+};
+DistinctLayers distinct_layers(const TransformerSpec& spec);
+
 /// How a job runs it.
 struct SequenceJob {
   int tokens = 0;  ///< of a sample (of each side of an encoder-decoder); 0: usual_tokens()
