@@ -344,8 +344,10 @@ JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, 
   std::string network = job.network.stated;
   int domain = std::max(read.nvl, cut_nvl(network));
   if (domain == 0 && read.entry != nullptr && job.link.stated.empty()) domain = read.entry->nvlink_domain;
-  if (job.gpus_per_node == 0) return {};
-  return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+  if (job.gpus_per_node > 0) return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+  const int tray = read.entry != nullptr ? read.entry->gpus_per_tray : 0;
+  if (tray == 0) return {};
+  return {joined_node(tray, domain > 0 ? domain : read.entry->nvlink_domain, gpus_of_jobs).gpus, 1};
 }
 
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {

@@ -66,7 +66,9 @@ bool JobQuestion::is_split() const {
 
 int gpus_per_node_of(const Job& job, const Catalogue& catalogue) {
   const GpuEntry* gpu = read_gpu_name(catalogue.gpus, job.gpu.stated).entry;
-  return job.gpus_per_node > 0 ? job.gpus_per_node : gpu != nullptr ? gpu->gpus_per_node : kUsualGpusPerNode;
+  if (job.gpus_per_node > 0) return job.gpus_per_node;
+  if (gpu == nullptr) return kUsualGpusPerNode;
+  return gpu->gpus_per_tray > 0 ? joined_node_of(job, {}, catalogue).gpus : gpu->gpus_per_node;
 }
 
 int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue) {
@@ -74,8 +76,9 @@ int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue) {
   job.gpu = question.job.gpu;
   job.network = question.job.network;
   job.link = question.job.link;
-  job.gpus_per_node = gpus_per_node_of(question.job, catalogue);
-  return joined_node_of(job, question.gpus, catalogue).gpus;
+  job.gpus_per_node = question.job.gpus_per_node;
+  const int joined = joined_node_of(job, question.gpus, catalogue).gpus;
+  return joined > 0 ? joined : gpus_per_node_of(question.job, catalogue);
 }
 
 void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node) {
@@ -91,7 +94,8 @@ Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   build_own_model(job);
   if (job.software.stated.empty()) job.software.stated = usual_software(job.split);
   job.gpus = question.largest();
-  job.gpus_per_node = gpus_per_node_of(job, catalogue);  // of networks "per GPU"
+  // For networks "per GPU", and for the nodes that join_nodes() joins further.
+  if (job.gpus_per_node == 0) job.gpus_per_node = joined_gpus_of(question, catalogue);
   if (!job.decodes_on_host)
     job.record_default("input", "with --decodes-on-host what the nodes' processors decode is a limit");
   job.split.is_requested = question.is_split();

@@ -29,7 +29,7 @@ struct JobQuestion {
   bool is_split() const;
 };
 
-/// GPUs per node: as given, else the usual number for the GPU. A GPU that is not known has 8.
+/// GPUs per node: as given, else the usual number for the GPU, which for GPUs of racks is a rack. A GPU that is not known has 8.
 int gpus_per_node_of(const Job& job, const Catalogue& catalogue);
 /// GPUs of the nodes that NVLink joins into one (job_names.hpp, join_nodes()).
 int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue);
