@@ -122,8 +122,9 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
 
 Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   Json list = Json::array();
+  const char* const rate_unit = predicted.scenario.model.tokens > 0 ? "samples/s" : "images/s";
   for (const JobRow& row : predicted.rows) {
-    list.push_back(prediction_json_at(row.gpus, "images_per_s", "images/s", row.samples_per_s));
+    list.push_back(prediction_json_at(row.gpus, "images_per_s", rate_unit, row.samples_per_s));
     list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
     if (!row.training) continue;
     list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));

@@ -270,6 +270,32 @@ TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says
   CHECK(tray.nic.link.bandwidth_bytes_per_s == domain.nic.link.bandwidth_bytes_per_s);
 }
 
+TEST_CASE("nodes are GPUs by the number that a node has, and contradict no number of GPUs", "[job]") {
+  const auto gpus_of = [&](std::vector<int> nodes, std::vector<int> gpus, int gpus_per_node) {
+    sim::JobQuestion job = small_job();
+    job.nodes = std::move(nodes);
+    job.gpus = std::move(gpus);
+    job.job.gpus_per_node = gpus_per_node;
+    return sim::with_gpus_of_nodes(job, catalogue());
+  };
+  CHECK(gpus_of({1, 4}, {}, 0).gpus == std::vector<int>{8, 32});
+  CHECK(gpus_of({4}, {}, 4).gpus == std::vector<int>{16});
+  CHECK(gpus_of({4}, {32}, 0).gpus == std::vector<int>{32});
+  CHECK(gpus_of({4}, {16}, 0).job.gpus_per_node == 4);
+  CHECK(gpus_of({}, {24}, 0).gpus == std::vector<int>{24});
+  CHECK_THROWS_WITH(
+      gpus_of({4}, {64}, 0),
+      "--nodes 4: with 8 GPUs each, which are 32 GPUs, it contradicts --gpus 64; allowed: one of the two, "
+      "or another --gpus-per-node");
+  CHECK_THROWS_WITH(gpus_of({4}, {16}, 8), Contains("it contradicts --gpus 16"));
+  CHECK_THROWS_WITH(gpus_of({4, 8}, {32}, 0), Contains("it contradicts --gpus 32"));
+  sim::JobQuestion rack = small_job();
+  rack.job.gpu.stated = "GB200";
+  rack.nodes = {18};
+  rack.gpus = {72};
+  CHECK(sim::prepare_job(rack, catalogue()).scenario.cluster.gpus_per_node == 72);
+}
+
 TEST_CASE("a rack is the same however it is given", "[job]") {
   for (const char* gpu : {"GB200", "GB300"})
     for (const int gpus : {72, 144}) {
