@@ -109,6 +109,21 @@ TEST_CASE("api: more GPUs train the same tokens in less time, whatever divides t
   CHECK(table.find("global_batch 704 (not stated; ") != std::string::npos);
 }
 
+TEST_CASE("api: a slow job's samples/s have three digits, and one GPU is called so") {
+  const std::string table = sim::answer(
+      "table", {{"model", "gpt3_175b"}, {"gpu", "A100"}, {"gpus", 32}, {"tokens", "1B"}, {"ignore_memory", true}},
+      catalogue());
+  const std::size_t row = table.find("\n  32 ");
+  REQUIRE(row != std::string::npos);
+  const std::string cells = table.substr(row, table.find('\n', row + 1) - row);
+  INFO(cells);
+  CHECK(cells.find(" 0 ") == std::string::npos);
+  CHECK(cells.find('.') < cells.find('%'));
+  const std::string one =
+      sim::answer("table", {{"model", "llama3_8b"}, {"gpu", "B200"}, {"gpus", 1}, {"global_batch", 1}}, catalogue());
+  CHECK(one.find("1 GPUs") == std::string::npos);
+}
+
 TEST_CASE("api: an answer in process is that of the functions below it") {
   const Json options{{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", {8, 64}}, {"batch", 128}, {"epochs", 90}};
   sim::JobQuestion question;

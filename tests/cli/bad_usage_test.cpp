@@ -107,3 +107,22 @@ TEST_CASE("with --json - errors are JSON on standard output, with a status that 
   CHECK(run_program(folder.path(""), "simulate", "job --model resnet50 --gpu H100 --gpus 8 --batch 8 --json /dev/null")
             .code == 0);
 }
+
+TEST_CASE("an algorithm that a job cannot name is refused with two commands that simulate it") {
+  const TemporaryFolder folder;
+  const std::string job = "job --model resnet50 --gpu H100 --gpus 8,16 --batch 64";
+  REQUIRE(run_program(folder.path(""), "simulate", job + " --scenario job.json").code == 0);
+  for (const char* name : {"local-sgd", "backup-workers", "async-sgd", "async-easgd"}) {
+    INFO(name);
+    const Outcome refused = run_program(folder.path(""), "simulate", job + " --algorithm " + name);
+    CHECK(refused.code == 2);
+    const std::string then = "then: simulate ";
+    const std::size_t at = refused.err.find(then);
+    REQUIRE(at != std::string::npos);
+    std::string remedy = refused.err.substr(at + then.size());
+    remedy.pop_back();  // the line break
+    const Outcome simulated = run_program(folder.path(""), "simulate", remedy);
+    CHECK(simulated.code == 0);
+    CHECK(simulated.out.find("images/s") != std::string::npos);
+  }
+}
