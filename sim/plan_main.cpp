@@ -17,6 +17,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/units.hpp"
+#include "sim/api/other_format.hpp"
 #include "sim/api/plan_options.hpp"
 #include "sim/launch/from_option.hpp"
 #include "sim/plan/plan_result.hpp"
@@ -213,9 +214,18 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   return plan;
 }
 
+sim::PlanSpec load_plan(const Options& o) {
+  try {
+    return sim::load_plan(o.plan, o.ignore_memory);
+  } catch (const InputError&) {
+    sim::refuse_scenario(o.plan);
+    throw;
+  }
+}
+
 sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
   if (o.plan.empty()) throw InputError("plan: no plan; allowed: a plan file, or plan job (see --help)");
-  sim::PlanSpec plan = sim::load_plan(o.plan, o.ignore_memory);
+  sim::PlanSpec plan = load_plan(o);
   if (is_first_rank) check_outputs(all_outputs_of(o), inputs_of(plan));
   return plan;
 }

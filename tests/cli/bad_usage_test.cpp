@@ -126,3 +126,15 @@ TEST_CASE("an algorithm that a job cannot name is refused with two commands that
     CHECK(simulated.out.find("images/s") != std::string::npos);
   }
 }
+
+TEST_CASE("a file of another of the project's formats is refused with the command that reads it") {
+  const TemporaryFolder folder;
+  const std::string scenarios = std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/";
+  const std::string plan = scenarios + "plans/imagenet_hour.json", scenario = scenarios + "imagenet_64k.json";
+  CHECK(run_program(folder.path(""), "simulate", plan).err == plan + ": this is a plan; allowed: plan " + plan + "\n");
+  CHECK(run_program(folder.path(""), "plan", scenario).err ==
+        scenario + ": this is a scenario; allowed: simulate " + scenario + "\n");
+  const std::string profile = std::string(LOCKSTEP_SOURCE_DIR) + "/results/host_chain/profile.json";
+  CHECK(run_program(folder.path(""), "simulate", profile)
+            .err.find("this is a profile; allowed: calibrate scenario " + profile) != std::string::npos);
+}
