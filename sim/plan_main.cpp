@@ -12,10 +12,12 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/atomic_writer.hpp"
+#include "engine/base/error_report.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/units.hpp"
+#include "sim/api/other_format.hpp"
 #include "sim/api/plan_options.hpp"
 #include "sim/launch/from_option.hpp"
 #include "sim/plan/plan_result.hpp"
@@ -84,7 +86,7 @@ void declare(CLI::App& app, Options& o) {
 std::vector<std::string> outputs_of(const Options& o) {
   std::vector<std::string> outputs;
   for (const std::string& path : {o.html, o.json, o.markdown, o.csv})
-    if (!path.empty() && path != kStandardOutput) outputs.push_back(path);
+    if (!path.empty() && path != kStandardOutput && !is_null_device(path)) outputs.push_back(path);
   return outputs;
 }
 
@@ -212,9 +214,18 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   return plan;
 }
 
+sim::PlanSpec load_plan(const Options& o) {
+  try {
+    return sim::load_plan(o.plan, o.ignore_memory);
+  } catch (const InputError&) {
+    sim::refuse_scenario(o.plan);
+    throw;
+  }
+}
+
 sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
   if (o.plan.empty()) throw InputError("plan: no plan; allowed: a plan file, or plan job (see --help)");
-  sim::PlanSpec plan = sim::load_plan(o.plan, o.ignore_memory);
+  sim::PlanSpec plan = load_plan(o);
   if (is_first_rank) check_outputs(all_outputs_of(o), inputs_of(plan));
   return plan;
 }
@@ -227,7 +238,10 @@ int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& sessi
       throw InputError("--watch: there is no page to draw again; allowed: with -o REPORT.html");
     plan = o.is_of_words ? plan_of_words(o, session.rank() == 0) : plan_of_file(o, session.rank() == 0);
   } catch (const InputError& error) {
-    if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());
+    if (session.rank() == 0 || session.size() == 1) {
+      std::fprintf(stderr, "%s\n", error.what());
+      report_error(argv, o.is_of_words ? "plan job" : "plan", status_of(error), error.what(), 2);
+    }
     session.agree("");
     return 2;
   }
@@ -242,7 +256,7 @@ int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& sessi
     return work_out(o, argv, *plan, *workers);
   } catch (const InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return 2;
+    return report_error(argv, o.is_of_words ? "plan job" : "plan", status_of(error), error.what(), 2);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "sim/api/job_command.hpp"
 #include "sim/api/kernel_options.hpp"
 #include "sim/api/loss_options.hpp"
+#include "sim/api/other_format.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
@@ -167,9 +168,18 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
   check_outputs({o.json, o.csv, o.html, o.trace, o.layers}, inputs);
 }
 
+sim::LoadedScenario load_scenario(const Options& o) {
+  try {
+    return sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  } catch (const InputError&) {
+    sim::refuse_other_format(o.scenario);
+    throw;
+  }
+}
+
 int simulate(const Options& o, const std::vector<std::string>& argv) {
   const std::vector<sim::Expectation> expectations = sim::read_expectations(o.expectations);
-  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  const sim::LoadedScenario loaded = load_scenario(o);
   sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}, o.dump_links_s};
   if (o.dump_links_s) check_dump(loaded.variants.front());
   check_outputs_beside(loaded, o);
@@ -211,7 +221,7 @@ void predict_from_records(const Options& o) {
 }
 
 void search(const Options& o, const std::vector<std::string>& argv) {
-  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  const sim::LoadedScenario loaded = load_scenario(o);
   check_outputs_beside(loaded, o);
   const bool has_bar = !o.quiet && has_drawable_stderr();
   const std::vector<sim::Optimisation> curves =
@@ -223,7 +233,7 @@ void search(const Options& o, const std::vector<std::string>& argv) {
 }
 
 void search_splits(const Options& o, const std::vector<std::string>& argv) {
-  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  const sim::LoadedScenario loaded = load_scenario(o);
   check_outputs_beside(loaded, o);
   const std::vector<sim::RankedVariant> rankings = sim::rank_splits(loaded);
   if (!o.json.empty()) write_json_atomically(o.json, sim::split_rankings_json(loaded, rankings, argv), 2);

@@ -51,6 +51,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+constexpr const char* kNullDevice = "/dev/null";
 constexpr std::size_t kLongestEnding = 32;  // of a part's name, beyond the file's own
 constexpr int kMostLinks = 40;              // one after the other, as Linux has it
 
@@ -63,6 +64,7 @@ bool is_name_short_enough(const std::string& path) {
 /// Why `path` cannot be replaced by a regular file; empty when nothing is known against it.
 std::string refusal(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) return reason(path.empty() ? ENOENT : EINVAL);
+  if (is_null_device(path)) return "";
   if (!is_name_short_enough(end_of_links(path))) return reason(ENAMETOOLONG);
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) {
@@ -132,6 +134,11 @@ AtomicWriter::AtomicWriter(const std::string& path) : path_(path) {
   const std::string refused = refusal(path);
   if (!refused.empty()) throw std::runtime_error(path + ": cannot write: " + refused);
   target_ = end_of_links(path);
+  if (is_null_device(path)) {
+    file_ = ::open(kNullDevice, O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) fail(errno);
+    return;
+  }
   file_ = create_beside(target_, part_);
   if (file_ < 0) fail(errno);
 }
@@ -139,7 +146,7 @@ AtomicWriter::AtomicWriter(const std::string& path) : path_(path) {
 AtomicWriter::~AtomicWriter() {
   if (file_ < 0) return;
   ::close(file_);
-  ::unlink(part_.c_str());
+  if (!part_.empty()) ::unlink(part_.c_str());
 }
 
 void AtomicWriter::write(std::string_view text) {
@@ -147,6 +154,7 @@ void AtomicWriter::write(std::string_view text) {
 }
 
 void AtomicWriter::finish() {
+  if (part_.empty()) return;  // /dev/null, which the destructor closes
   struct stat old;
   if (::stat(target_.c_str(), &old) == 0 && ::fchmod(file_, old.st_mode & 0777) != 0) fail(errno);
   if (::fsync(file_) != 0) fail(errno);
@@ -161,6 +169,12 @@ void AtomicWriter::finish() {
 
 void AtomicWriter::fail(int error) const {
   throw std::runtime_error(path_ + ": cannot write: " + reason(error));
+}
+
+bool is_null_device(const std::string& path) {
+  struct stat info, null;
+  return ::stat(path.c_str(), &info) == 0 && ::stat(kNullDevice, &null) == 0 && S_ISCHR(info.st_mode) &&
+         info.st_rdev == null.st_rdev;
 }
 
 void write_file_atomically(const std::string& path, const std::string& content) {

@@ -7,8 +7,11 @@
 
 namespace lockstep {
 
+/// Whether `path` is /dev/null, an output that takes everything and keeps nothing.
+bool is_null_device(const std::string& path);
+
 /// Replaces `path` by `content`. Throws std::runtime_error naming the path and the system's reason; then no file is
-/// touched and the temporary file is removed. A symbolic link is followed; a device or pipe is refused.
+/// touched and the temporary file is removed. A symbolic link is followed; a device or pipe is refused, but for /dev/null.
 /// A new file has mode 0644 less the umask, an existing one keeps its mode.
 void write_file_atomically(const std::string& path, const std::string& content);
 

@@ -30,6 +30,11 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A job that was understood, and that needs more memory than its GPUs have.
+struct NotEnoughMemory : InputError {
+  using InputError::InputError;
+};
+
 /// One input that a prediction rests on, as written in the result's "assumptions".
 struct Assumption {
   std::string pointer;  ///< JSON pointer in the document, "/cluster/nic/bandwidth"

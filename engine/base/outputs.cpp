@@ -22,7 +22,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   std::vector<std::string> checked;
   for (const std::string& path : outputs) {
-    if (path.empty() || path == kStandardOutput) continue;
+    if (path.empty() || path == kStandardOutput || is_null_device(path)) continue;
     std::string why;
     if (!output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
     for (const std::string& input : inputs)

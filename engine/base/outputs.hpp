@@ -9,7 +9,7 @@ namespace lockstep {
 inline constexpr const char* kStandardOutput = "-";
 
 /// Asked before long work, so that nothing is lost to a bad path. An empty path is an output that is not asked for.
-/// Standard output can always be written. Throws InputError where an output cannot be written (atomic_file.hpp), where two are one file, or where one is
+/// Standard output and /dev/null can always be written. Throws InputError where an output cannot be written (atomic_file.hpp), where two are one file, or where one is
 /// among `inputs`, which it would replace; links are followed.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs = {});
 

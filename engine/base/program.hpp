@@ -5,15 +5,18 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "engine/base/completion.hpp"
+#include "engine/base/error_report.hpp"
 #include "engine/base/json.hpp"
 #include "engine/base/printing.hpp"
 #include "engine/base/text.hpp"
+#include "engine/base/unknown_argument.hpp"
 #include "engine/base/version.hpp"
 
 namespace lockstep {
@@ -48,9 +51,26 @@ inline int with_standard_output(const std::string& program, int code) {
   return code == 0 ? 1 : code;
 }
 
+/// Where the command lockstep runs the program, help and messages name it as the user called it: "lockstep simulate".
+inline void name_as_called(CLI::App& app) {
+  const char* const command = std::getenv("LOCKSTEP_COMMAND");
+  if (command == nullptr) return;
+  const std::string name = app.get_name(), called = std::string(command) + " " + name;
+  std::vector<CLI::App*> all = app.get_subcommands([](CLI::App*) { return true; });
+  all.push_back(&app);
+  for (CLI::App* one : all) {
+    std::string footer = one->get_footer();
+    const std::string example = "\n  " + name + " ";
+    for (std::size_t at = footer.find(example); at != std::string::npos; at = footer.find(example, at + example.size()))
+      footer.replace(at, example.size(), "\n  " + called + " ");
+    one->footer(footer);
+  }
+  app.name(called);
+}
+
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help, --version and "--completion bash|zsh" alone; 2 on bad usage or bad input, and 1 on work that failed or whose
-/// result standard output did not take, with a line on stderr.
+/// result standard output did not take, with a line on stderr, and as JSON where `--json -` is given (error_report.hpp).
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   app.set_version_flag("--version", version_line());
@@ -59,18 +79,27 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
     std::fputs(script.c_str(), stdout);
     return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
   }
+  name_as_called(app);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
+  const std::vector<std::string> words(argv, argv + argc);
+  const auto failed = [&](const char* status, const std::string& reason, int code) {
+    return report_error(words, command_name(chosen_command(app)), status, reason, code);
+  };
   try {
     app.parse(argc, argv);
-    return with_standard_output(app.get_name(), work(std::vector<std::string>(argv, argv + argc)));
+    return with_standard_output(app.get_name(), work(words));
+  } catch (const CLI::ExtrasError&) {
+    const std::string text = unknown_argument_text(app);
+    std::fprintf(stderr, "%s\n", text.c_str());
+    return failed("refused", text, 2);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? 0 : failed("refused", error.what(), 2);
   } catch (const InputError& error) {
     std::fprintf(stderr, "%s\n", message_of(error).c_str());
-    return 2;
+    return failed(status_of(error), message_of(error), 2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), message_of(error).c_str());
-    return 1;
+    return failed("failed", message_of(error), 1);
   }
 }
 

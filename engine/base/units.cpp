@@ -16,6 +16,7 @@ struct Unit {
   double times;
   double per;
   bool is_alias = false;  ///< read, never written
+  bool is_word = false;   ///< a unit written out, which errors leave out
 };
 
 const double kibi = 1024.0;
@@ -47,8 +48,20 @@ std::vector<Unit> of_currencies(const std::vector<Unit>& per) {
 }
 
 const std::vector<Unit>& units(Dimension dimension) {
-  static const std::vector<Unit> time = {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3},       {"s", 1, 1},
-                                         {"min", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1, true}};
+  static const std::vector<Unit> time = {{"ns", 1, 1e9},
+                                         {"us", 1, 1e6},
+                                         {"ms", 1, 1e3},
+                                         {"s", 1, 1},
+                                         {"min", 60, 1},
+                                         {"h", 3600, 1},
+                                         {"hour", 3600, 1, true, true},
+                                         {"hours", 3600, 1, true, true},
+                                         {"d", 86400, 1, true},
+                                         {"day", 86400, 1, true, true},
+                                         {"days", 86400, 1, true, true},
+                                         {"w", 604800, 1, true},
+                                         {"week", 604800, 1, true, true},
+                                         {"weeks", 604800, 1, true, true}};
   static const std::vector<Unit> size = {{"B", 1, 1},
                                          {"kB", 1e3, 1},
                                          {"MB", 1e6, 1},
@@ -214,7 +227,10 @@ std::string parse_quantity(const std::string& text, Dimension dimension, double&
   const auto read = std::from_chars(text.data(), text.data() + length, number);  // never follows the locale
   std::string name = text.substr(length);
   if (!name.empty() && name[0] == ' ') name.erase(0, 1);
-  const std::string allowed = "; allowed: " + joined(unit_spellings(dimension));
+  std::vector<std::string> listed;
+  for (const Unit& unit : units(dimension))
+    if (!unit.is_word) listed.push_back(unit.name);
+  const std::string allowed = "; allowed: " + joined(listed);
   if (name.empty()) return "missing unit" + allowed;
   for (const Unit& unit : units(dimension)) {
     if (unit.name != name) continue;

@@ -1,35 +1,51 @@
-# "cmake --install build": the programs of this build, the scenarios with all that they refer to, and man pages where
-# a program has one (PROGRAM.1 beside its PROGRAM_main.cpp). The target "programs" builds what is installed, and no more.
+# "cmake --install build": the command lockstep (engine/lockstep), the programs that it runs, the scenarios with all that they
+# refer to, and man pages: lockstep-PROGRAM.1 is PROGRAM.1 beside its PROGRAM_main.cpp. The target "programs" builds what is
+# installed, and no more.
 add_custom_target(programs)
+set(programs)
 foreach(program IN ITEMS simulate calibrate train plan validate)
   if(TARGET ${program})
-    add_dependencies(programs ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    get_target_property(folder ${program} SOURCE_DIR)
-    if(EXISTS ${folder}/${program}.1)
-      install(FILES ${folder}/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    endif()
+    list(APPEND programs ${program})
+  endif()
+endforeach()
+install(PROGRAMS engine/lockstep DESTINATION ${CMAKE_INSTALL_BINDIR})
+configure_file(engine/lockstep ${CMAKE_BINARY_DIR}/lockstep COPYONLY)
+install(FILES engine/lockstep.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(program IN LISTS programs)
+  add_dependencies(programs ${program})
+  install(TARGETS ${program} RUNTIME DESTINATION libexec/lockstep)   # where engine/lockstep looks for it
+  get_target_property(folder ${program} SOURCE_DIR)
+  if(EXISTS ${folder}/${program}.1)
+    file(READ ${folder}/${program}.1 page)
+    string(REPLACE "\n.B ${program}" "\n.B lockstep ${program}" page "${page}")
+    string(REPLACE "\n${program} \\-" "\nlockstep\\-${program} \\-" page "${page}")
+    file(WRITE ${CMAKE_BINARY_DIR}/man/lockstep-${program}.1 "${page}")
+    install(FILES ${CMAKE_BINARY_DIR}/man/lockstep-${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endif()
 endforeach()
 if(TARGET python_package)
   add_dependencies(programs python_package)
 endif()
-# Completion for bash and zsh, from each program's own options.
-set(completions)
+# Completion for bash and zsh, from each program's own options; that of lockstep is made of them, and installed.
 set(folder ${CMAKE_BINARY_DIR}/completions)
+set(completions ${folder}/lockstep ${folder}/_lockstep)
 file(MAKE_DIRECTORY ${folder})
-foreach(program IN ITEMS simulate calibrate train plan validate)
-  if(TARGET ${program})
-    add_custom_command(OUTPUT ${folder}/${program} ${folder}/_${program}
-                       COMMAND ${program} --completion bash > ${folder}/${program}
-                       COMMAND ${program} --completion zsh > ${folder}/_${program}
-                       DEPENDS ${program} COMMENT "Completion of ${program}" VERBATIM)
-    list(APPEND completions ${folder}/${program} ${folder}/_${program})
-    install(FILES ${folder}/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-    install(FILES ${folder}/_${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
-  endif()
+set(of_programs)
+foreach(program IN LISTS programs)
+  add_custom_command(OUTPUT ${folder}/${program} ${folder}/_${program}
+                     COMMAND ${program} --completion bash > ${folder}/${program}
+                     COMMAND ${program} --completion zsh > ${folder}/_${program}
+                     DEPENDS ${program} COMMENT "Completion of ${program}" VERBATIM)
+  list(APPEND of_programs ${folder}/${program} ${folder}/_${program})
 endforeach()
-add_custom_target(completions ALL DEPENDS ${completions})
+set(script ${CMAKE_SOURCE_DIR}/engine/cmake/lockstep_completion.sh)
+add_custom_command(OUTPUT ${completions}
+                   COMMAND ${script} bash ${folder} ${programs} > ${folder}/lockstep
+                   COMMAND ${script} zsh ${folder} ${programs} > ${folder}/_lockstep
+                   DEPENDS ${script} ${of_programs} COMMENT "Completion of lockstep" VERBATIM)
+install(FILES ${folder}/lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${folder}/_lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+add_custom_target(completions ALL DEPENDS ${completions} ${of_programs})
 add_dependencies(programs completions)
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_MATCHING PATTERN "*.json"
         PATTERN "launch/*.sh" PATTERN "launch/*.y*ml" PATTERN "launch/*.toml")

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/base/unknown_argument.hpp"
 
 namespace lockstep::sim::api {
 namespace {
@@ -42,7 +43,7 @@ std::vector<std::string> command_words(const Json& options, const OptionTexts& t
     if (text == nullptr)
       throw InputError(key + ": no option of that name; nearest: " + joined(texts.nearest_keys(key)));
     if (value.is_null()) continue;
-    if (text->type == OptionType::flag) {
+    if (text->type == OptionType::flag || (text->has_negation && value.is_boolean())) {
       if (!value.is_boolean()) refuse(*text, value);
       if (value.get<bool>())
         words.push_back(text->option);
@@ -78,6 +79,8 @@ void give_words(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(std::move(words));
+  } catch (const CLI::ExtrasError&) {
+    throw InputError(unknown_argument_text(app));
   } catch (const CLI::ParseError& error) {
     throw InputError(error.what());
   }

@@ -1,7 +1,8 @@
 #pragma once
 // Options given by their keys, as Python's arguments or a JSON object, instead of on a command line.
 //
-//   {"model": "llama3_70b", "gpus": [64, 128], "sequence": false}  ->  --model=llama3_70b --gpus=64,128 --no-sequence
+//   {"model": "llama3_70b", "gpus": [64, 128], "sequence_parallel": false}
+//      ->  --model=llama3_70b --gpus=64,128 --no-sequence-parallel
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>

@@ -17,6 +17,11 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   OptionTexts texts = declare_job(app, o.question);
   texts.add(declare_gpu_counts(app, o.question, "Numbers of GPUs, a row each"), OptionType::whole_number, kJobGpus,
             true);
+  texts.add(app.add_option("--nodes", o.question.nodes, "Numbers of nodes, instead of GPUs")
+                ->delimiter(',')
+                ->allow_extra_args(false)
+                ->check(CLI::Range(static_cast<int>(kJobGpus.low), static_cast<int>(kJobGpus.high))),
+            OptionType::whole_number, kJobGpus, true);
   texts.add(
       app.add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B"),
       OptionType::text);
@@ -31,18 +36,20 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   texts.add(app.add_flag("--no-failures", o.question.is_undisturbed,
                          "No calendar time beside that of the training on more than 64 GPUs"),
             OptionType::flag);
-  texts.add(
-      app.add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds the cost of the training")
-          ->check(number_between(kPrices.low, kPrices.high)),
-      OptionType::number, kPrices);
+  texts.add(app.add_option("--price", o.question.usd_per_gpu_hour,
+                           "USD per GPU and hour, such as 2.5 or 2.5/h: adds the cost of the training")
+                ->transform(price_check()),
+            OptionType::number, kPrices);
   return texts;
 }
 
 /// Throws InputError: a question without model, GPU or number of GPUs, or with tokens that are no number.
 inline JobQuestion question_of(const JobCommand& o) {
   JobQuestion question = o.question;
-  if (question.job.model.stated.empty() || question.job.gpu.stated.empty() || question.gpus.empty())
-    throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
+  if (question.job.model.stated.empty() || question.job.gpu.stated.empty() ||
+      (question.gpus.empty() && question.nodes.empty()))
+    throw InputError(
+        "simulate job: --model, --gpu or --gpus is missing; allowed: all three, or --nodes for --gpus (names: --list)");
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
   if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
   if (!o.critical_batch.empty()) question.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);

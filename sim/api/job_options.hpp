@@ -11,6 +11,7 @@
 #include "sim/catalogue/name_index.hpp"
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/job/job_fields.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_question.hpp"
 
 namespace lockstep::sim::api {
@@ -92,6 +93,31 @@ class JobOptionDeclarer {
   OptionTexts& texts_;
 };
 
+inline constexpr const char *kSequenceParallel = "--sequence-parallel", *kSequence = "--sequence";
+
+/// --sequence N: tokens of a sequence, as --seq-length has it. Without a number, the earlier name of --sequence-parallel.
+inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
+  const Range lengths{1, 1 << 24};
+  const auto give = [&job, lengths](const std::string& text) {
+    if (text.empty() || text == "true" || text == "false") {
+      job.split.give("sequence", Json(text != "false"), kSequence);
+      return;
+    }
+    int length = 0;
+    if (!CLI::detail::lexical_cast(text, length) || length < lengths.low || length > lengths.high)
+      throw CLI::ValidationError(kSequence, text + " is no length; allowed: tokens of a sequence, 1 to 16777216");
+    if (job.shape.sequence > 0 && job.shape.sequence != length)
+      throw CLI::ValidationError(
+          kSequence, text + ": --seq-length gives " + std::to_string(job.shape.sequence) + "; allowed: one of the two");
+    job.shape.sequence = length;
+  };
+  texts.add_number_or_flag(
+      app.add_option_function<std::string>(
+             kSequence, give, "The same as --seq-length; without a number, the same as --sequence-parallel")
+          ->expected(0, 1),
+      lengths);
+}
+
 /// A key of "parallel": its option takes what a scenario would have.
 inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFieldName& name, const FieldText& field,
                                 OptionTexts& texts) {
@@ -103,9 +129,10 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
   const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
   const std::string type = schema.value("type", "");
   if (type == "boolean") {
+    const std::string earlier = name.option == kSequenceParallel ? std::string(",!--no-") + (kSequence + 2) : "";
     texts.add(app.add_flag_function(
-                  name.option + ",!--no-" + name.option.substr(2), [give](std::int64_t count) { give(count > 0); },
-                  name.help),
+                  name.option + ",!--no-" + name.option.substr(2) + earlier,
+                  [give](std::int64_t count) { give(count > 0); }, name.help),
               OptionType::flag);
   } else if (type == "integer") {
     const std::int64_t least = schema.at("minimum"), most = schema.at("maximum");
@@ -150,6 +177,7 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
   const std::vector<SplitFieldName>& names = split_fields();
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!names[i].option.empty()) declare_split_field(app, question.job.split, names[i], *fields[i], texts);
+  declare_sequence(app, question.job, texts);
   texts.add(app.add_option_function<std::string>(
                    "--optimise",
                    [&question](const std::string&) { question.job.split.is_searched = question.lists_splits = true; },
@@ -172,6 +200,11 @@ inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& 
   texts.add(app.add_option("--critical-batch", critical_batch,
                            "Critical batch in tokens, such as a measured gradient noise scale, instead of the law's"),
             OptionType::text);
+}
+
+/// For prices: a number, "2.5/h" or "$2.5/h", in USD per GPU and hour. The option takes the number.
+inline CLI::Validator price_check() {
+  return CLI::Validator([](std::string& text) { return to_usd_per_hour(text, kPrices.low, kPrices.high); }, "PRICE");
 }
 
 /// Numbers of GPUs.

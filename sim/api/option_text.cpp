@@ -27,6 +27,11 @@ void OptionTexts::add(const CLI::Option* option, OptionType type, Range limits, 
   all_.push_back({"--" + option->get_lnames().front(), type, is_list, limits, {}, option->get_description()});
 }
 
+void OptionTexts::add_number_or_flag(const CLI::Option* option, Range limits) {
+  add(option, OptionType::whole_number, limits);
+  all_.back().has_negation = true;
+}
+
 const OptionText* OptionTexts::find(const std::string& key) const {
   const auto found = std::find_if(all_.begin(), all_.end(), [&](const OptionText& text) { return text.key() == key; });
   return found != all_.end() ? &*found : nullptr;

@@ -29,7 +29,7 @@ struct OptionText {
   std::optional<Range> limits;       ///< of numbers
   std::vector<std::string> choices;  ///< allowed values in any case; empty: any text
   std::string help;
-  bool has_negation = false;  ///< --no-NAME exists
+  bool has_negation = false;  ///< --no-NAME exists; an option with a value then takes true and false, too
 
   /// As Python and the page name it: "global_batch".
   std::string key() const;
@@ -39,6 +39,8 @@ class OptionTexts {
  public:
   void add(const CLI::Option* option, OptionType type, std::vector<std::string> choices = {}, bool is_list = false);
   void add(const CLI::Option* option, OptionType type, Range limits, bool is_list = false);
+  /// A whole number, or no value: then it is a flag, and --no-NAME exists.
+  void add_number_or_flag(const CLI::Option* option, Range limits);
 
   const std::vector<OptionText>& all() const { return all_; }
   /// nullptr: there is none.

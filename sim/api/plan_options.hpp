@@ -35,7 +35,8 @@ class PlanOptionDeclarer {
     declare_loss_law(app_, words_.question, words_.critical_batch, texts_);
     text("--model-family", words_.model_family,
          "Compares the sizes of a family instead of one --model: llama3, qwen3, gpt3, ...");
-    texts("--price", words_.prices, "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
+    texts("--price", words_.prices,
+          "Of a GPU-hour: 2.5 or \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
     text("--deadline", words_.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
     text("--budget", words_.budget, "For how much: \"2000 USD\"; asks for the least time");
     flag("--cautious", words_.is_cautious, "Deadline and budget hold at the high bounds, too");

@@ -42,6 +42,7 @@ struct GpuEntry : Entry {
   double nvlink_bridge_bytes_per_s = 0;   ///< one way, over an NVLink bridge to another card; 0: it takes no bridge
   int bridged_gpus = 2;                   ///< that a bridge joins at most
   int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node
+  int gpus_per_tray = 0;                  ///< of a rack that NVLink joins into one node; 0: no rack
   GpuSpec spec;
 
   /// From V100 on, by its products in half precision.

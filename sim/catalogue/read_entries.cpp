@@ -73,10 +73,10 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
-  read_names(
-      node, gpu,
-      {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
-       "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "bridged_gpus", "other_links"});
+  read_names(node, gpu,
+             {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "gpus_per_tray", "nvlink_domain",
+              "network", "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge",
+              "bridged_gpus", "other_links"});
   node.at("name");
   const Generation generation = read_generation(node.at("generation"));
   gpu.generation = generation.name;
@@ -89,6 +89,8 @@ GpuEntry read_gpu(const JsonNode& node) {
   if (const auto links = node.find("other_links")) gpu.other_links = texts_of(*links);
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
+  if (const auto size = node.find("gpus_per_tray"))
+    gpu.gpus_per_tray = static_cast<int>(size->sourced_number({1, 1024}));
   if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
   if (const auto direct = node.find("gpudirect")) gpu.has_gpudirect = direct->sourced_boolean();
   if (const auto peers = node.find("pcie_peers")) gpu.has_pcie_peers = peers->sourced_boolean();

@@ -21,7 +21,7 @@ struct OtherNames {
 const std::vector<OtherNames>& other_names() {
   static const std::vector<OtherNames> all{
       {"tensor", "tp", "--tensor", "GPUs that share every layer's matrices"},
-      {"sequence", "sequence_parallel", "--sequence",
+      {"sequence", "sequence_parallel", "--sequence-parallel",
        "Norms and residuals split along the sequence over the tensor ranks"},
       {"pipeline", "pp", "--pipeline", "Stages of consecutive layers"},
       {"context", "cp", "--context", "GPUs that share every sequence"},

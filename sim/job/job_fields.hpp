@@ -66,7 +66,8 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"link", "--link", "Between the GPUs of a node, such as \"PCIe 4\""}, a.link, b.link);
   visit(Name{"network", "--network", "Between nodes"}, a.network, b.network);
   visit(Name{"bytes"}, a.bytes, b.bytes, kNumbers);
-  visit(Name{"seq"}, a.shape.sequence, b.shape.sequence, Range{1, 1 << 24});
+  visit(Name{"seq", "--seq-length", "Tokens of a sequence, instead of @4096 behind the model's name"}, a.shape.sequence,
+        b.shape.sequence, Range{1, 1 << 24});
   visit(Name{"params"}, a.shape.parameters, b.shape.parameters, kNumbers);
   visit(Name{"layers"}, a.shape.layers, b.shape.layers, Range{1, 10000});
   visit(Name{"hidden"}, a.shape.hidden, b.shape.hidden, kCount);

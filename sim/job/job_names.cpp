@@ -221,12 +221,20 @@ void check_network(const NetworkStated& network, int gpus_per_node, const Catalo
          std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
 }
 
-void check_algorithm(const std::string& name) {
+// Backup and asynchronous workers need a node for their server beside those of the GPUs.
+void check_algorithm(const Job& job) {
+  const std::string& name = job.exchange;
   if (name.empty()) return;
   const JobAlgorithm* named = job_algorithm_named(name);
   if (named == nullptr) refuse_name("--algorithm", name, "algorithm", nearest_algorithms(name));
-  if (!named->needs_no_numbers)
-    refuse("--algorithm", name, "a job in words cannot have it", "a scenario with it, or another of --list");
+  if (named->needs_no_numbers) return;
+  if (!named->algorithm)
+    refuse("--algorithm", name, "a job by options cannot have it", "a scenario with it, or another of --list");
+  const int nodes = (job.gpus + std::max(1, job.gpus_per_node) - 1) / std::max(1, job.gpus_per_node);
+  refuse("--algorithm", name, "it has parameters that are no options",
+         "the same command without it and with --scenario job.json, then: simulate job.json --set /algorithm=" +
+             named->id +
+             (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)));
 }
 
 template <class Ids>
@@ -344,8 +352,10 @@ JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, 
   std::string network = job.network.stated;
   int domain = std::max(read.nvl, cut_nvl(network));
   if (domain == 0 && read.entry != nullptr && job.link.stated.empty()) domain = read.entry->nvlink_domain;
-  if (job.gpus_per_node == 0) return {};
-  return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+  if (job.gpus_per_node > 0) return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+  const int tray = read.entry != nullptr ? read.entry->gpus_per_tray : 0;
+  if (tray == 0) return {};
+  return {joined_node(tray, domain > 0 ? domain : read.entry->nvlink_domain, gpus_of_jobs).gpus, 1};
 }
 
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {
@@ -411,7 +421,7 @@ void check_names(const Job& job, const Catalogue& catalogue, bool needs_model) {
              ", or " + std::string(kOtherSoftware) + " for software that is not among them");
   if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");
   check_network(job.network, job.gpus_per_node, catalogue);
-  check_algorithm(job.exchange);
+  check_algorithm(job);
 }
 
 std::string names_text(const Catalogue& catalogue) {

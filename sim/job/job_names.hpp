@@ -41,7 +41,8 @@ void set_software(Job& job, const std::string& name, const Catalogue& catalogue)
 /// Nodes of a rack become one where NVLink joins them: where GPU or network are said to ("NVL72"), or the GPU's usually are
 /// and no link is stated. `gpus_per_node`, `trays` and the network's ports are those of the larger node then.
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
-/// What it would make of them: by the texts of GPU, network and link, and `gpus_per_node` as stated.
+/// What it would make of them: by the texts of GPU, network and link, and `gpus_per_node` as stated. Where that is not
+/// stated, a node is as much of a rack as divides the jobs' GPUs, or holds them; of GPUs without racks it has 0 GPUs.
 JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 
 /// Refuses names of command lines that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".

@@ -6,38 +6,15 @@
 #include "engine/base/units.hpp"
 #include "sim/failures/availability.hpp"
 #include "sim/job/gpu_name.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 
 namespace lockstep::sim::job_plan {
 namespace {
 
-const char* const kDollarSign = "$";
-const char* const kEuroSign = "\u20ac";
-const char* const kUsualCurrency = "USD";
-
 std::string trimmed(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' '), to = text.find_last_not_of(' ');
   return from == std::string::npos ? "" : text.substr(from, to - from + 1);
-}
-
-// "$2.5/h" -> "2.5 $/h"
-std::string sign_behind(const std::string& text) {
-  for (const std::string sign : {kDollarSign, kEuroSign}) {
-    if (text.rfind(sign, 0) != 0) continue;
-    const std::size_t end = text.find_first_not_of("0123456789.eE", sign.size());
-    const std::string number = text.substr(sign.size(), end == std::string::npos ? end : end - sign.size());
-    return number + " " + sign + (end == std::string::npos ? "" : text.substr(end));
-  }
-  return text;
-}
-
-// "2.5/h" -> "2.5 USD/h"
-std::string with_currency(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::size_t number_end = text.find_last_of("0123456789.", slash);
-  if (slash == std::string::npos || number_end == std::string::npos) return text;
-  const bool has_none = trimmed(text.substr(number_end + 1, slash - number_end - 1)).empty();
-  return has_none ? text.substr(0, number_end + 1) + " " + kUsualCurrency + text.substr(slash) : text;
 }
 
 std::string quantity_of(const char* option, const std::string& written, const std::string& text, Dimension dimension) {
@@ -61,7 +38,7 @@ Price price_of(const std::string& written) {
       throw InputError("--price " + in_quotes(written) + ": no GPU before the =; allowed: GPU=PRICE, PRICE");
   }
   const std::string amount = trimmed(equals == std::string::npos ? written : written.substr(equals + 1));
-  price.price = quantity_of("--price", written, with_currency(sign_behind(amount)), Dimension::price);
+  price.price = quantity_of("--price", written, price_text(amount), Dimension::price);
   return price;
 }
 
@@ -101,7 +78,7 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
   std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
   Json prices{{"gpu", Json(list)}};
   if (!words.tariff.empty())
-    prices["energy"] = sourced(quantity_of("--tariff", words.tariff, sign_behind(words.tariff), Dimension::tariff),
+    prices["energy"] = sourced(quantity_of("--tariff", words.tariff, money_text(words.tariff), Dimension::tariff),
                                "--tariff " + words.tariff);
   return prices;
 }
@@ -151,7 +128,7 @@ Json job_objective(const JobPlan& words) {
                  {"deadline", quantity_of("--deadline", words.deadline, words.deadline, Dimension::time)}};
   if (!words.budget.empty())
     objective = {{"kind", "least-time-in-budget"},
-                 {"budget", quantity_of("--budget", words.budget, sign_behind(words.budget), Dimension::money)}};
+                 {"budget", quantity_of("--budget", words.budget, money_text(words.budget), Dimension::money)}};
   if (words.is_cautious) objective["cautious"] = true;
   return objective;
 }

@@ -85,7 +85,7 @@ AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalog
   Job job = machine.job;
   job.software.stated = "NCCL";
   job.all_reduce = kind_of(question);
-  job.gpus_per_node = gpus_per_node_of(machine.job, catalogue);
+  if (job.gpus_per_node == 0) job.gpus_per_node = joined_gpus;
   job.precision = RecordPrecision::fp32;
   resolve_names(job, catalogue);
   check_names(job, catalogue, false);

@@ -256,12 +256,16 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
   return merged;
 }
 
-JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
+JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) {
+  const JobQuestion question = with_gpus_of_nodes(asked, catalogue);
   try {
     return prepare(question, catalogue);
   } catch (const NoSplitOfJob& none) {
     const auto has_answer = [&](const JobQuestion& changed) { return fits(changed, catalogue); };
-    throw InputError("simulate job: " + none.why + "; allowed: " + changes_that_fit(question, none.gpus, has_answer));
+    const std::string why =
+        "simulate job: " + none.why + "; allowed: " + changes_that_fit(question, none.gpus, has_answer);
+    if (none.is_of_memory) throw NotEnoughMemory(why);
+    throw InputError(why);
   }
 }
 

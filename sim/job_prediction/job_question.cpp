@@ -1,6 +1,7 @@
 #include "sim/job_prediction/job_question.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/json.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -28,6 +29,22 @@ std::string id_of_own_model(const std::string& stated, model::ModelName name, co
   if (!graph.transformer) return graph.name;
   const model::TransformerSpec& spec = graph.transformer->spec;
   return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
+}
+
+// A length of sequences (--seq-length) goes behind the model's name, where the catalogue and model files have it.
+void name_sequence_length(Job& job) {
+  const int length = std::exchange(job.shape.sequence, 0);
+  if (length == 0) return;
+  std::string& name = job.model.stated;
+  const std::string behind = "@" + std::to_string(length);
+  const std::size_t at = name.rfind('@');
+  const bool has_length = at != std::string::npos && at + 1 < name.size() &&
+                          name.find_first_not_of("0123456789", at + 1) == std::string::npos;
+  if (!has_length)
+    name += behind;
+  else if (name.substr(at) != behind)
+    throw InputError("--seq-length " + std::to_string(length) + ": --model " + name +
+                     " gives another length; allowed: one of the two");
 }
 
 // A model file of the user's, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
@@ -66,7 +83,9 @@ bool JobQuestion::is_split() const {
 
 int gpus_per_node_of(const Job& job, const Catalogue& catalogue) {
   const GpuEntry* gpu = read_gpu_name(catalogue.gpus, job.gpu.stated).entry;
-  return job.gpus_per_node > 0 ? job.gpus_per_node : gpu != nullptr ? gpu->gpus_per_node : kUsualGpusPerNode;
+  if (job.gpus_per_node > 0) return job.gpus_per_node;
+  if (gpu == nullptr) return kUsualGpusPerNode;
+  return gpu->gpus_per_tray > 0 ? joined_node_of(job, {}, catalogue).gpus : gpu->gpus_per_node;
 }
 
 int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue) {
@@ -74,8 +93,35 @@ int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue) {
   job.gpu = question.job.gpu;
   job.network = question.job.network;
   job.link = question.job.link;
-  job.gpus_per_node = gpus_per_node_of(question.job, catalogue);
-  return joined_node_of(job, question.gpus, catalogue).gpus;
+  job.gpus_per_node = question.job.gpus_per_node;
+  const int joined = joined_node_of(job, question.gpus, catalogue).gpus;
+  return joined > 0 ? joined : gpus_per_node_of(question.job, catalogue);
+}
+
+JobQuestion with_gpus_of_nodes(JobQuestion question, const Catalogue& catalogue) {
+  if (question.nodes.empty()) return question;
+  const std::vector<int> nodes = std::exchange(question.nodes, {});
+  const bool has_both = !question.gpus.empty();
+  const bool is_open = question.job.gpus_per_node == 0;
+  const int usual = gpus_per_node_of(question.job, catalogue);
+  int of_node = usual;
+  if (has_both && is_open && question.gpus.front() % nodes.front() == 0)
+    of_node = std::min(usual, question.gpus.front() / nodes.front());
+  std::vector<int> gpus;
+  for (const int count : nodes) {
+    if (count > kMostGpus / of_node)
+      throw InputError("--nodes " + std::to_string(count) + ": with " + std::to_string(of_node) +
+                       " GPUs each these are too many; allowed: up to " + std::to_string(kMostGpus / of_node));
+    gpus.push_back(count * of_node);
+  }
+  if (has_both && gpus != question.gpus)
+    throw InputError("--nodes " + std::to_string(nodes.front()) + ": with " + std::to_string(usual) +
+                     " GPUs each, which are " + std::to_string(nodes.front() * usual) +
+                     " GPUs, it contradicts --gpus " + std::to_string(question.gpus.front()) +
+                     "; allowed: one of the two, or another --gpus-per-node");
+  if (of_node != usual) question.job.gpus_per_node = of_node;
+  question.gpus = gpus;
+  return question;
 }
 
 void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node) {
@@ -88,10 +134,12 @@ void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node) {
 Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   check_numbers(question, catalogue);
   Job job = question.job;
+  name_sequence_length(job);
   build_own_model(job);
   if (job.software.stated.empty()) job.software.stated = usual_software(job.split);
   job.gpus = question.largest();
-  job.gpus_per_node = gpus_per_node_of(job, catalogue);  // of networks "per GPU"
+  // For networks "per GPU", and for the nodes that join_nodes() joins further.
+  if (job.gpus_per_node == 0) job.gpus_per_node = joined_gpus_of(question, catalogue);
   if (!job.decodes_on_host)
     job.record_default("input", "with --decodes-on-host what the nodes' processors decode is a limit");
   job.split.is_requested = question.is_split();

@@ -9,7 +9,8 @@ namespace lockstep::sim::job_prediction {
 
 struct JobQuestion {
   Job job;                           ///< as given: names are not looked up, `gpus` is one of the following
-  std::vector<int> gpus;             ///< a prediction each
+  std::vector<int> gpus;             ///< a prediction each; empty: whole `nodes`
+  std::vector<int> nodes{};          ///< numbers of nodes; with `gpus`, both say the same (with_gpus_of_nodes())
   double rate_samples_per_s = 0;     ///< measured on one GPU at the job's batch; 0: the constants say it
   double tokens = 0;                 ///< to train on; 0: no training time of them
   double loss = 0;                   ///< nats per token to train to; 0: not given
@@ -29,10 +30,14 @@ struct JobQuestion {
   bool is_split() const;
 };
 
-/// GPUs per node: as given, else the usual number for the GPU. A GPU that is not known has 8.
+/// GPUs per node: as given, else the usual number for the GPU, which for GPUs of racks is a rack. A GPU that is not known has 8.
 int gpus_per_node_of(const Job& job, const Catalogue& catalogue);
 /// GPUs of the nodes that NVLink joins into one (job_names.hpp, join_nodes()).
 int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue);
+
+/// The question with `gpus` filled from `nodes`. Given both, GPUs per node follow where the job does not give them. Throws
+/// InputError where nodes, GPUs and GPUs per node contradict each other.
+JobQuestion with_gpus_of_nodes(JobQuestion question, const Catalogue& catalogue);
 
 /// Throws InputError for a number of GPUs that fills some nodes only partly. A number below one node's size is allowed.
 void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node);

@@ -33,9 +33,9 @@ std::string losses_text(const RankedSplit& split) {
 
 std::string best_text(const SplitRanking& ranking) {
   const RankedSplit& best = ranking.best.front();
-  std::string text = "Split over " + std::to_string(ranking.gpus) + " GPUs, the fastest of " +
-                     with_thousands(ranking.fitting) + " that fit: " + split_text(best.spec) + ".\n  " +
-                     losses_text(best) + ".\n";
+  std::string text = "Split over " + std::to_string(ranking.gpus) + (ranking.gpus == 1 ? " GPU" : " GPUs") +
+                     ", the fastest of " + with_thousands(ranking.fitting) + " that fit: " + split_text(best.spec) +
+                     ".\n  " + losses_text(best) + ".\n";
   if (ranking.best.size() < 2) return text;
   const RankedSplit& next = ranking.best[1];
   return text + "The next, " +
@@ -50,7 +50,7 @@ void search_splits(JobPrediction& predicted) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
     } catch (const NoSplit& none) {
-      throw NoSplitOfJob{none.why, gpus};
+      throw NoSplitOfJob{none.why, gpus, none.is_of_memory};
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }

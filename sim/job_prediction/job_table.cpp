@@ -21,13 +21,18 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
                        {row.training->predicted, row.training->low, row.training->high});
 }
 
+// Three significant digits where a whole number would have one: 0.247, 6.35.
+std::string rate_text(double rate) {
+  return rate < 10 ? formatted("%.3g", rate) : with_thousands(rate);
+}
+
 std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {
   std::vector<std::string> cells{std::to_string(row.gpus),
                                  std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
   const auto add = [&](const QuantityPrediction& p, std::string (*text)(double)) {
     for (double value : {p.predicted, p.low, p.high}) cells.push_back(text(value));
   };
-  add(row.samples_per_s, with_thousands);
+  add(row.samples_per_s, rate_text);
   add(row.efficiency, [](double share) { return formatted("%.1f %%", 100 * share); });
   if (!row.training) return cells;
   add(*row.training, duration_text);
@@ -51,7 +56,7 @@ std::string inputs_text(const JobQuestion& question, const Inputs& inputs) {
   }
   if (static_cast<int>(inputs.assumptions.size()) == others) text.clear();
   return text + std::to_string(others) + " more inputs: see --json. Efficiency is relative to " +
-         (question.is_split() ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +
+         (question.baseline_gpus() > 1 ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +
          "; low and high: 80 % prediction interval.\n";
 }
 
@@ -122,8 +127,9 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
 
 Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   Json list = Json::array();
+  const char* const rate_unit = predicted.scenario.model.tokens > 0 ? "samples/s" : "images/s";
   for (const JobRow& row : predicted.rows) {
-    list.push_back(prediction_json_at(row.gpus, "images_per_s", "images/s", row.samples_per_s));
+    list.push_back(prediction_json_at(row.gpus, "images_per_s", rate_unit, row.samples_per_s));
     list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
     if (!row.training) continue;
     list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));

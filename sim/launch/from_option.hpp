@@ -90,6 +90,23 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   throw InputError(job.path + ": also give " + text);
 }
 
+/// The option by which the command line gives a length of sequences, which takes the place of the file's; nullptr: none.
+inline const CLI::Option* sequence_length_option(const CLI::App& app) {
+  for (const char* name : {"--seq-length", "--sequence"}) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0 && is_digit(option->results().front().front())) return option;
+  }
+  return nullptr;
+}
+
+/// "llama3_8b@8192" -> "llama3_8b"
+inline std::string without_sequence_length(const std::string& model) {
+  const std::size_t at = model.rfind('@');
+  const bool has_length = at != std::string::npos && at + 1 < model.size() &&
+                          model.find_first_not_of("0123456789", at + 1) == std::string::npos;
+  return has_length ? model.substr(0, at) : model;
+}
+
 /// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
 struct AppliedLaunch {
   LaunchedJob job;
@@ -102,7 +119,12 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   AppliedLaunch applied{read_launch(request, catalogue), {}};
   check_from_is_complete(app, applied.job);
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
-  for (const LaunchOption& given : applied.job.options) {
+  for (LaunchOption given : applied.job.options) {
+    const CLI::Option* const length = given.name == "--model" ? sequence_length_option(app) : nullptr;
+    if (length != nullptr && without_sequence_length(given.value) != given.value) {
+      applied.overriding.push_back(written_option(*length) + " instead of the length in --model " + given.value);
+      given.value = without_sequence_length(given.value);
+    }
     CLI::Option* const other = given_instead(app, given.name);
     if (other == nullptr) {
       filled.emplace_back(app.get_option(given.name), given);

@@ -29,8 +29,8 @@ void give_defaults(LaunchSettings& s, Facts& f) {
     f.give_default("--virtual-stages", "1", "Megatron-LM's default");
   const bool has_experts = s.has("num_experts") || s.has("num_moe_experts");
   if (has_experts && !f.has("--expert")) f.give_default("--expert", "1", "Megatron-LM's default");
-  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence"))
-    f.give_default("--no-sequence", "", "Megatron-LM's default");
+  if (f.number_of("--tensor", 1) > 1 && !f.has("--sequence-parallel"))
+    f.give_default("--no-sequence-parallel", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
     f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
 }
@@ -42,7 +42,7 @@ void read_ranks(LaunchSettings& s, Facts& f) {
     f.give("--context", std::to_string(*size), setting->place, setting->written);
     f.give("--context-exchange", "all-to-all", setting->place, setting->written);
   }
-  f.give_flag("--sequence", s, "sequence_parallel");
+  f.give_flag("--sequence-parallel", s, "sequence_parallel");
   f.give_flag("--expert-overlap", s, "overlap_moe_expert_parallel_comm");
   if (s.is_on("tp_comm_overlap", "--tensor-overlap")) {
     const LaunchSetting* setting = s.take("tp_comm_overlap");

@@ -118,7 +118,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     f.give_default("--precision", s.text("fp8").value_or("false") != "false" ? "fp8" : "bf16", "Primus' default");
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
-  if (!s.has("sequence_parallel")) f.give_default("--sequence", "", "Primus' default");
+  if (!s.has("sequence_parallel")) f.give_default("--sequence-parallel", "", "Primus' default");
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);

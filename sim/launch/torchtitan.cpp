@@ -36,9 +36,9 @@ void read_titan_ranks(LaunchSettings& s, Facts& f) {
                                      {"expert_tensor_parallel_degree", "--expert-tensor"}})
     if (!section_key(s, name).empty() && degree_of(s, name, option, 1) > 1)
       f.give_from(option, std::to_string(degree_of(s, name, option, 1)), s, section_key(s, name));
-  const bool sequence = s.boolean("parallelism.enable_sequence_parallel", "--sequence").value_or(true);
+  const bool sequence = s.boolean("parallelism.enable_sequence_parallel", "--sequence-parallel").value_or(true);
   if (f.number_of("--tensor", 1) > 1)
-    f.give_default(sequence ? "--sequence" : "--no-sequence", "", "torchtitan's default");
+    f.give_default(sequence ? "--sequence-parallel" : "--no-sequence-parallel", "", "torchtitan's default");
   for (const char* key : {"parallelism.enable_async_tensor_parallel", "compile.enable_async_tensor_parallel",
                           "experimental.enable_async_tensor_parallel"})
     if (s.is_on(key, "--tensor-overlap")) f.give_from("--tensor-overlap", "all", s, key);

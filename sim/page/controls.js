@@ -10,11 +10,11 @@ const LABELS = {
   model: 'Model', gpu: 'GPU', gpus: 'Number of GPUs', network: 'Network between nodes', precision: 'Precision',
   global_batch: 'Global batch', batch: 'Batch per GPU', tokens: 'Tokens to train', epochs: 'Epochs', price: 'USD per GPU-hour',
   tensor: 'Tensor ranks', pipeline: 'Pipeline stages', virtual_stages: 'Virtual stages', context: 'Context ranks', expert: 'Expert ranks',
-  micro_batch: 'Micro-batch', sharding: 'Sharding', recompute: 'Recomputation', schedule: 'Schedule', sequence: 'Sequence parallel',
+  micro_batch: 'Micro-batch', sharding: 'Sharding', recompute: 'Recomputation', schedule: 'Schedule', sequence_parallel: 'Sequence parallel',
   gpus_per_node: 'GPUs per node', link: 'Link within a node', rate: 'Measured samples/s of one GPU',
 };
 const FIRST = ['model', 'gpu', 'gpus', 'network', 'precision', 'global_batch', 'batch', 'tokens', 'epochs', 'price'];
-const SPLIT = ['tensor', 'pipeline', 'virtual_stages', 'context', 'expert', 'micro_batch', 'sharding', 'recompute', 'schedule', 'sequence'];
+const SPLIT = ['tensor', 'pipeline', 'virtual_stages', 'context', 'expert', 'micro_batch', 'sharding', 'recompute', 'schedule', 'sequence_parallel'];
 const HIDDEN = ['optimise'];
 const ALL_SPLIT = [...SPLIT, 'expert_tensor', 'sharding_group', 'sharding_calls', 'order', 'recompute_modules', 'tensor_overlap',
                    'offload_optimizer', 'context_exchange', 'expert_overlap'];

@@ -5,8 +5,10 @@ const queryOf = options => new URLSearchParams(Object.entries(options).map(([key
 
 function optionsOfQuery(query) {
   const options = {};
-  for (const [key, text] of new URLSearchParams(query))
+  for (const [name, text] of new URLSearchParams(query)) {
+    const key = name === 'sequence' && ['yes', 'no'].includes(text) ? 'sequence_parallel' : name;  // the switch's earlier name
     if (OPTIONS.has(key) && text !== '') options[key] = valueOf(OPTIONS.get(key), text);
+  }
   return options;
 }
 
@@ -31,7 +33,7 @@ function commandLine(options) {
   for (const [key, value] of Object.entries(options)) {
     const name = OPTIONS.get(key).option;
     if (value === true) words.push(name);
-    else if (value === false) { if (OPTIONS.get(key).negation || ['sequence', 'offload_optimizer', 'expert_overlap'].includes(key)) words.push(name.replace('--', '--no-')); }
+    else if (value === false) { if (OPTIONS.get(key).negation || ['sequence_parallel', 'offload_optimizer', 'expert_overlap'].includes(key)) words.push(name.replace('--', '--no-')); }
     else words.push(name, shellWord(textOf(value)));
   }
   return words.join(' ');

@@ -6,7 +6,7 @@ export function optionsOfSplit(parallel, given) {
   for (const key of ['tensor', 'pipeline', 'context', 'expert', 'micro_batch', 'sharding', 'recompute']) keep(key, parallel[key]);
   if (parallel.pipeline > 1) keep('schedule', parallel.schedule);
   if (parallel.schedule === 'interleaved') keep('virtual_stages', parallel.virtual_stages);
-  if (parallel.tensor > 1) keep('sequence', parallel.sequence);
+  if (parallel.tensor > 1) keep('sequence_parallel', parallel.sequence);
   if (parallel.expert_tensor !== undefined) keep('expert_tensor', parallel.expert_tensor);
   if (parallel.sharding_group !== undefined) keep('sharding_group', parallel.sharding_group);
   if (parallel.recompute_modules && parallel.recompute_modules.length > 0) keep('recompute_modules', parallel.recompute_modules);

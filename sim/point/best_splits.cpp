@@ -103,7 +103,7 @@ class Search {
     if (candidates.empty())
       throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
                         (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),
-                    splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory");
+                    splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory", !splits.empty());
     std::map<Ranks, std::shared_ptr<const SplitLinks>> links;
     std::map<Passed, LeastTime> least;
     for (Candidate& candidate : candidates) {

@@ -283,7 +283,7 @@ std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemor
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where) {
   if (scenario.ignores_memory) return;
   const std::string why = why_not_in_memory(scenario, gpus, gpu_memory(scenario, gpus, batch_per_gpu));
-  if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
+  if (!why.empty()) throw NotEnoughMemory(where + ": " + why + ", or --ignore-memory");
 }
 
 }  // namespace lockstep::sim::program

@@ -17,8 +17,10 @@ def hint(key, option):
         one = "Literal[" + ", ".join(repr(choice) for choice in option["choices"]) + "]"
     else:
         one = TYPES[option["type"]]
-        if key in ("tokens", "price") and one == "str":
+        if key in ("tokens", "price"):
             one = "str | float"
+        elif option["negation"] and option["type"] != "boolean":
+            one += " | bool"
     if key == "model":
         one = "str | dict | object"
     return f"{one} | Sequence[{one}] | None" if option["list"] else f"{one} | None"

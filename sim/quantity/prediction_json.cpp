@@ -5,14 +5,29 @@ namespace lockstep::sim::quantity {
 
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& p) {
-  if (!p.is_mapped()) return {{"id", id}, {"metric", metric}, {"unmapped", p.task.unmapped}};
+  if (!p.is_mapped())
+    return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", "unmapped"}, {"unmapped", p.task.unmapped}};
   Json assumptions = Json::array();
   std::vector<Assumption> inputs = p.task.assumptions;
   if (const std::optional<Assumption> memory = assumed_memory(p.task)) inputs.push_back(*memory);
   for (const Assumption& a : inputs)
     assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
-  Json json{{"id", id},       {"metric", metric},          {"unit", unit}, {"predicted", p.predicted}, {"low", p.low},
-            {"high", p.high}, {"assumptions", assumptions}};
+  const bool fits = does_task_fit(p.task);
+  Json json{{"id", id},
+            {"metric", metric},
+            {"unit", unit},
+            {"status", fits ? "ok" : "does-not-fit"},
+            {"predicted", p.predicted},
+            {"low", p.low},
+            {"high", p.high},
+            {"assumptions", assumptions}};
+  if (!p.task.target.empty()) {
+    const Workload& workload = p.task.target.front();
+    const int of_node = std::max(1, workload.scenario.cluster.gpus_per_node);
+    json["gpus"] = workload.gpus;
+    json["nodes"] = (workload.gpus + of_node - 1) / of_node;
+    json["method"] = name_of(workload.scenario.fidelity);
+  }
   if (const Json memory = task_memory_json(p.task); !memory.is_null()) json["memory"] = memory;
   return json;
 }

@@ -34,7 +34,8 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
-/// An entry of a file of that schema: id, metric, unit, predicted, low, high, assumptions, memory; or why it is unmapped.
+/// An entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted, low, high,
+/// assumptions, gpus, nodes, method (the fidelity), memory; or why it is unmapped.
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 

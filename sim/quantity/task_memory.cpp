@@ -18,6 +18,11 @@ GpuMemory memory_of(const Workload& workload) {
 
 }  // namespace
 
+bool does_task_fit(const QuantityTask& task) {
+  const Workload* workload = iteration_of(task);
+  return workload == nullptr || memory_of(*workload).fits();
+}
+
 Json task_memory_json(const QuantityTask& task) {
   const Workload* workload = iteration_of(task);
   return workload == nullptr ? Json() : memory_json(memory_of(*workload));
@@ -46,8 +51,8 @@ void check_task_memory(const QuantityTask& task) {
   if (workload == nullptr) return;
   const std::string why = why_not_in_memory(workload->scenario, workload->gpus, memory_of(*workload));
   if (!why.empty())
-    throw InputError("simulate job: " + std::to_string(workload->gpus) + (workload->gpus == 1 ? " GPU: " : " GPUs: ") +
-                     why + ", or --ignore-memory");
+    throw NotEnoughMemory("simulate job: " + std::to_string(workload->gpus) +
+                          (workload->gpus == 1 ? " GPU: " : " GPUs: ") + why + ", or --ignore-memory");
 }
 
 }  // namespace lockstep::sim::quantity

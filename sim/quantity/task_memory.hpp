@@ -10,6 +10,8 @@ namespace lockstep::sim::quantity {
 
 /// The memory of the task's iteration as an input that the prediction rests on unchecked; none where it is not known.
 std::optional<Assumption> assumed_memory(const QuantityTask& task);
+/// False for an iteration that needs more memory than a GPU has.
+bool does_task_fit(const QuantityTask& task);
 /// As memory_json() has it; null where the task is no iteration of a training.
 Json task_memory_json(const QuantityTask& task);
 /// As memory_line() has it, a point for each number of GPUs.

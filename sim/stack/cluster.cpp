@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/job/gpu_name.hpp"
 #include "sim/job/network_port.hpp"
 #include "sim/stack/stack_model.hpp"
 
@@ -48,7 +49,8 @@ int gpus_per_node_of(StackModel& m, int gpus) {
     return m.job.gpus_per_node;
   }
   const bool one_node = m.job.network.is_none;
-  const int usual = m.gpu->nvlink_domain > 0 ? m.gpu->gpus_per_node : kUsualGpusPerNode;
+  const int tray = m.gpu->gpus_per_tray;
+  const int usual = tray > 0 ? joined_node(tray, m.gpu->nvlink_domain, {gpus}).gpus : kUsualGpusPerNode;
   const int guess = one_node && gpus <= kMostGpusOfANode ? gpus : std::min(usual, std::max(1, gpus));
   if (one_node && guess == gpus)
     m.assume("gpus_per_node", guess, "no network: one node");
@@ -147,33 +149,30 @@ Ports ports_of(const NetworkEntry& entry, int count, double bytes_per_s) {
   return {&entry, count, bytes_per_s};
 }
 
-// The usual network of a node with eight such GPUs.
-std::optional<NetworkFound> usual_network(const StackModel& m) {
-  return read_network(m.catalogue.networks, m.gpu->network, kUsualGpusPerNode).found;
+// The usual network of a node with so many such GPUs.
+std::optional<NetworkFound> usual_network(const StackModel& m, int gpus_per_node = kUsualGpusPerNode) {
+  return read_network(m.catalogue.networks, m.gpu->network, gpus_per_node).found;
 }
 
-Ports default_network(StackModel& m, const std::string& why) {
-  const std::optional<NetworkFound> usual = usual_network(m);
+Ports default_network(StackModel& m, int gpus_per_node, const std::string& why) {
+  const bool is_of_rack = m.gpu->gpus_per_tray > 0;
+  const std::optional<NetworkFound> usual = usual_network(m, is_of_rack ? gpus_per_node : kUsualGpusPerNode);
   if (!usual) throw Unmapped{"no usual network for " + m.gpu->name};
   if (why.empty())
     m.assume_default("network", m.gpu->network, usual_for(*m.gpu));
   else
     m.assume("network", m.gpu->network, why + "; " + usual_for(*m.gpu));
-  // A part of an NVLink domain has its part of the domain's ports.
-  const int domain = m.gpu->gpus_per_node, mine = std::min(m.job.gpus_per_node, domain);
-  const bool is_part = domain > kUsualGpusPerNode && mine > 0;
-  const int count = is_part ? std::max(1, usual->ports * mine / domain) : usual->ports;
-  return ports_of(*usual->entry, count, usual->port_bytes_per_s);
+  return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
-Ports network_of(StackModel& m) {
+Ports network_of(StackModel& m, int gpus_per_node) {
   const NetworkStated& network = m.job.network;
   if (!network.why_not.empty()) throw Unmapped{network.why_not};
-  if (network.id.empty()) return default_network(m, m.job.why_assumed("network"));
+  if (network.id.empty()) return default_network(m, gpus_per_node, m.job.why_assumed("network"));
   const NetworkEntry* entry = m.catalogue.networks.with_id(network.id);
   Ports ports = ports_of(*entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s));
   if (entry->is_whole_node) ports.count *= m.job.trays;
-  if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
+  if (ports.bytes_per_s <= 0) return default_network(m, gpus_per_node, network.id + ": rate not stated");
   if (m.list_assumed("network", network.id, "network")) return ports;
   m.list_assumed("network kind", entry->name, "network kind");
   m.list_assumed("network ports per node", ports.count, "network ports");
@@ -238,7 +237,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   const IntraNodeEntry& node = m.catalogue.figures_of(*m.intra_node);
   const bool has_network = cluster.nodes > 1;
   std::optional<Ports> network;
-  if (has_network) network = network_of(m);
+  if (has_network) network = network_of(m, cluster.gpus_per_node);
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {

@@ -9,8 +9,10 @@ namespace lockstep::sim::validation {
 
 Json predictions_json(const std::vector<Prediction>& predictions) {
   Json list = Json::array();
-  for (const Prediction& p : predictions)
+  for (const Prediction& p : predictions) {
     list.push_back(prediction_json(p.record->id, p.record->metric, p.record->unit, p));
+    if (p.record->gpus > 0) list.back()["gpus"] = p.record->gpus;
+  }
   return {{"schema", kPredictionsSchema}, {"predictions", list}};
 }
 

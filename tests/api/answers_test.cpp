@@ -48,6 +48,82 @@ TEST_CASE("api: options by their keys are the words of a command line") {
                                           "--tokens=15000000000000"});
 }
 
+TEST_CASE("api: the length of sequences and the switch of sequence parallelism, under all their names") {
+  const auto words = [](const Json& options) { return sim::command_words(options, sim::job_option_texts()); };
+  CHECK(words({{"sequence", 4096}}) == std::vector<std::string>{"--sequence=4096"});
+  CHECK(words({{"sequence", true}}) == std::vector<std::string>{"--sequence"});
+  CHECK(words({{"sequence_parallel", false}}) == std::vector<std::string>{"--no-sequence-parallel"});
+  const auto answered = [](const Json& changes) {
+    Json options{{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {8}}, {"tensor", 2}, {"global_batch", 32}};
+    options.update(changes);
+    return sim::answer("job", options, catalogue()).dump();
+  };
+  const std::string shorter = answered({{"model", "llama3_8b@4096"}});
+  CHECK(answered({{"sequence", 4096}}) == shorter);
+  CHECK(answered({{"seq_length", 4096}}) == shorter);
+  CHECK(answered({{"sequence", true}, {"seq_length", 4096}}) ==
+        answered({{"sequence_parallel", true}, {"sequence", 4096}}));
+  CHECK(answered({{"sequence", false}}) == answered({{"sequence_parallel", false}}));
+  CHECK(answered({{"sequence", false}}) != answered({{"sequence", true}}));
+  CHECK(refusal("job", {{"model", "llama3_8b@2048"}, {"gpu", "H100"}, {"gpus", 8}, {"sequence", 4096}}) ==
+        "--seq-length 4096: --model llama3_8b@2048 gives another length; allowed: one of the two");
+}
+
+TEST_CASE("api: a price is the same in every way of writing it") {
+  const auto usd = [](const Json& price) {
+    return sim::answer("job",
+                       {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", 8}, {"tokens", "1B"}, {"price", price}},
+                       catalogue())
+        .at("tokens")
+        .at(0)
+        .at("usd")
+        .get<double>();
+  };
+  const double expected = usd(2.5);
+  for (const char* price : {"2.5", "2.5/h", "$2.5/h", "2.5 USD/h", " 2.5/h "}) {
+    INFO(price);
+    CHECK(usd(price) == expected);
+  }
+  CHECK(
+      refusal("job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", 8}, {"tokens", "1B"}, {"price", "2 EUR/h"}}) ==
+      "--price: \"2 EUR/h\" is not in USD; allowed: USD, or plan job, which compares in any one currency");
+}
+
+// The default global batch grows to a number of sequences that the GPUs divide, so that none is idle.
+TEST_CASE("api: more GPUs train the same tokens in less time, whatever divides their number") {
+  double gpus_before = 0, time_before = 0;
+  for (const int gpus : {64, 80, 88, 96}) {
+    INFO(gpus);
+    const Json answer =
+        sim::answer("job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", gpus}, {"tokens", "15T"}}, catalogue());
+    const double time_s = answer.at("tokens").at(0).at("training_s");
+    if (gpus_before > 0) {
+      CHECK(time_s < time_before);
+      CHECK(time_s * gpus == Approx(time_before * gpus_before).epsilon(0.05));
+    }
+    gpus_before = gpus;
+    time_before = time_s;
+  }
+  const std::string table =
+      sim::answer("table", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", 88}, {"tokens", "15T"}}, catalogue());
+  CHECK(table.find("global_batch 704 (not stated; ") != std::string::npos);
+}
+
+TEST_CASE("api: a slow job's samples/s have three digits, and one GPU is called so") {
+  const std::string table = sim::answer(
+      "table", {{"model", "gpt3_175b"}, {"gpu", "A100"}, {"gpus", 32}, {"tokens", "1B"}, {"ignore_memory", true}},
+      catalogue());
+  const std::size_t row = table.find("\n  32 ");
+  REQUIRE(row != std::string::npos);
+  const std::string cells = table.substr(row, table.find('\n', row + 1) - row);
+  INFO(cells);
+  CHECK(cells.find(" 0 ") == std::string::npos);
+  CHECK(cells.find('.') < cells.find('%'));
+  const std::string one =
+      sim::answer("table", {{"model", "llama3_8b"}, {"gpu", "B200"}, {"gpus", 1}, {"global_batch", 1}}, catalogue());
+  CHECK(one.find("1 GPUs") == std::string::npos);
+}
+
 TEST_CASE("api: an answer in process is that of the functions below it") {
   const Json options{{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", {8, 64}}, {"batch", 128}, {"epochs", 90}};
   sim::JobQuestion question;
@@ -103,7 +179,7 @@ TEST_CASE("api: what is not understood is refused as on the command line") {
   CHECK(refusal("job", {{"modle", "resnet50"}}).find("nearest: model") != std::string::npos);
   CHECK(refusal("job", {{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", Json::array({0})}}).find("16384") !=
         std::string::npos);
-  CHECK(refusal("job", {{"sequence", 3}}).find("allowed: true or false") != std::string::npos);
+  CHECK(refusal("job", {{"sequence_parallel", 3}}).find("allowed: true or false") != std::string::npos);
   CHECK(refusal("job", {{"model", true}}).find("is no string") != std::string::npos);
   CHECK(refusal("job", {{"model", "resnet50"}}).find("--gpus is missing") != std::string::npos);
 }

@@ -167,7 +167,7 @@ TEST_CASE("A number out of its range is refused with the range") {
 }
 
 TEST_CASE("A quantity without a known unit is refused with the units") {
-  const std::string times = "; allowed: ns, us, ms, s, min, h, d";
+  const std::string times = "; allowed: ns, us, ms, s, min, h, d, w";
   check({
       {R"({"gpus": 8, "step": 3})", "x.json: /step: missing unit" + times},
       {R"({"gpus": 8, "step": "3"})", "x.json: /step: missing unit" + times},
@@ -205,7 +205,7 @@ TEST_CASE("A value with its source must be complete") {
       {R"({"gpus": 8, "step": {"value": "3 s", "kind": "fitted", "source": ""}})",
        "x.json: /step/source: expected a string that is not empty"},
       {R"({"gpus": 8, "step": {"value": 3, "kind": "fitted", "source": "s"}})",
-       "x.json: /step/value: missing unit; allowed: ns, us, ms, s, min, h, d"},
+       "x.json: /step/value: missing unit; allowed: ns, us, ms, s, min, h, d, w"},
       {R"({"gpus": 8, "decay": {"value": 0.2, "kind": "fitted", "source": "s"}})",
        "x.json: /decay/value: value 0.2 is out of range; allowed: 0 to 0.1"},
       {R"({"gpus": 8, "decay": [0.01]})", "x.json: /decay: expected a number, got an array; allowed: 0 to 0.1"},

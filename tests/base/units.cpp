@@ -46,6 +46,8 @@ TEST_CASE("Units are the definitions of SI and IEC") {
 
 TEST_CASE("People write days, bits by a letter, and their own currency") {
   CHECK(parsed("3d", Dimension::time) == parsed("72 h", Dimension::time));
+  for (const char* week : {"1w", "1 week", "1 weeks", "7d", "7 days", "168 hours"})
+    CHECK(parsed(week, Dimension::time) == 604800);
   for (const char* text : {"400 Gb/s", "400 Gbps", "400Gbit/s", "0.4 Tb/s"})
     CHECK(parsed(text, Dimension::bandwidth) == Approx(50e9));
   CHECK(parsed("400 GB/s", Dimension::bandwidth) == 8 * parsed("400 Gb/s", Dimension::bandwidth));

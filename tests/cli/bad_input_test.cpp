@@ -26,7 +26,7 @@ struct Case {
   const char* error;
 };
 
-const char* const kUnitsOfTime = "ns, us, ms, s, min, h, d";
+const char* const kUnitsOfTime = "ns, us, ms, s, min, h, d, w";
 const char* const kUnitsOfBandwidth =
     "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, "
     "b/s, bps, kb/s, kbps, Mb/s, Mbps, Gb/s, Gbps, Tb/s, Tbps";
@@ -412,7 +412,8 @@ std::vector<Case> cases() {
       {k, "/nic/bandwidth", "12.5", "cluster.json: /nic/bandwidth: missing unit; allowed: {BANDWIDTH}"},
       {k, "/nic/bandwidth", "\"0 GB/s\"",
        "cluster.json: /nic/bandwidth: value 0 B/s is out of range; allowed: 1000 to 1e+14 B/s"},
-      {k, "/nic/latency", "\"2 hours\"", "cluster.json: /nic/latency: unit \"hours\" is unknown; allowed: {TIME}"},
+      {k, "/nic/latency", "\"2 fortnights\"",
+       "cluster.json: /nic/latency: unit \"fortnights\" is unknown; allowed: {TIME}"},
       {k, "/nic/attach", "[3]", "cluster.json: /nic/attach/0: value 3 is out of range; allowed: 0 to 0"},
       {k, "/gpus_per_node", "100000", "cluster.json: /gpus_per_node: value 100000 is out of range; allowed: 1 to 128"},
       {k, "/intra_node/kind", "\"token-ring\"",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# installed_test.sh BUILD on|off: what `cmake --install` puts down runs by itself: programs on the scenarios that come with
-# them, and the documents and completions that the README names. Skipped (77) where programs are not all built.
+# installed_test.sh BUILD on|off: what `cmake --install` puts down runs by itself: the command lockstep on the scenarios that
+# come with it, and the documents, man pages and completions. No other program is in bin. Skipped (77) where programs are not all built.
 set -euo pipefail
 build=$1 simgrid=$2
 prefix=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-installed.XXXXXX")
@@ -13,18 +13,37 @@ fi
 share=$prefix/share
 cd /
 failures=0
+fail() {
+  echo "failed: $1"
+  failures=$((failures + 1))
+}
+[ "$(ls "$prefix/bin")" = lockstep ] || fail "bin has $(ls "$prefix/bin")"
+lockstep=$prefix/bin/lockstep
+"$lockstep" --version >/dev/null || fail "lockstep --version"
 for program in train calibrate; do
-  "$prefix/bin/$program" --version >/dev/null || failures=$((failures + 1))
+  "$lockstep" "$program" --version >/dev/null || fail "lockstep $program --version"
+  [[ $("$lockstep" --help) == *"  $program "* ]] || fail "lockstep --help names no $program"
+  [[ $("$lockstep" "$program" --help) == *"Usage: lockstep $program"* ]] || fail "lockstep $program --help names another command"
 done
+ln -s "$lockstep" "$prefix/link"
+"$prefix/link" train --version >/dev/null || fail "lockstep by a symbolic link"
+code=0
+error=$("$lockstep" simulte job 2>&1) || code=$?
+[ "$code" -eq 2 ] && [ "$error" = "lockstep: simulte: no such command; did you mean simulate? (see lockstep --help)" ] ||
+  fail "a misspelt command: $code, $error"
 if [ "$simgrid" = on ]; then
   for scenario in "$share"/lockstep/scenarios/*.json; do
-    if ! "$prefix/bin/simulate" "$scenario" --fidelity analytic --quiet >/dev/null; then
-      echo "failed: $scenario"
-      failures=$((failures + 1))
-    fi
+    "$lockstep" simulate "$scenario" --fidelity analytic --quiet >/dev/null || fail "$scenario"
   done
+  reply=$(bash -c "source '$share/bash-completion/completions/lockstep'; COMP_WORDS=(lockstep simulate --fid) COMP_CWORD=2
+                   _lockstep; echo \"\${COMPREPLY[@]}\"")
+  [ "$reply" = --fidelity ] || fail "completion of lockstep simulate --fid: $reply"
+  error=$("$lockstep" simulate job --modle resnet50 2>&1) || true
+  [ "$error" = "lockstep simulate job: --modle: no such option; did you mean --model? (see lockstep simulate job --help)" ] ||
+    fail "a misspelt option: $error"
 fi
-for file in bash-completion/completions/train zsh/vendor-completions/_train man/man1/train.1 doc/*/README.md; do
+for file in bash-completion/completions/lockstep zsh/vendor-completions/_lockstep man/man1/lockstep.1 \
+            man/man1/lockstep-train.1 doc/*/README.md; do
   compgen -G "$share/$file*" >/dev/null || { echo "missing: $file"; failures=$((failures + 1)); }
 done
 [ "$failures" -eq 0 ] && echo "installed programs run"

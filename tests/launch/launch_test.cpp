@@ -128,7 +128,7 @@ TEST_CASE("a Megatron-LM script for Llama 3 8B, by hand") {
                                                                                       {"--software", "Megatron-LM"},
                                                                                       {"--tensor", "2"},
                                                                                       {"--pipeline", "1"},
-                                                                                      {"--sequence", ""},
+                                                                                      {"--sequence-parallel", ""},
                                                                                       {"--sharding", "zero1"},
                                                                                       {"--precision", "bf16"},
                                                                                       {"--recompute", "none"},
@@ -288,6 +288,12 @@ TEST_CASE("options beside --from win, and the ordinary checks hold for values of
   CHECK(command.question.job.split.values.tensor == 4);
   CHECK(command.question.gpus == std::vector<int>{16, 32});
   CHECK(joined(applied.overriding) == "--gpus 16 32 instead of --gpus 8, --tensor 4 instead of --tensor 2");
+  Command shorter;
+  shorter.parse("--from " + kLaunchCorpus + "megatron_llama3_8b.sh --gpu H100 --sequence 4096");
+  CHECK(joined(sim::apply_from(shorter.app, shorter.from, {}, launch_catalogue()).overriding) ==
+        "--sequence 4096 instead of the length in --model llama3_8b@8192");
+  CHECK(shorter.question.job.model.stated == "llama3_8b");
+  CHECK(shorter.question.job.shape.sequence == 4096);
   const TemporaryFolder folder;
   const std::string path = folder.write(
       "train.sh",

@@ -14,7 +14,7 @@ export const pageFile = path.join(build, 'lockstep.html');
 export const startBrowser = () => chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium'});
 
 export const QUICK_JOB = {model: 'llama2_7b', gpu: 'H100', gpus: '64', network: '8x NDR', global_batch: '256', tokens: '1T', tensor: '2', pipeline: '1',
-                          context: '1', micro_batch: '1', sharding: 'zero1', recompute: 'none', sequence: 'yes'};
+                          context: '1', micro_batch: '1', sharding: 'zero1', recompute: 'none', sequence_parallel: 'yes'};
 export const hashOf = job => '#' + new URLSearchParams(job).toString();
 
 // The page with a job, when it has answered; its errors are collected in page.errors.

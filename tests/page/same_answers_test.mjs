@@ -16,7 +16,7 @@ const JOBS = [
   {model: 'alexnet_tf', gpu: 'titanx-pascal', gpus: '8', batch: '128', algorithm: 'ring', network: '10 GbE'}, {model: 'vit_b16', gpu: 'H200', gpus: '8', batch: '256'},
   {model: 'llama2_7b', gpu: 'A100', gpus: '64', global_batch: '256', tensor: '2', tokens: '300B', price: '1.5', network: '8x HDR'},
   {model: 'llama3_8b', gpu: 'H100', gpus: '16', global_batch: '64', tokens: '15T', network: '8x NDR'},
-  {model: 'llama3_70b', gpu: 'H100', gpus: '256', global_batch: '512', tensor: '8', pipeline: '4', tokens: '1T', network: '8x NDR', sequence: 'yes'},
+  {model: 'llama3_70b', gpu: 'H100', gpus: '256', global_batch: '512', tensor: '8', pipeline: '4', tokens: '1T', network: '8x NDR', sequence_parallel: 'yes'},
   {model: 'llama3_1_405b', gpu: 'H100', gpus: '16384', global_batch: '2048', tensor: '8', pipeline: '16', sharding: 'zero2', tokens: '15.6T', network: '8x 400 GbE RoCE'},
   {model: 'deepseek_v3', gpu: 'h800-sxm', gpus: '2048', global_batch: '15360', pipeline: '16', expert: '64', sharding: 'zero1', software: 'hai-llm', precision: 'fp8', network: '8x NDR'},
   {model: 'mixtral_8x7b', gpu: 'H100', gpus: '64', global_batch: '256', expert: '8', tensor: '1', pipeline: '1', network: '8x NDR'},

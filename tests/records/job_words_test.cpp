@@ -256,9 +256,9 @@ TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says
   const sim::ClusterSpec domain = sim::prepare_job(job, catalogue()).scenario.cluster;
   CHECK(domain.gpus_per_node == 64);
   CHECK(domain.nic.per_node == 64);
-  job.gpus = {96};
-  CHECK(why_refused(job) == "--gpus: 96 GPUs do not fill whole nodes; allowed: up to 64, or a multiple of it");
   // Trays of 4 are joined as far as 96 GPUs divide: two nodes of 48.
+  job.gpus = {96};
+  CHECK(sim::prepare_job(job, catalogue()).scenario.cluster.gpus_per_node == 48);
   job.job.gpus_per_node = 4;
   const sim::ClusterSpec joined = sim::prepare_job(job, catalogue()).scenario.cluster;
   CHECK(joined.gpus_per_node == 48);
@@ -268,6 +268,61 @@ TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says
   CHECK(tray.gpus_per_node == 4);
   CHECK(tray.nic.per_node == 4);
   CHECK(tray.nic.link.bandwidth_bytes_per_s == domain.nic.link.bandwidth_bytes_per_s);
+}
+
+TEST_CASE("nodes are GPUs by the number that a node has, and contradict no number of GPUs", "[job]") {
+  const auto gpus_of = [&](std::vector<int> nodes, std::vector<int> gpus, int gpus_per_node) {
+    sim::JobQuestion job = small_job();
+    job.nodes = std::move(nodes);
+    job.gpus = std::move(gpus);
+    job.job.gpus_per_node = gpus_per_node;
+    return sim::with_gpus_of_nodes(job, catalogue());
+  };
+  CHECK(gpus_of({1, 4}, {}, 0).gpus == std::vector<int>{8, 32});
+  CHECK(gpus_of({4}, {}, 4).gpus == std::vector<int>{16});
+  CHECK(gpus_of({4}, {32}, 0).gpus == std::vector<int>{32});
+  CHECK(gpus_of({4}, {16}, 0).job.gpus_per_node == 4);
+  CHECK(gpus_of({}, {24}, 0).gpus == std::vector<int>{24});
+  CHECK_THROWS_WITH(
+      gpus_of({4}, {64}, 0),
+      "--nodes 4: with 8 GPUs each, which are 32 GPUs, it contradicts --gpus 64; allowed: one of the two, "
+      "or another --gpus-per-node");
+  CHECK_THROWS_WITH(gpus_of({4}, {16}, 8), Contains("it contradicts --gpus 16"));
+  CHECK_THROWS_WITH(gpus_of({4, 8}, {32}, 0), Contains("it contradicts --gpus 32"));
+  sim::JobQuestion rack = small_job();
+  rack.job.gpu.stated = "GB200";
+  rack.nodes = {18};
+  rack.gpus = {72};
+  CHECK(sim::prepare_job(rack, catalogue()).scenario.cluster.gpus_per_node == 72);
+}
+
+TEST_CASE("a rack is the same however it is given", "[job]") {
+  for (const char* gpu : {"GB200", "GB300"})
+    for (const int gpus : {72, 144}) {
+      INFO(gpu << " " << gpus);
+      const auto cluster_of = [&](const std::string& name, int gpus_per_node) {
+        sim::JobQuestion job = small_job();
+        job.job.gpu.stated = name;
+        job.job.gpus_per_node = gpus_per_node;
+        job.gpus = {gpus};
+        return sim::prepare_job(job, catalogue()).scenario.cluster;
+      };
+      const sim::ClusterSpec rack = cluster_of(gpu, 0);
+      CHECK(rack.gpus_per_node == 72);
+      CHECK(rack.nodes == gpus / 72);
+      for (const sim::ClusterSpec& same :
+           {cluster_of(gpu, 72), cluster_of(gpu, 4), cluster_of(std::string(gpu) + " NVL72", 0)}) {
+        CHECK(same.gpus_per_node == rack.gpus_per_node);
+        CHECK(same.nodes == rack.nodes);
+        CHECK(same.nic.per_node == rack.nic.per_node);
+        CHECK(same.nic.link.bandwidth_bytes_per_s == rack.nic.link.bandwidth_bytes_per_s);
+      }
+      CHECK(cluster_of(std::string(gpu) + " NVL36", 0).gpus_per_node == 36);
+    }
+  sim::JobQuestion odd = small_job();
+  odd.job.gpu.stated = "GB200";
+  odd.gpus = {74};
+  CHECK(why_refused(odd) == "--gpus: 74 GPUs do not fill whole nodes; allowed: up to 4, or a multiple of it");
 }
 
 TEST_CASE("what is stated of a split stays, whether the rest of it is usual or searched", "[job]") {

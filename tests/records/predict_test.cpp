@@ -344,6 +344,28 @@ TEST_CASE("bounds with a measured rate are no wider than without one") {
   CHECK(sim::factor_above(limited, 0) == Approx(std::exp(1.3 * limited.always)));
 }
 
+TEST_CASE("every prediction has a status, and its GPUs, nodes and method, whatever became of the others") {
+  const auto records = sim::read_records(JsonDocument::parse(R"([
+        {"id": "good", "metric": "throughput", "unit": "images/s", "model": "resnet50", "gpu": "H100", "gpus": 16, "gpus_per_node": 8,
+         "network": "8x NDR", "batch": 64},
+        7, {"id": "odd", "wrong": 1}, {"id": "good", "metric": "throughput"},
+        {"id": "tpu", "metric": "throughput", "unit": "images/s", "model": "resnet50", "gpu": "TPU v5e", "gpus": 8, "batch": 64},
+        {"id": "large", "metric": "throughput", "unit": "images/s", "model": "resnet50", "gpu": "H100", "gpus": 8, "batch": 100000}
+      ])",
+                                                             "records.json"),
+                                         sim::BadRecords::keep);
+  const Json list = sim::predictions_json(predict(records)).at("predictions");
+  std::vector<std::string> statuses;
+  for (const Json& one : list) statuses.push_back(one.at("status"));
+  CHECK(statuses == std::vector<std::string>{"ok", "unmapped", "unmapped", "unmapped", "unmapped", "does-not-fit"});
+  CHECK(list.at(0).at("gpus") == 16);
+  CHECK(list.at(0).at("nodes") == 2);
+  CHECK(list.at(0).at("method") == "fast");
+  CHECK(list.at(0).at("unit") == "images/s");
+  CHECK(list.at(4).at("gpus") == 8);
+  CHECK(list.at(5).at("memory").at("bytes") > list.at(5).at("memory").at("capacity_bytes"));
+}
+
 TEST_CASE("the same records give the same bytes") {
   const auto records = records_from(two_servers("100 Gb/s RoCE"));
   const auto once = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);

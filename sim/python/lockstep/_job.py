@@ -134,7 +134,7 @@ def _yaml_text(config):
 
 
 def _option_value(name, value):
-    """("--tensor", "8") -> ("tensor", 8); ("--no-sequence", "") -> ("sequence", False)."""
+    """("--tensor", "8") -> ("tensor", 8); ("--no-sequence-parallel", "") -> ("sequence_parallel", False)."""
     key = option_key(name)
     options = options_of("options")
     if key not in options and key.startswith("no_"):
