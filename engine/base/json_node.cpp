@@ -20,6 +20,15 @@ bool contains(const Range& range, double value) {
   return value >= range.low && value <= range.high;
 }  // NaN: false
 
+/// Short, but with all digits of a whole number that the short form would round: 1048576.
+std::string end_text(double end) {
+  const std::string text = short_number(end);
+  double read_back = 0;
+  std::from_chars(text.data(), text.data() + text.size(), read_back);
+  const bool is_whole = std::abs(end) < 1e15 && end == std::floor(end);
+  return read_back != end && is_whole ? std::to_string(static_cast<std::int64_t>(end)) : text;
+}
+
 std::string allowed_text(const Range& range, const std::string& unit) {
   const std::string end = unit.empty() ? "" : ' ' + unit;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -27,7 +36,7 @@ std::string allowed_text(const Range& range, const std::string& unit) {
     return range.low == -infinity ? "allowed: any number" : "allowed: " + short_number(range.low) + end + " or more";
   }
   if (range.low == -infinity) return "allowed: " + short_number(range.high) + end + " or less";
-  return "allowed: " + short_number(range.low) + " to " + short_number(range.high) + end;
+  return "allowed: " + end_text(range.low) + " to " + end_text(range.high) + end;
 }
 
 std::string allowed_text(std::int64_t low, std::int64_t high) {

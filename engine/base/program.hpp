@@ -51,11 +51,10 @@ inline int with_standard_output(const std::string& program, int code) {
   return code == 0 ? 1 : code;
 }
 
-/// Where the command lockstep runs the program, help and messages name it as the user called it: "lockstep simulate".
-inline void name_as_called(CLI::App& app) {
-  const char* const command = std::getenv("LOCKSTEP_COMMAND");
-  if (command == nullptr) return;
-  const std::string name = app.get_name(), called = std::string(command) + " " + name;
+/// If the command lockstep started this program (LOCKSTEP_COMMAND is set), help and messages say "lockstep simulate".
+inline void set_name_as_called(CLI::App& app) {
+  const std::string name = app.get_name(), called = command_of_program(name);
+  if (called == name) return;
   std::vector<CLI::App*> all = app.get_subcommands([](CLI::App*) { return true; });
   all.push_back(&app);
   for (CLI::App* one : all) {
@@ -69,8 +68,9 @@ inline void name_as_called(CLI::App& app) {
 }
 
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
-/// Returns that code; 0 after --help, --version and "--completion bash|zsh" alone; 2 on bad usage or bad input, and 1 on work that failed or whose
-/// result standard output did not take, with a line on stderr, and as JSON where `--json -` is given (error_report.hpp).
+/// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work fails
+/// or standard output cannot be written. An error prints one line to stderr. With `--json -` it is also written to standard
+/// output as JSON (error_report.hpp).
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   app.set_version_flag("--version", version_line());
@@ -79,7 +79,7 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
     std::fputs(script.c_str(), stdout);
     return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
   }
-  name_as_called(app);
+  set_name_as_called(app);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
   const std::vector<std::string> words(argv, argv + argc);
   const auto failed = [&](const char* status, const std::string& reason, int code) {

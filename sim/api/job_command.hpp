@@ -46,10 +46,13 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
 /// Throws InputError: a question without model, GPU or number of GPUs, or with tokens that are no number.
 inline JobQuestion question_of(const JobCommand& o) {
   JobQuestion question = o.question;
-  if (question.job.model.stated.empty() || question.job.gpu.stated.empty() ||
-      (question.gpus.empty() && question.nodes.empty()))
-    throw InputError(
-        "simulate job: --model, --gpu or --gpus is missing; allowed: all three, or --nodes for --gpus (names: --list)");
+  std::vector<std::string> missing;
+  if (question.job.model.stated.empty()) missing.emplace_back("--model");
+  if (question.job.gpu.stated.empty()) missing.emplace_back("--gpu");
+  if (question.gpus.empty() && question.nodes.empty()) missing.emplace_back("--gpus");
+  if (!missing.empty())
+    throw InputError("simulate job: " + joined(missing) + (missing.size() == 1 ? " is" : " are") +
+                     " missing; allowed: --model, --gpu, and --gpus or --nodes (--list prints the names)");
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
   if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
   if (!o.critical_batch.empty()) question.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);

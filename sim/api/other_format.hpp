@@ -6,24 +6,26 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/base/unknown_argument.hpp"
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::api {
 
-/// What a file is by its schema, and the command that takes it; FILE stands for its path.
-inline const std::vector<std::pair<std::string, std::string>>& formats_by_schema() {
-  static const std::vector<std::pair<std::string, std::string>> all{
-      {"lockstep/plan/", "a plan; allowed: plan FILE"},
-      {"lockstep/profile/",
-       "a profile; allowed: calibrate scenario FILE -o SCENARIO.json, then simulate SCENARIO.json"},
-      {"lockstep/predictions/", "an answer of simulate job; allowed: a scenario, which simulate job --scenario writes"},
-      {"lockstep/result/", "a result of simulate; allowed: the scenario that it is of"},
-      {"lockstep/cluster/", "a cluster; allowed: a scenario that names it as its \"cluster\""}};
-  return all;
+/// By the start of its schema: the description of a file and the command that reads it. FILE stands for the path.
+inline std::vector<std::pair<std::string, std::string>> formats_by_schema() {
+  const std::string simulate = command_of_program("simulate");
+  return {{"lockstep/plan/", "a plan; allowed: " + command_of_program("plan") + " FILE"},
+          {"lockstep/profile/", "a profile; allowed: " + command_of_program("calibrate") +
+                                    " scenario FILE -o SCENARIO.json, then " + simulate + " SCENARIO.json"},
+          {"lockstep/predictions/", "predictions of " + simulate + " job; write a scenario with " + simulate +
+                                        " job ... --scenario SCENARIO.json, then: " + simulate + " SCENARIO.json"},
+          {"lockstep/result/", "a result of " + simulate + "; pass the scenario that produced it"},
+          {"lockstep/plan-result/", "a result of plan; pass the plan that produced it"},
+          {"lockstep/cluster/", "a cluster file; pass a scenario whose key \"cluster\" is \"FILE\""}};
 }
 
-/// The object that a regular file holds; null: there is none. A pipe cannot be read twice.
-inline Json object_in(const std::string& path) {
+/// The JSON object in a regular file, else null. A pipe gives null, since it can be read only once.
+inline Json read_json_object(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return nullptr;
   try {
@@ -34,10 +36,9 @@ inline Json object_in(const std::string& path) {
   }
 }
 
-/// Called where a file could not be read as what a program takes. Throws InputError if its schema is another of the
-/// project's.
+/// Call it after a file could not be read as a scenario. Throws InputError if its schema is another of the project's.
 inline void refuse_other_format(const std::string& path) {
-  const Json json = object_in(path);
+  const Json json = read_json_object(path);
   const std::string schema = json.is_object() && json.contains("schema") && json.at("schema").is_string()
                                  ? json.at("schema").get<std::string>()
                                  : "";
@@ -50,11 +51,12 @@ inline void refuse_other_format(const std::string& path) {
   }
 }
 
-/// The same for a program that takes plans: not every scenario has a schema, but each has a model and a cluster.
+/// Call it after a file could not be read as a plan. Throws InputError if it is a scenario, which has a model and a cluster
+/// and need not have a schema.
 inline void refuse_scenario(const std::string& path) {
-  const Json json = object_in(path);
+  const Json json = read_json_object(path);
   if (json.is_object() && json.contains("model") && json.contains("cluster"))
-    throw InputError(path + ": this is a scenario; allowed: simulate " + path);
+    throw InputError(path + ": this is a scenario; allowed: " + command_of_program("simulate") + " " + path);
 }
 
 }  // namespace lockstep::sim::api

@@ -24,7 +24,7 @@ Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     for (int to = 0; to < layout_.endpoints(); ++to) latency_s_.push_back(layout_.latency_s(from, to));
 }
 
-Cluster Cluster::with_gpus(int gpus) const {
+Cluster Cluster::take_first_gpus(int gpus) const {
   Cluster fewer(spec_, gpus);
   fewer.overhead_ = overhead_;
   return fewer;

@@ -61,8 +61,8 @@ class Cluster {
   /// std::invalid_argument when the cluster has fewer GPUs or nodes.
   Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input = {});
 
-  /// Its first GPUs alone, with the same message overhead, without input hosts and bundles.
-  Cluster with_gpus(int gpus) const;
+  /// A smaller cluster: the first GPUs with the same message overhead. Input hosts and bundled messages are dropped.
+  Cluster take_first_gpus(int gpus) const;
 
   const ClusterSpec& spec() const { return spec_; }
   const NodeLayout& layout() const { return layout_; }

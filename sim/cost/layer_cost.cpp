@@ -246,11 +246,11 @@ double operations_of_kernel(const Layer& layer, const DeviceCost& device) {
 }
 
 // Stretches a pass that the processor enqueues more slowly than the GPU works.
-void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, const std::vector<int>& times) {
+void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, const std::vector<int>& repeats) {
   double forward = cost.forward_s(), backward = cost.backward_s();
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    forward += (times[i] - 1) * cost.layers[i].forward_s;
-    backward += (times[i] - 1) * cost.layers[i].backward_s;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    forward += (repeats[i] - 1) * cost.layers[i].forward_s;
+    backward += (repeats[i] - 1) * cost.layers[i].backward_s;
   }
   const double slower_forward = std::max(1.0, work.forward * host_launch_s / forward);
   const double slower_backward = std::max(1.0, work.backward * host_launch_s / backward);
@@ -305,7 +305,7 @@ double casts_s(const DeviceCost& device, double parameters) {
 }
 
 ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch,
-                        const std::vector<int>& times) {
+                        const std::vector<int>& repeats) {
   ModelCost cost;
   cost.layers.resize(graph.layers.size());
   const DeviceCost half = in_half(device);
@@ -325,11 +325,11 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
                      : has_macs(layer)        ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
                                               : memory_layer_cost(layer, device, batch);
     const KernelCounts count = layer_kernels(layer, device, input_needs);
-    const double operations = operations_of_kernel(layer, device) * (times.empty() ? 1 : times[i]);
+    const double operations = operations_of_kernel(layer, device) * (repeats.empty() ? 1 : repeats[i]);
     work.forward += operations * count.forward;
     work.backward += operations * count.backward;
   }
-  wait_for_host(cost, work, device.host_launch_s, times);
+  wait_for_host(cost, work, device.host_launch_s, repeats);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes =
       static_cast<double>(graph.parameter_count()) * arrays.passes() * device.update_element_bytes;

@@ -117,10 +117,10 @@ double float_loss_bytes(int activation_bytes);
 int alignment_bytes(const model::Layer& layer, int element_bytes);
 /// `input_needs`: whether its inputs need a gradient.
 KernelCounts layer_kernels(const model::Layer& layer, const DeviceCost& device, bool input_needs);
-/// The roofline alone. batch >= 1. `times`: how often the model has each of the graph's layers, which counts for what
-/// waits for the host; empty: once. The update is that of the graph.
+/// The roofline alone; batch >= 1. `repeats[i]`: copies of layer i that the model has; empty: one of each. Repeats count
+/// only for how far launches on the host slow a pass. The update is of the graph's layers, once.
 ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch,
-                        const std::vector<int>& times = {});
+                        const std::vector<int>& repeats = {});
 
 /// The factor by which roofline times must be multiplied at `batch` to agree with the anchors (measured on `graph`, the
 /// anchors' own model, which may be another one than the predicted).

@@ -229,10 +229,11 @@ void check_algorithm(const Job& job) {
   if (named == nullptr) refuse_name("--algorithm", name, "algorithm", nearest_algorithms(name));
   if (named->needs_no_numbers) return;
   if (!named->algorithm)
-    refuse("--algorithm", name, "a job by options cannot have it", "a scenario with it, or another of --list");
+    refuse("--algorithm", name, "simulate job cannot simulate this algorithm",
+           "a scenario file with it, or an algorithm that --list prints");
   const int nodes = (job.gpus + std::max(1, job.gpus_per_node) - 1) / std::max(1, job.gpus_per_node);
-  refuse("--algorithm", name, "it has parameters that are no options",
-         "the same command without it and with --scenario job.json, then: simulate job.json --set /algorithm=" +
+  refuse("--algorithm", name, "simulate job has no options for the parameters of this algorithm",
+         "the same command with --scenario job.json instead of --algorithm, then: simulate job.json --set /algorithm=" +
              named->id +
              (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)));
 }

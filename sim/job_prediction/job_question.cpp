@@ -66,6 +66,12 @@ void build_own_model(Job& job) {
   job.own_model = own;
 }
 
+std::string list_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 }  // namespace
 
 int JobQuestion::largest() const {
@@ -110,14 +116,14 @@ JobQuestion with_gpus_of_nodes(JobQuestion question, const Catalogue& catalogue)
   std::vector<int> gpus;
   for (const int count : nodes) {
     if (count > kMostGpus / of_node)
-      throw InputError("--nodes " + std::to_string(count) + ": with " + std::to_string(of_node) +
-                       " GPUs each these are too many; allowed: up to " + std::to_string(kMostGpus / of_node));
+      throw InputError("--nodes " + std::to_string(count) + ": more than " + std::to_string(kMostGpus) + " GPUs at " +
+                       std::to_string(of_node) + " GPUs per node; allowed: up to " +
+                       std::to_string(kMostGpus / of_node) + " nodes");
     gpus.push_back(count * of_node);
   }
   if (has_both && gpus != question.gpus)
-    throw InputError("--nodes " + std::to_string(nodes.front()) + ": with " + std::to_string(usual) +
-                     " GPUs each, which are " + std::to_string(nodes.front() * usual) +
-                     " GPUs, it contradicts --gpus " + std::to_string(question.gpus.front()) +
+    throw InputError("--nodes " + list_text(nodes) + ": at " + std::to_string(of_node) + " GPUs per node these are " +
+                     list_text(gpus) + " GPUs, but --gpus is " + list_text(question.gpus) +
                      "; allowed: one of the two, or another --gpus-per-node");
   if (of_node != usual) question.job.gpus_per_node = of_node;
   question.gpus = gpus;

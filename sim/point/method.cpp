@@ -17,12 +17,12 @@ constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
 constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
 
-// Beyond so many GPUs a replay takes at most some ten seconds and 1 GB: 3e7 to 7e7 steps of max-plus recurrences are a
-// second, or 6e6 of shared rounds, and 1e7 transfers 0.85 GB.
+// Above kMostGpusOfAnyReplay GPUs a replay is limited to about 10 s and 1 GB. A second evaluates 3e7 to 7e7 steps of
+// max-plus recurrences or 6e6 of shared rounds; 1e7 transfers need 0.85 GB.
 constexpr int kMostGpusOfAnyReplay = 65536;
 constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 5e7, kMostTransfersOfLarge = 1e7;
 constexpr int kRoundsUntilSteady =
-    10;  // rounds of a repeated phase that rings work out: 35 first, 1 of each bucket behind
+    10;  // of a ring that are evaluated, in the mean: 35 of the first bucket, 1 of each later
 
 constexpr double kMostSplitEvents = 2e7;          // by SimGrid
 constexpr double kFewSplitEvents = 2e6;           // by flows, a second or two
@@ -74,7 +74,7 @@ std::string PredictionMethod::text() const {
   return name_of(replay);
 }
 
-ReplaySize replay_size(const Program& program) {
+ReplaySize estimate_replay_size(const Program& program) {
   ReplaySize size;
   std::vector<double> steps_of_plan;
   std::set<std::uint64_t> shapes;

@@ -33,13 +33,14 @@ enum class MethodReason {
 };
 
 inline const Choices<MethodReason>& choices_of(MethodReason) {
-  static const Choices<MethodReason> all{{MethodReason::fidelity, "the requested fidelity has this method only"},
-                                         {MethodReason::separate_links, "no link carries two messages at once"},
-                                         {MethodReason::few_messages, "few enough messages to replay each"},
-                                         {MethodReason::many_messages, "too many messages to replay each"},
-                                         {MethodReason::message_limit, "more messages than the request allows"},
-                                         {MethodReason::large_cluster, "too many messages for a cluster of this size"},
-                                         {MethodReason::links_dump, "links and messages are listed"}};
+  static const Choices<MethodReason> all{
+      {MethodReason::fidelity, "the requested fidelity has this method only"},
+      {MethodReason::separate_links, "no link carries two messages at once"},
+      {MethodReason::few_messages, "few enough messages to replay each"},
+      {MethodReason::many_messages, "too many messages to replay each"},
+      {MethodReason::message_limit, "more messages than the request allows"},
+      {MethodReason::large_cluster, "above 65,536 GPUs, a replay would need more than about 10 s or 1 GB"},
+      {MethodReason::links_dump, "links and messages are listed"}};
   return all;
 }
 
@@ -71,18 +72,18 @@ struct PredictionMethod {
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
 };
 
-/// Work and memory of a replay by recurrences.
+/// Estimated work and memory of a replay by recurrences.
 struct ReplaySize {
-  double steps = 0;      ///< messages and pieces of compute that are worked out one by one, of all iterations
-  double transfers = 0;  ///< that are kept, of blocks between different ranks (block_shapes.hpp)
+  double steps = 0;      ///< messages and compute tasks that are evaluated one by one, over all iterations
+  double transfers = 0;  ///< in memory; blocks of one shape count once (block_shapes.hpp)
 };
-ReplaySize replay_size(const Program& program);
+ReplaySize estimate_replay_size(const Program& program);
 
 /// Methods in the order in which to try them: max-plus recurrences and shared rounds cannot replay every program.
 using MethodsToTry = std::vector<PredictionMethod>;
 
 /// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
-/// Likewise beyond 65,536 GPUs, where a replay would take more than some ten seconds or 1 GB.
+/// Above 65,536 GPUs also where a replay would need more than about 10 s or 1 GB.
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages, const ReplaySize& size);
 /// The method that can list links and messages (ReplayOptions::dump_links_at_s).
 MethodsToTry choose_dumping_method();

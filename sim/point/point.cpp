@@ -130,9 +130,9 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   options.dump_links_at_s = request.trace.links_at_s;
   const double messages = point.messages * program.iterations;
   const Replay replay = replay_by_first(
-      options.dump_links_at_s
-          ? choose_dumping_method()
-          : choose_methods(request.fidelity, request.gpus, messages, request.most_messages, replay_size(program)),
+      options.dump_links_at_s ? choose_dumping_method()
+                              : choose_methods(request.fidelity, request.gpus, messages, request.most_messages,
+                                               estimate_replay_size(program)),
       program, cluster, jitter_at(scenario, request), options,
       [&] { return replay_closed_form(request, program, costs, slowest); }, point.method);
   double slowed_s = 0;

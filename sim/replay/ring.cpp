@@ -11,7 +11,7 @@ namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
-constexpr double kRoundingOfRound = std::numeric_limits<double>::epsilon() / 8;  // of the time, in each of many rounds
+constexpr double kRoundingOfRound = std::numeric_limits<double>::epsilon() / 8;  // relative, of one of many rounds
 
 class RingRounds {
  public:
@@ -139,7 +139,7 @@ std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s
   std::vector<double> x(n);
   const double base = times_s[to_index(ring.members[0])];  // small numbers keep the differences of rounds exact
   for (std::size_t i = 0; i < n; ++i) x[i] = times_s[to_index(ring.members[i])] - base;
-  // Members that a ring has just let go differ by rounding, which later rounds would carry on one by one.
+  // After a ring all members finish together but for rounding, which the next ring would follow round by round.
   const auto [first, last] = std::minmax_element(x.begin(), x.end());
   const double rounding_s = kSteady_s + kRoundingOfRound * rounds * std::abs(base);
   if (*last - *first <= rounding_s) std::fill(x.begin(), x.end(), double(*last));

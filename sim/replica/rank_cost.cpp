@@ -186,13 +186,14 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
 }
 
 // How often the whole model has each layer of the graph.
-std::vector<int> times_of_layers(const model::Graph& graph, const ModelBlocks& blocks,
-                                 const model::DistinctLayers& layers) {
-  std::vector<int> of_block(blocks.blocks.size(), 0), times(graph.layers.size(), 1);
-  for (const std::size_t kind : layers.of_layer) ++of_block.at(kind);
+std::vector<int> count_layer_repeats(const model::Graph& graph, const ModelBlocks& blocks,
+                                     const model::DistinctLayers& layers) {
+  std::vector<int> of_block(blocks.blocks.size(), 0), repeats(graph.layers.size(), 1);
+  for (const std::size_t kind : layers.kind_of_layer) ++of_block.at(kind);
   for (std::size_t b = 0; b < of_block.size(); ++b)
-    for (int i = blocks.blocks[b].first_layer; i <= blocks.blocks[b].last_layer; ++i) times[to_index(i)] = of_block[b];
-  return times;
+    for (int i = blocks.blocks[b].first_layer; i <= blocks.blocks[b].last_layer; ++i)
+      repeats[to_index(i)] = of_block[b];
+  return repeats;
 }
 
 // Rates that were measured scale the roofline of the whole model.
@@ -270,11 +271,11 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   DeviceCost device = device_cost(scenario);
   device.cast_bytes_per_parameter = 0;
   const int batch = job.spec.micro_batch;
-  const model::DistinctLayers layers = distinct_layers(job.shape);
+  const model::DistinctLayers layers = find_distinct_layers(job.shape);
   const model::Graph graph = graph_of_rank(job, layers.spec);
   const ModelBlocks blocks = blocks_of(graph);
   ModelCost cost =
-      roofline_cost(graph, device, scenario.compute.optimizer, batch, times_of_layers(graph, blocks, layers));
+      roofline_cost(graph, device, scenario.compute.optimizer, batch, count_layer_repeats(graph, blocks, layers));
   share_attention(job, layers.spec, graph, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
@@ -293,7 +294,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   for (const Block& block : blocks.blocks)
     of_kind.push_back(
         sum_of(graph, cost.layers, block, repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
-  for (const std::size_t kind : layers.of_layer) seconds.blocks.push_back(of_kind[kind]);
+  for (const std::size_t kind : layers.kind_of_layer) seconds.blocks.push_back(of_kind[kind]);
   return seconds;
 }
 

@@ -98,7 +98,7 @@ std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLi
   return NcclChoices(std::move(system));
 }
 
-// Of groups of `ranks` members, which `groups` stand for, with fewer members where these are enough.
+// Links of groups of `ranks` members. `groups` represent them, and may have fewer members.
 GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scenario& scenario, const Cluster& cluster,
                     int gpus) {
   GroupLinks links;
@@ -258,7 +258,7 @@ std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, con
   return {};
 }
 
-int ranks_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec) {
+int count_group_ranks(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec) {
   const auto product = [&](const Dimensions& dimensions) {
     int ranks = 1;
     for (const ParallelDimension dimension : dimensions) ranks *= order.size(dimension);
@@ -294,7 +294,7 @@ SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const P
   of_part.data = replicas ? *replicas : representative_replicas(spec, cluster.gpus_of_unit());
   const RankOrder part(of_part);
   std::optional<Cluster> fewer;
-  if (part.ranks() < cluster.gpus()) fewer.emplace(cluster.with_gpus(part.ranks()));
+  if (part.ranks() < cluster.gpus()) fewer.emplace(cluster.take_first_gpus(part.ranks()));
   const Cluster& machine = fewer ? *fewer : cluster;
   std::vector<TrafficGroup> kinds{TrafficGroup::tensor,      TrafficGroup::context,          TrafficGroup::expert,
                                   TrafficGroup::gradients,   TrafficGroup::expert_gradients, TrafficGroup::shards,
@@ -304,8 +304,8 @@ SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const P
     links_[TrafficGroup::neighbour] = neighbours(part, machine);
   }
   for (TrafficGroup kind : kinds)
-    links_[kind] =
-        links_of(groups_of(kind, part, of_part), ranks_of(kind, order, spec), scenario, machine, order.ranks());
+    links_[kind] = links_of(groups_of(kind, part, of_part), count_group_ranks(kind, order, spec), scenario, machine,
+                            order.ranks());
 }
 
 double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbation) const {

@@ -12,9 +12,9 @@
 //   all-to-all   each member's bytes to the others of its node and to those of other nodes, at once
 //   send      from stage to stage, or around the context ring
 //
-// A group whose members are not as many on each of its nodes counts as one member to a node. Where units of the cluster may
-// change places (cluster.hpp), the messages of a few replicas stand for those of all (representative_replicas.hpp), so that
-// a split over a million GPUs takes no longer than one over a hundred.
+// A group with different numbers of members on its nodes is modelled with one member per node. Where units of the cluster
+// are interchangeable (Cluster::gpus_of_unit()), a few replicas represent all (representative_replicas.hpp): a split over a
+// million GPUs takes no longer than one over a hundred.
 #include <map>
 #include <optional>
 #include <vector>
@@ -62,8 +62,8 @@ struct GroupLinks {
 
 class SplitLinks {
  public:
-  /// `cluster` has the scenario's message overheads; `spec.data` is filled in. Finds links from the messages of so many
-  /// replicas; without a number from those of representative_replicas().
+  /// `cluster` has the scenario's message overheads; `spec.data` is filled in. Derives the loads of links from
+  /// the messages of `replicas` replicas; default: representative_replicas().
   SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec,
              std::optional<int> replicas = {});
 
@@ -81,8 +81,8 @@ class SplitLinks {
 
 /// Of a collective that NCCL's tables have; throws std::logic_error of others.
 NcclOperation nccl_operation(TrafficKind kind);
-/// Members of a group of a kind.
-int ranks_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
+/// Number of ranks in each group of this kind.
+int count_group_ranks(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 /// All groups of a kind; of neighbours none.
 std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 

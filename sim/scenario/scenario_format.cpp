@@ -147,7 +147,8 @@ const ObjectFormat<UncertaintySpec>& uncertainty_format() {
 
 Format baseline_format() {
   Format f("baseline");
-  auto gpus = f.custom("gpus", "whole", "1 to " + std::to_string(kMostGpus), {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
+  auto gpus = f.custom("gpus", "whole", "1 to " + std::to_string(kMostGpus),
+                       {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
   gpus.optional("GPUs of one node; with `parallel` the fewest of `gpus`")
       .means("GPUs that the efficiency is compared with");
   gpus.reads([](const JsonNode& node, Scenario& s) { s.baseline_gpus = static_cast<int>(node.integer(1, kMostGpus)); });

@@ -177,11 +177,11 @@ TEST_CASE("api: a loss in process has the rate of its job") {
 TEST_CASE("api: what is not understood is refused as on the command line") {
   CHECK(refusal("jobs", Json::object()).find("allowed: job, scenario") != std::string::npos);
   CHECK(refusal("job", {{"modle", "resnet50"}}).find("nearest: model") != std::string::npos);
-  CHECK(refusal("job", {{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", Json::array({0})}}).find("16384") !=
+  CHECK(refusal("job", {{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", Json::array({0})}}).find("1048576") !=
         std::string::npos);
   CHECK(refusal("job", {{"sequence_parallel", 3}}).find("allowed: true or false") != std::string::npos);
   CHECK(refusal("job", {{"model", true}}).find("is no string") != std::string::npos);
-  CHECK(refusal("job", {{"model", "resnet50"}}).find("--gpus is missing") != std::string::npos);
+  CHECK(refusal("job", {{"model", "resnet50"}}).find("--gpu, --gpus are missing") != std::string::npos);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ TEST_CASE("every program names the option nearest to one that it does not have")
       {"simulate", "scenario.json --gpu 8",
        "simulate: --gpu: no such option; did you mean --gpus? (see simulate --help)"},
       {"simulate", "job resnet50",
-       "simulate job: \"resnet50\": an argument that no option takes; allowed: options (see simulate job --help)"},
+       "simulate job: \"resnet50\": unexpected argument; write it as the value of an option, --OPTION VALUE (see "
+       "simulate job --help)"},
       {"plan", "job --deadlin 3d",
        "plan job: --deadlin: no such option; did you mean --deadline? (see plan job --help)"},
       {"calibrate", "--modles lenet",

@@ -415,7 +415,7 @@ TEST_CASE("simulate: a job that cannot be predicted is one line, exit code 2 and
         Refused{"--model resnet50 --gpu V100 --gpus 8 --software foo", "--software \"foo\": no software of that name"},
         Refused{"--model resnet50 --gpu V100 --gpus 64 --network string",
                 "--network \"string\": \"string\" is not a kind of"},
-        Refused{"--model resnet50 --gpu V100", "simulate job: --model, --gpu or --gpus is missing"},
+        Refused{"--model resnet50 --gpu V100", "simulate job: --gpus is missing"},
         Refused{"--model resnet50 --gpu V100 --gpus 8 --rate 700", "--rate: at which batch it was measured"},
         Refused{"--model resnet50 --gpu V100 --gpus 0", "--gpus: "},
         Refused{"--model resnet50 --gpu V100 --gpus 8 --rate nan --batch 4", "--rate: "},

@@ -221,13 +221,13 @@ TEST_CASE("a transformer with one layer of each kind has the layers of the whole
     const Graph whole = zoo_graph(name);
     if (!whole.transformer) continue;
     const TransformerSpec& spec = whole.transformer->spec;
-    const DistinctLayers distinct = distinct_layers(spec);
+    const DistinctLayers distinct = find_distinct_layers(spec);
     const Graph few = transformer_graph(distinct.spec, whole.transformer->job);
     INFO(name);
-    REQUIRE(distinct.of_layer.size() == static_cast<std::size_t>(spec.layers + spec.decoder_layers));
+    REQUIRE(distinct.kind_of_layer.size() == static_cast<std::size_t>(spec.layers + spec.decoder_layers));
     if (distinct.spec.layers < spec.layers) ++fewer;
-    for (std::size_t block = 0; spec.decoder_layers == 0 && block < distinct.of_layer.size(); ++block) {
-      const std::vector<Layer> mine = of_block(whole, block), same = of_block(few, distinct.of_layer[block]);
+    for (std::size_t block = 0; spec.decoder_layers == 0 && block < distinct.kind_of_layer.size(); ++block) {
+      const std::vector<Layer> mine = of_block(whole, block), same = of_block(few, distinct.kind_of_layer[block]);
       REQUIRE(!mine.empty());
       REQUIRE(mine.size() == same.size());
       for (std::size_t i = 0; i < mine.size(); ++i) {

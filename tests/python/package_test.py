@@ -113,7 +113,7 @@ class Package(unittest.TestCase):
 
     def test_errors_are_those_of_the_command(self):
         for options, part in ((dict(modle="resnet50"), "nearest: model"), (dict(model="resnet5", gpu="H100", gpus=8), "resnet50"),
-                              (dict(model="resnet50", gpu="H100", gpus=0), "16384"),
+                              (dict(model="resnet50", gpu="H100", gpus=0), "1048576"),
                               (dict(model="resnet50", gpu="H100"), "--gpus is missing")):
             with self.assertRaises(lockstep.LockstepError) as refused:
                 lockstep.predict(**options)

@@ -190,8 +190,8 @@ TEST_CASE("a name that is not known is refused, with the nearest of its family",
            Refused{exchange, "foo",
                    "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list"},
            Refused{exchange, "backup workers",
-                   "--algorithm \"backup workers\": it has parameters that are no options; allowed: the same command "
-                   "without it and with --scenario"},
+                   "--algorithm \"backup workers\": simulate job has no options for the parameters of this algorithm; "
+                   "allowed: the same command with --scenario"},
            Refused{link, "NVLink 9",
                    "--link \"NVLink 9\": no link in a node of that name is known; allowed: the names of --list, the "
                    "nearest nvlink"},

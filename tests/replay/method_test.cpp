@@ -74,7 +74,7 @@ TEST_CASE("a replay's size: steps of all iterations, transfers of different rank
   Work compute;
   compute.kind = Work::Kind::compute;
   program.work.push_back(compute);
-  const ReplaySize size = replay_size(program);
+  const ReplaySize size = estimate_replay_size(program);
   // Six rounds of four messages twice; the call and the compute of four GPUs each.
   CHECK(size.steps == 2 * 6 * 4 + 4 + 4);
   CHECK(size.transfers == 4);

@@ -56,7 +56,7 @@ TEST_CASE("a ring's rounds are its recurrence") {
   }
 }
 
-TEST_CASE("members that a ring has let go together take one round's work for the next ring") {
+TEST_CASE("members that finished one ring together need only one evaluated round in the next") {
   const int members = 20000;
   const Ring ring = ring_of(members, 2.5e-6);
   std::vector<double> times_s = arrivals(members, 7);

@@ -89,12 +89,12 @@ bool TransformerSpec::has_experts(int layer) const {
   return m.count > 0 && layer >= m.first && layer % m.every == m.phase && !is_named_dense;
 }
 
-DistinctLayers distinct_layers(const TransformerSpec& spec) {
+DistinctLayers find_distinct_layers(const TransformerSpec& spec) {
   DistinctLayers distinct{spec, {}};
-  // Whether a layer turns its queries is a matter of its number, and a decoder's layers are not told by these facts.
+  // Rotary embeddings that depend on the layer's number, or a decoder: experts and window do not tell the layers apart.
   if (spec.unturned_every > 0 || spec.decoder_layers > 0) {
     for (int layer = 0; layer < spec.layers + spec.decoder_layers; ++layer)
-      distinct.of_layer.push_back(to_index(layer));
+      distinct.kind_of_layer.push_back(to_index(layer));
     return distinct;
   }
   std::map<std::pair<bool, int>, std::size_t> known;
@@ -104,7 +104,7 @@ DistinctLayers distinct_layers(const TransformerSpec& spec) {
   distinct.spec.mixture.dense_layers.clear();
   for (int layer = 0; layer < spec.layers; ++layer) {
     const auto [kind, is_new] = known.try_emplace({spec.has_experts(layer), spec.window_of(layer)}, known.size());
-    distinct.of_layer.push_back(kind->second);
+    distinct.kind_of_layer.push_back(kind->second);
     if (!is_new) continue;
     if (!spec.windows.empty()) distinct.spec.windows.push_back(spec.window_of(layer));
     if (!spec.has_experts(layer)) distinct.spec.mixture.dense_layers.push_back(static_cast<int>(kind->second));

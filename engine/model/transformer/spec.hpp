@@ -108,12 +108,12 @@ ParameterParts parameters_of(const TransformerSpec& spec);
 /// output.
 std::int64_t active_parameters(const TransformerSpec& spec);
 
-/// A transformer with one layer of each kind: layers of a kind do the same.
+/// The transformer reduced to one layer of each kind. Layers of a kind have the same experts and the same window.
 struct DistinctLayers {
   TransformerSpec spec;
-  std::vector<std::size_t> of_layer;  ///< by layer, decoder's behind encoder's: the layer of `spec` that does the same
+  std::vector<std::size_t> kind_of_layer;  ///< by layer of the whole, the encoder's first: the layer of `spec` like it
 };
-DistinctLayers distinct_layers(const TransformerSpec& spec);
+DistinctLayers find_distinct_layers(const TransformerSpec& spec);
 
 /// How a job runs it.
 struct SequenceJob {
