@@ -18,11 +18,11 @@ constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages
 constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
 
 // Above kMostGpusOfAnyReplay GPUs a replay is limited to about 10 s and 1 GB. A second evaluates 3e7 to 7e7 steps of
-// max-plus recurrences or 6e6 of shared rounds; 1e7 transfers need 0.85 GB.
+// max-plus recurrences or 1.5e6 to 6e6 of shared rounds; 1e7 transfers need 0.85 GB.
 constexpr int kMostGpusOfAnyReplay = 65536;
-constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 5e7, kMostTransfersOfLarge = 1e7;
-constexpr int kRoundsUntilSteady =
-    10;  // of a ring that are evaluated, in the mean: 35 of the first bucket, 1 of each later
+constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 2e7, kMostTransfersOfLarge = 1e7;
+// Rounds that rings evaluate, in the mean: 35 for the first bucket, 1 for each later one.
+constexpr int kRoundsUntilSteady = 10;
 
 constexpr double kMostSplitEvents = 2e7;          // by SimGrid
 constexpr double kFewSplitEvents = 2e6;           // by flows, a second or two
