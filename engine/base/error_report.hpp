@@ -1,8 +1,8 @@
 #pragma once
-// Errors for scripts: with `--json -` a program that fails writes one JSON object to standard output, beside its line on
-// standard error. Files named by --json stay untouched.
+// Errors for scripts. With `--json -` a program that fails prints its line to standard error and one JSON object to
+// standard output. With `--json FILE` it leaves FILE unchanged.
 //
-//   {"schema": "lockstep/error/1", "status": "refused", "program": "simulate job", "reason": "--gpu H1000: ...",
+//   {"schema": "lockstep/error/1", "status": "refused", "program": "simulate job", "reason": "--gpu \"H1000\": ...",
 //    "exit_code": 2}
 //
 // status: "refused" (bad usage or input), "does-not-fit" (the job needs more memory than its GPUs have), "failed" (the work

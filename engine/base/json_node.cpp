@@ -161,10 +161,7 @@ std::int64_t JsonNode::integer(std::int64_t low, std::int64_t high) const {
 double JsonNode::quantity(Dimension dimension, Range range) const {
   const std::string unit = si_unit(dimension);
   double value = 0;
-  if (value_->is_number()) {
-    const std::string wrong = parse_quantity("0", dimension, value);
-    fail("missing unit", wrong.substr(wrong.find("allowed: ")));
-  }
+  if (value_->is_number()) fail(parse_quantity("0", dimension, value));  // the unit is missing
   if (!value_->is_string()) {
     fail("expected a quantity, got " + kind_of(*value_), "allowed: a number and a unit, such as \"1 " + unit + '"');
   }

@@ -19,8 +19,8 @@ inline std::vector<std::pair<std::string, std::string>> formats_by_schema() {
                                     " scenario FILE -o SCENARIO.json, then " + simulate + " SCENARIO.json"},
           {"lockstep/predictions/", "predictions of " + simulate + " job; write a scenario with " + simulate +
                                         " job ... --scenario SCENARIO.json, then: " + simulate + " SCENARIO.json"},
-          {"lockstep/result/", "a result of " + simulate + "; pass the scenario that produced it"},
-          {"lockstep/plan-result/", "a result of plan; pass the plan that produced it"},
+          {"lockstep/result/", "a result of " + simulate + "; allowed: the scenario that produced it"},
+          {"lockstep/plan-result/", "a result of plan; allowed: a scenario"},
           {"lockstep/cluster/", "a cluster file; pass a scenario whose key \"cluster\" is \"FILE\""}};
 }
 

@@ -221,7 +221,7 @@ void check_network(const NetworkStated& network, int gpus_per_node, const Catalo
          std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
 }
 
-// Backup and asynchronous workers need a node for their server beside those of the GPUs.
+// Backup and asynchronous workers need one node more than their GPUs fill, for the server.
 void check_algorithm(const Job& job) {
   const std::string& name = job.exchange;
   if (name.empty()) return;

@@ -264,7 +264,7 @@ JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) 
     const auto has_answer = [&](const JobQuestion& changed) { return fits(changed, catalogue); };
     const std::string why =
         "simulate job: " + none.why + "; allowed: " + changes_that_fit(question, none.gpus, has_answer);
-    if (none.is_of_memory) throw NotEnoughMemory(why);
+    if (none.exceeds_memory) throw NotEnoughMemory(why);
     throw InputError(why);
   }
 }

@@ -7,6 +7,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_names.hpp"
+#include "sim/job/sized_name.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -36,13 +37,10 @@ void name_sequence_length(Job& job) {
   const int length = std::exchange(job.shape.sequence, 0);
   if (length == 0) return;
   std::string& name = job.model.stated;
-  const std::string behind = "@" + std::to_string(length);
-  const std::size_t at = name.rfind('@');
-  const bool has_length = at != std::string::npos && at + 1 < name.size() &&
-                          name.find_first_not_of("0123456789", at + 1) == std::string::npos;
-  if (!has_length)
-    name += behind;
-  else if (name.substr(at) != behind)
+  const std::string tokens = split_sized_name(name).tokens;
+  if (tokens.empty())
+    name += "@" + std::to_string(length);
+  else if (tokens != std::to_string(length))
     throw InputError("--seq-length " + std::to_string(length) + ": --model " + name +
                      " gives another length; allowed: one of the two");
 }

@@ -50,7 +50,7 @@ void search_splits(JobPrediction& predicted) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
     } catch (const NoSplit& none) {
-      throw NoSplitOfJob{none.why, gpus, none.is_of_memory};
+      throw NoSplitOfJob{none.why, gpus, none.exceeds_memory};
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }

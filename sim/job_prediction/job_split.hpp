@@ -8,7 +8,7 @@ namespace lockstep::sim::job_prediction {
 struct NoSplitOfJob {
   std::string why;
   int gpus = 0;
-  bool is_of_memory = false;  ///< splits divide model and batch, and none fits into memory
+  bool exceeds_memory = false;  ///< splits divide model and batch, and none fits into memory
 };
 
 /// Sets `rankings`, and the fastest split of the largest number of GPUs in `scenario`, which has the global batch. The keys

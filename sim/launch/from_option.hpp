@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/job/sized_name.hpp"
 #include "sim/launch/from_file.hpp"
 
 namespace lockstep::sim::launch {
@@ -99,14 +100,6 @@ inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   return nullptr;
 }
 
-/// "llama3_8b@8192" -> "llama3_8b"
-inline std::string without_sequence_length(const std::string& model) {
-  const std::size_t at = model.rfind('@');
-  const bool has_length = at != std::string::npos && at + 1 < model.size() &&
-                          model.find_first_not_of("0123456789", at + 1) == std::string::npos;
-  return has_length ? model.substr(0, at) : model;
-}
-
 /// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
 struct AppliedLaunch {
   LaunchedJob job;
@@ -121,9 +114,9 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
   for (LaunchOption given : applied.job.options) {
     const CLI::Option* const length = given.name == "--model" ? sequence_length_option(app) : nullptr;
-    if (length != nullptr && without_sequence_length(given.value) != given.value) {
+    if (length != nullptr && !split_sized_name(given.value).tokens.empty()) {
       applied.overriding.push_back(written_option(*length) + " instead of the length in --model " + given.value);
-      given.value = without_sequence_length(given.value);
+      given.value = split_sized_name(given.value).model;
     }
     CLI::Option* const other = given_instead(app, given.name);
     if (other == nullptr) {

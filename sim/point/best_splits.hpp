@@ -36,9 +36,9 @@ struct [[nodiscard]] SplitRanking {
 /// No split divides model and batch, or none fits into memory.
 struct NoSplit : InputError {
   NoSplit(const std::string& why_none, const std::string& allowed, bool is_memory = false)
-      : InputError(why_none + "; allowed: " + allowed), why(why_none), is_of_memory(is_memory) {}
+      : InputError(why_none + "; allowed: " + allowed), why(why_none), exceeds_memory(is_memory) {}
   std::string why;
-  bool is_of_memory;  ///< splits divide model and batch, and none fits
+  bool exceeds_memory;  ///< splits divide model and batch, and none fits
 };
 
 /// The `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer. Throws NoSplit
