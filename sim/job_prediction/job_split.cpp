@@ -6,6 +6,7 @@
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
   const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
+  if (batch_per_gpu * gpus > kLargestGlobalBatch)
+    throw InputError("--batch " + std::to_string(batch_per_gpu) + ": on " + std::to_string(gpus) + " GPUs more than " +
+                     std::to_string(kLargestGlobalBatch) + " sequences an iteration; allowed: up to " +
+                     std::to_string(kLargestGlobalBatch / gpus));
   if (batch_per_gpu > 0) question.stated.global_batch = static_cast<int>(batch_per_gpu * gpus);
   return question;
 }

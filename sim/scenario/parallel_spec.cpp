@@ -11,8 +11,6 @@ namespace {
 
 using Problem = std::optional<ScenarioProblem>;
 
-constexpr int kLargestGlobalBatch = 1 << 28;
-
 std::string text(int value) {
   return std::to_string(value);
 }

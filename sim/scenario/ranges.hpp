@@ -8,6 +8,7 @@ namespace lockstep::sim::scenario {
 constexpr int kMostGpus = 1 << 20;
 constexpr int kMostGpusPerNode = 128;  ///< and NICs
 constexpr int kLargestBatch = 1 << 20;
+constexpr int kLargestGlobalBatch = 1 << 28;  ///< of a split job: sequences of an iteration
 inline const Range kFraction{1e-6, 1};
 inline const Range kSeconds{0, 10};
 inline const Range kRate{1e-6, 1e12};  // samples/s

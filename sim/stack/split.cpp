@@ -129,14 +129,17 @@ std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int g
 }
 
 void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
-  if (m.job.global_batch > 0 && m.job.global_batch <= (1 << 28))
-    spec.global_batch = static_cast<int>(m.job.global_batch);
-  else if (m.job.accumulation > 0)
+  if (m.job.global_batch == 0 && m.job.accumulation > 0) {
     spec.micro_batches = m.job.accumulation;
-  else if (m.job.split.is_searched)
-    spec.global_batch = static_cast<int>(searched_global_batch(m));
-  else
-    spec.global_batch = static_cast<int>(divided_global_batch(m, spec, gpus));
+    return;
+  }
+  const std::int64_t sequences = m.job.global_batch > 0    ? m.job.global_batch
+                                 : m.job.split.is_searched ? searched_global_batch(m)
+                                                           : divided_global_batch(m, spec, gpus);
+  if (sequences > kLargestGlobalBatch)
+    throw InputError("/parallel/global_batch: " + std::to_string(sequences) + " sequences; allowed: up to " +
+                     std::to_string(kLargestGlobalBatch));
+  spec.global_batch = static_cast<int>(sequences);
 }
 
 }  // namespace
