@@ -49,6 +49,7 @@ OperationPtr<Scalar> make_operation(const Wiring<Scalar>& wiring) {
     case LayerKind::take:
     case LayerKind::router:
     case LayerKind::experts:
+    case LayerKind::recurrence:
     case LayerKind::input:
       break;
   }

@@ -67,6 +67,8 @@ std::string to_string(LayerKind kind) {
       return "router";
     case LayerKind::experts:
       return "experts";
+    case LayerKind::recurrence:
+      return "recurrence";
   }
   throw std::logic_error("LayerKind out of range");
 }

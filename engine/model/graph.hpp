@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/model/recurrence.hpp"
 #include "engine/model/window.hpp"
 
 namespace lockstep::model {
@@ -50,10 +51,11 @@ enum class LayerKind {
   gelu,
   silu,
   tanh,
-  multiply,  ///< element-wise product of its inputs (gates)
-  take,      ///< some of the tokens
-  router,    ///< scores of experts for every token
-  experts,   ///< of several two-layer networks the best few for every token
+  multiply,    ///< element-wise product of its inputs (gates)
+  take,        ///< some of the tokens
+  router,      ///< scores of experts for every token
+  experts,     ///< of several two-layer networks the best few for every token
+  recurrence,  ///< a state carried from token to token (recurrence.hpp)
 };
 std::string to_string(LayerKind kind);
 
@@ -126,6 +128,7 @@ struct Layer {
 
   AttentionShape attention{};         ///< attention
   ExpertsShape experts{};             ///< router, experts
+  RecurrenceShape recurrence{};       ///< recurrence
   int tied_to = -1;                   ///< linear: the embedding whose table it multiplies by
   std::int64_t kept_elements = 0;     ///< of one sample, kept inside from forward to backward beside input and output
   std::int64_t scratch_elements = 0;  ///< held beside them while it computes
@@ -200,6 +203,8 @@ class GraphBuilder {
   int router(const std::string& name, int from, int count, int active, bool bias = false);
   /// from: tokens and their router.
   int experts(const std::string& name, const std::vector<int>& from, int inner, bool gated = true, bool bias = false);
+  /// Refuses an input that is not `shape.input_width()` wide.
+  int recurrence(const std::string& name, int from, const RecurrenceShape& shape);
   /// Tokens of a sample.
   void count_tokens(int tokens) { graph_.tokens = tokens; }
 

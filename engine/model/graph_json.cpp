@@ -83,7 +83,7 @@ const std::vector<Kind>& kinds() {
     for (const LayerKind kind :
          {LayerKind::embedding, LayerKind::positions, LayerKind::linear, LayerKind::layer_norm, LayerKind::rms_norm,
           LayerKind::rotary, LayerKind::attention, LayerKind::gelu, LayerKind::silu, LayerKind::tanh,
-          LayerKind::multiply, LayerKind::take, LayerKind::router, LayerKind::experts})
+          LayerKind::multiply, LayerKind::take, LayerKind::router, LayerKind::experts, LayerKind::recurrence})
       joined.push_back({kind, token_layer_keys(kind)});
     return joined;
   }();

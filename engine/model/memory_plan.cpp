@@ -27,6 +27,7 @@ Reads backward_reads(const Layer& layer) {
     case LayerKind::multiply:
     case LayerKind::router:
     case LayerKind::experts:
+    case LayerKind::recurrence:
       return {true, false};
     case LayerKind::lrn:
     case LayerKind::opaque:

@@ -87,6 +87,9 @@ std::string window_text(const Layer& layer) {
     case LayerKind::router:
     case LayerKind::experts:
       return std::to_string(layer.experts.active) + " of " + std::to_string(layer.experts.count);
+    case LayerKind::recurrence:
+      return std::to_string(layer.recurrence.heads) + " x " + std::to_string(layer.recurrence.head_dim) + " by " +
+             std::to_string(layer.recurrence.state);
     default:
       return "";
   }

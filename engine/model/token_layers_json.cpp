@@ -57,6 +57,40 @@ void write_attention(const Layer& layer, Json& json) {
   if (a.buckets > 0) json["buckets"] = a.buckets;
 }
 
+RecurrenceShape read_recurrence(const JsonNode& node) {
+  RecurrenceShape r;
+  std::vector<std::string> names;
+  for (const RecurrenceRule rule : recurrence_rules()) names.push_back(to_string(rule));
+  const std::string chosen = node.at("rule").choice(names);
+  for (const RecurrenceRule rule : recurrence_rules())
+    if (to_string(rule) == chosen) r.rule = rule;
+  const RecurrenceShape defaults;
+  r.heads = whole(node, "heads");
+  r.head_dim = whole_or(node, "head_dim", defaults.head_dim);
+  r.state = whole(node, "state");
+  r.groups = whole_or(node, "groups", defaults.groups);
+  r.taps = whole_or(node, "taps", defaults.taps);
+  r.taps_bias = flag_or(node, "taps_bias", defaults.taps_bias);
+  r.chunk = whole_or(node, "chunk", defaults.chunk);
+  r.step_rank = whole_or(node, "step_rank", defaults.step_rank);
+  r.inner_norms = flag_or(node, "inner_norms", defaults.inner_norms);
+  return r;
+}
+
+void write_recurrence(const RecurrenceShape& r, Json& json) {
+  const RecurrenceShape defaults;
+  json["rule"] = to_string(r.rule);
+  json["heads"] = r.heads;
+  if (r.head_dim != defaults.head_dim) json["head_dim"] = r.head_dim;
+  json["state"] = r.state;
+  if (r.groups != defaults.groups) json["groups"] = r.groups;
+  if (r.taps != defaults.taps) json["taps"] = r.taps;
+  if (r.taps_bias) json["taps_bias"] = true;
+  if (r.chunk != defaults.chunk) json["chunk"] = r.chunk;
+  if (r.step_rank != defaults.step_rank) json["step_rank"] = r.step_rank;
+  if (r.inner_norms) json["inner_norms"] = true;
+}
+
 TokenLayer read_linear(const std::string& name, int from, const JsonNode& node,
                        const std::function<int(const JsonNode&)>& layer_named) {
   const bool bias = flag_or(node, "bias", true);
@@ -95,6 +129,8 @@ std::vector<std::string> token_layer_keys(LayerKind kind) {
       return {"experts", "active", "bias"};
     case LayerKind::experts:
       return {"inner", "gated", "bias"};
+    case LayerKind::recurrence:
+      return {"rule", "heads", "head_dim", "state", "groups", "taps", "taps_bias", "chunk", "step_rank", "inner_norms"};
     default:
       return {};
   }
@@ -149,6 +185,8 @@ TokenLayer read_token_layer(LayerKind kind, const std::string& name, const std::
               bias = flag_or(node, "bias", false)](GraphBuilder& net) {
         return net.experts(name, from, inner, gated, bias);
       };
+    case LayerKind::recurrence:
+      return [=, shape = read_recurrence(node)](GraphBuilder& net) { return net.recurrence(name, first, shape); };
     default:
       throw std::logic_error("no layer of sequences: " + to_string(kind));
   }
@@ -192,6 +230,9 @@ void write_token_layer(const Graph& graph, const Layer& layer, Json& json) {
       json["inner"] = layer.experts.inner;
       if (!layer.experts.gated) json["gated"] = false;
       if (layer.experts.bias) json["bias"] = true;
+      break;
+    case LayerKind::recurrence:
+      write_recurrence(layer.recurrence, json);
       break;
     default:
       break;

@@ -101,6 +101,7 @@ Passes passes_of(LayerKind kind) {
     case LayerKind::attention:
     case LayerKind::router:
     case LayerKind::experts:
+    case LayerKind::recurrence:
     case LayerKind::input:
       break;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cost/kernel.hpp"
+#include "sim/cost/token_kernels.hpp"
 
 namespace lockstep::sim {
 inline namespace cost {
@@ -16,41 +17,20 @@ using model::LayerKind;
 
 namespace {
 
-struct Kernel {
-  double flop;
-  double elements;            ///< read and written
-  bool is_attention = false;  ///< fused
-};
-
-struct Kernels {
-  std::vector<Kernel> forward, backward;
-};
-
-// A product of x and w: backward the gradients of both, each as large.
-void product(Kernels& kernels, double flop, double elements) {
-  kernels.forward.push_back({flop, elements});
-  kernels.backward.insert(kernels.backward.end(), 2, {flop, elements});
-}
-
-void pass(Kernels& kernels, double forward, double backward) {
-  kernels.forward.push_back({0, forward});
-  kernels.backward.push_back({0, backward});
-}
-
 // Scale, mask and softmax of n scores. In another precision than products' the softmax stands between copies, and nothing is
 // done in one kernel with it.
 void softmax_of(Kernels& kernels, const DeviceCost& device, double scores) {
   if (device.softmax_bytes == 0) {
-    pass(kernels, 2 * scores, 3 * scores);
-    pass(kernels, 3 * scores, 2 * scores);
+    add_pass(kernels, 2 * scores, 3 * scores);
+    add_pass(kernels, 3 * scores, 2 * scores);
     return;
   }
   const double wide = device.softmax_bytes / device.activation_bytes;
-  pass(kernels, 2 * scores, 2 * scores);
-  pass(kernels, 2 * scores, 2 * scores);
-  pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
-  pass(kernels, 2 * wide * scores, 3 * wide * scores);
-  pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
+  add_pass(kernels, 2 * scores, 2 * scores);
+  add_pass(kernels, 2 * scores, 2 * scores);
+  add_pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
+  add_pass(kernels, 2 * wide * scores, 3 * wide * scores);
+  add_pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
 }
 
 Kernels attention_kernels(const Layer& layer, const DeviceCost& device, int batch) {
@@ -68,12 +48,12 @@ Kernels attention_kernels(const Layer& layer, const DeviceCost& device, int batc
     return kernels;
   }
   const double scores = rows * a.heads * a.keys;
-  pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
-  product(kernels, 2 * scores * a.head_dim, q + k + scores);
+  add_pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
+  add_product(kernels, 2 * scores * a.head_dim, q + k + scores);
   softmax_of(kernels, device, scores);
-  if (a.dropout) pass(kernels, 2 * scores, 3 * scores);
-  product(kernels, 2 * scores * a.value_dim, scores + v + o);
-  pass(kernels, 2 * o, 2 * o);
+  if (a.dropout) add_pass(kernels, 2 * scores, 3 * scores);
+  add_product(kernels, 2 * scores * a.value_dim, scores + v + o);
+  add_pass(kernels, 2 * o, 2 * o);
   return kernels;
 }
 
@@ -91,11 +71,11 @@ Kernels expert_kernels(const Layer& layer, int batch) {
   const double tokens = tokens_of(layer, batch), rows = rows_of(layer, batch);
   const double weights = e.count * width * inner;
   Kernels kernels;
-  pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
-  product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
-  pass(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
-  product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
-  pass(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
+  add_pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
+  add_product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
+  add_pass(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
+  add_product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
+  add_pass(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
   return kernels;
 }
 
@@ -103,8 +83,8 @@ Kernels router_kernels(const Layer& layer, int batch) {
   const double tokens = tokens_of(layer, batch);
   const double x = tokens * layer.in.channels, scores = tokens * layer.experts.count;
   Kernels kernels;
-  product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
-  pass(kernels, 3 * scores, 2 * scores);
+  add_product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
+  add_pass(kernels, 3 * scores, 2 * scores);
   return kernels;
 }
 
@@ -112,6 +92,7 @@ Kernels kernels_of(const Layer& layer, const DeviceCost& device, int batch) {
   if (layer.kind == LayerKind::attention) return attention_kernels(layer, device, batch);
   if (layer.kind == LayerKind::experts) return expert_kernels(layer, batch);
   if (layer.kind == LayerKind::router) return router_kernels(layer, batch);
+  if (layer.kind == LayerKind::recurrence) return recurrence_kernels(layer, batch);
   throw std::logic_error("no layer of tokens: " + to_string(layer.kind));
 }
 
@@ -161,8 +142,19 @@ std::optional<LayerCost> cost_by_laws(const Layer& layer, const DeviceCost& devi
 
 }  // namespace
 
+void add_product(Kernels& kernels, double flop, double elements) {
+  kernels.forward.push_back({flop, elements});
+  kernels.backward.insert(kernels.backward.end(), 2, {flop, elements});
+}
+
+void add_pass(Kernels& kernels, double forward, double backward) {
+  kernels.forward.push_back({0, forward});
+  kernels.backward.push_back({0, backward});
+}
+
 bool is_token_layer(const Layer& layer) {
-  return layer.kind == LayerKind::attention || layer.kind == LayerKind::router || layer.kind == LayerKind::experts;
+  return layer.kind == LayerKind::attention || layer.kind == LayerKind::router || layer.kind == LayerKind::experts ||
+         layer.kind == LayerKind::recurrence;
 }
 
 LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {

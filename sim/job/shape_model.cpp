@@ -99,6 +99,7 @@ std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, i
   model::TransformerSpec spec = whole.transformer->spec;
   spec.layers = layers;
   if (!spec.windows.empty()) spec.windows.resize(static_cast<std::size_t>(layers));
+  if (!spec.layer_parts.empty()) spec.layer_parts.resize(static_cast<std::size_t>(layers));
   spec.mixture.first =
       std::min(spec.mixture.first, 1);  // cut down to a node there is one dense layer before the experts
   auto& dense = spec.mixture.dense_layers;

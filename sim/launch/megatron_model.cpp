@@ -38,9 +38,6 @@ constexpr struct {
   const char* key;
   const char* what;
 } kRefused[] = {
-    {"hybrid_layer_pattern", "layers of state-space models are not modelled"},
-    {"hybrid_override_pattern", "layers of state-space models are not modelled"},
-    {"is_hybrid_model", "layers of state-space models are not modelled"},
     {"heterogeneous_layers_config_path", "layers of different shapes are not modelled"},
     {"heterogeneous_layers_config_encoded_json", "layers of different shapes are not modelled"},
     {"experimental_attention_variant", "attention variants are not modelled"},
@@ -63,7 +60,7 @@ void require_modelled(LaunchSettings& s) {
   }
   const LaunchSetting* const program = s.take("program");
   const std::string name = program == nullptr ? "" : plain_text(program->value);
-  for (const char* other : {"bert", "t5", "mamba", "hybrid", "retro", "ict", "vision", "vlm", "mimo"})
+  for (const char* other : {"bert", "t5", "retro", "ict", "vision", "vlm", "mimo"})
     if (name.find(other) != std::string::npos)
       s.require_option(*program, kModel, "only decoders are read from Megatron-LM's arguments");
 }
@@ -92,6 +89,24 @@ void copy_experts(LaunchSettings& s, Json& config) {
   if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed
   config["moe_router_topk"] = active.value_or(2);
   copy_pattern(s, "moe_layer_freq", config);
+}
+
+// Layers by letters, those of Megatron-LM's stages divided by "|"; behind "/" stand those that predict further tokens.
+void copy_hybrid(LaunchSettings& s, Json& config) {
+  const LaunchSetting* const is_hybrid = s.take("is_hybrid_model", kModel);
+  auto pattern = s.text("hybrid_layer_pattern", kModel);
+  if (!pattern) pattern = s.text("hybrid_override_pattern", kModel);
+  if (!pattern) {
+    if (is_hybrid != nullptr && s.is_on("is_hybrid_model", kModel))
+      s.require_option(*is_hybrid, kModel, "layers by shares of attention are not read; give --hybrid-layer-pattern");
+    return;
+  }
+  std::string letters = pattern->substr(0, pattern->find('/'));
+  letters.erase(std::remove(letters.begin(), letters.end(), '|'), letters.end());
+  config["hybrid_layer_pattern"] = letters;
+  if (!config.contains("num_layers")) config["num_layers"] = letters.size();
+  for (const char* key : {"mamba_state_dim", "mamba_head_dim", "mamba_num_groups", "mamba_num_heads"})
+    if (const auto value = s.whole(key, kModel)) config[key] = *value;
 }
 
 // "(128, 0)": tokens before and behind.
@@ -168,6 +183,7 @@ Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind)
       if (const auto value = s.whole(key, kModel)) config[key] = *value;
   }
   copy_experts(s, config);
+  copy_hybrid(s, config);
   copy_window(s, config);
   copy_positions(s, config);
   copy_vocabulary(s, catalogue, config);
@@ -198,6 +214,7 @@ void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue
       config.contains("num_layers") && config.contains("hidden_size") && config.contains("num_attention_heads");
   if (!is_shape || f.has(kModel)) return;
   const LaunchSetting* setting = s.take("num_layers");
+  if (setting == nullptr) setting = s.take("hybrid_layer_pattern");
   const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");
   f.give(kModel, option.text, setting->place, "the model's numbers");
   if (!option.note.empty()) f.notes.push_back(option.note);

@@ -43,7 +43,8 @@ bool has_same_layers(const TransformerSpec& a, const TransformerSpec& b) {
          a.positions == b.positions && a.position_rows == b.position_rows && a.tied_output == b.tied_output &&
          a.attention_out_bias == b.attention_out_bias && a.inner_bias == b.inner_bias && a.windows == b.windows &&
          a.causal == b.causal && a.decoder_layers == b.decoder_layers && a.objective == b.objective &&
-         a.patches.image == b.patches.image && has_same_attention(a, b) && has_same_experts(a, b) &&
+         a.patches.image == b.patches.image && a.recurrence == b.recurrence && a.layer_parts == b.layer_parts &&
+         a.attention_gate == b.attention_gate && has_same_attention(a, b) && has_same_experts(a, b) &&
          (!has_dense_layer(a) || a.inner == b.inner);
 }
 

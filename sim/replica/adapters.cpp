@@ -1,5 +1,7 @@
 #include "sim/replica/adapters.hpp"
 
+#include <map>
+
 #include "engine/base/index.hpp"
 #include "sim/split/stages.hpp"
 
@@ -75,19 +77,23 @@ model::Graph with_adapters(const model::Graph& graph, int rank) {
   all.layers.clear();
   std::vector<int> new_index(graph.layers.size(), 0);
   const ModelBlocks blocks = blocks_of(graph);
-  std::size_t block = 0;
-  AttentionMatrices matrices = matrices_of(graph, blocks.blocks.front());
+  std::map<int, AttentionMatrices>
+      by_output;  // by the layer behind which they stand; none where a block has no attention
+  for (const Block& block : blocks.blocks)
+    if (const AttentionMatrices matrices = matrices_of(graph, block); matrices.behind != nullptr)
+      by_output.emplace(matrices.behind_at, matrices);
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
     Layer layer = graph.layers[to_index(i)];
     for (int& input : layer.inputs) input = new_index[to_index(input)];
     new_index[to_index(i)] = static_cast<int>(all.layers.size());
     all.layers.push_back(std::move(layer));
-    if (matrices.behind == nullptr || i != matrices.behind_at) continue;
+    const auto found = by_output.find(i);
+    if (found == by_output.end()) continue;
+    const AttentionMatrices& matrices = found->second;
     const Layer behind = all.layers.back();
     if (matrices.first != nullptr)
       add_adapter(all.layers, behind, "inputs", matrices.first->in.channels, matrices.width_before, rank);
     add_adapter(all.layers, behind, "output", behind.in.channels, behind.out.channels, rank);
-    if (++block < blocks.blocks.size()) matrices = matrices_of(graph, blocks.blocks[block]);
   }
   return all;
 }

@@ -47,7 +47,7 @@ void Passes::find_kinds() {
   for (int block = 0; block < static_cast<int>(seconds_.blocks.size()); ++block) {
     const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const BlockKind& kind) {
       return seconds_.blocks[to_index(kind.first)] == seconds_.blocks[to_index(block)] &&
-             job_.shape.has_experts(kind.first) == job_.shape.has_experts(block);
+             job_.shape.parts_of(kind.first) == job_.shape.parts_of(block);
     });
     kind_of_block_.push_back(static_cast<std::size_t>(known - kinds_.begin()));
     if (known == kinds_.end())

@@ -27,6 +27,8 @@ model::TransformerSpec of_rank(const model::TransformerSpec& whole, const Parall
   spec.vocabulary = divided(spec.vocabulary, tensor);
   spec.mixture.inner /= split.tensor_of_experts();
   spec.mixture.shared_inner /= tensor;
+  spec.recurrence.heads /= tensor;
+  spec.recurrence.groups = std::max(1, spec.recurrence.groups / tensor);
   return spec;
 }
 
@@ -322,8 +324,9 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const ParallelSpec& spec = job.spec;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  const int adapters =
-      4 * job.shape.layers;  // two beside the matrix of queries, keys and values, two beside the output's
+  int adapters = 0;  // two beside the matrix of queries, keys and values, two beside the output's
+  for (int layer = 0; layer < job.shape.layers; ++layer)
+    if (job.shape.parts_of(layer).mixing == model::Mixing::attention) adapters += 4;
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
          kept * arrays.passes() * device.update_element_bytes /

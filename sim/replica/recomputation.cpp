@@ -23,7 +23,7 @@ bool is_activation(const Layer& layer) {
 }
 
 Place next_place(Place place, const Layer& layer) {
-  if (layer.kind == LayerKind::attention) return Place::attention;
+  if (layer.kind == LayerKind::attention || layer.kind == LayerKind::recurrence) return Place::attention;
   if (place == Place::attention) return Place::behind_attention;
   return place == Place::behind_attention && is_norm(layer) ? Place::mlp : place;
 }
@@ -85,8 +85,11 @@ std::vector<double> repeated_shares(const model::Graph& graph, const Block& bloc
   const auto first = graph.layers.begin() + block.first_layer, behind = graph.layers.begin() + block.last_layer + 1;
   const bool has_experts =
       std::any_of(first, behind, [](const Layer& layer) { return layer.kind == LayerKind::experts; });
+  const bool has_mixing = std::any_of(first, behind, [](const Layer& layer) {
+    return layer.kind == LayerKind::attention || layer.kind == LayerKind::recurrence;
+  });
   std::vector<double> shares;
-  Place place = Place::before_attention;
+  Place place = has_mixing ? Place::before_attention : Place::mlp;
   for (auto layer = first; layer != behind; ++layer) {
     place = next_place(place, *layer);
     shares.push_back(repeated_share({*layer, place, has_experts, hidden}, spec));

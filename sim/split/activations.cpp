@@ -24,17 +24,17 @@ class LayerActivations {
         bytes_(bytes),
         expert_load_(spec.expert_load()) {}
 
-  std::vector<Activation> of_layer(bool has_experts) {
-    attention();
-    if (shape_.has_latent_attention()) compressions();
+  std::vector<Activation> of_layer(const model::LayerParts& parts) {
+    const bool feeds = parts.feeding != model::Feeding::none;
+    if (parts.mixing == model::Mixing::attention) attention();
+    if (parts.mixing == model::Mixing::attention && shape_.has_latent_attention()) compressions();
+    if (parts.mixing == model::Mixing::recurrence) recurrence();
     // In parallel both norms have the same input.
-    if (shape_.norm_place != model::NormPlace::parallel) sequence_split("norm's input", shape_.hidden);
+    if (feeds && shape_.norm_place != model::NormPlace::parallel) sequence_split("norm's input", shape_.hidden);
     if (shape_.norm_place == model::NormPlace::both) sequence_split("inputs of the norms behind", 2.0 * shape_.hidden);
-    if (has_experts)
-      experts();
-    else
-      mlp();
-    if (shape_.dropout) mask("dropout's mask");
+    if (parts.feeding == model::Feeding::experts) experts();
+    if (parts.feeding == model::Feeding::network) mlp();
+    if (feeds && shape_.dropout) mask("dropout's mask");
     return std::move(list_);
   }
 
@@ -67,7 +67,25 @@ class LayerActivations {
     else
       scores();
     tensor_split("output matrix's input", static_cast<double>(shape_.output_width()));
+    if (shape_.attention_gate)
+      tensor_split("gate and heads' outputs", 2.0 * static_cast<double>(shape_.output_width()));
     if (shape_.dropout) mask("dropout's mask");
+  }
+
+  // The fused kernel keeps what it reads and what its scan gives, and convolves again (mamba_ssm,
+  // mamba_split_conv1d_scan_combined). The delta rule's kernels keep the convolved input and the inverse of a chunk, too
+  // (flash-linear-attention, ChunkGatedDeltaRuleFunction).
+  void recurrence() {
+    const model::RecurrenceShape& r = shape_.recurrence;
+    sequence_split("norm's input", shape_.hidden);
+    product_input("recurrence's matrix's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    tensor_split("recurrence's input", static_cast<double>(r.input_width()));
+    tensor_split("recurrence's output before its norm", static_cast<double>(r.value_width()));
+    if (r.rule == model::RecurrenceRule::per_channel) tensor_split("steps", 2.0 * static_cast<double>(r.value_width()));
+    if (r.rule == model::RecurrenceRule::delta)
+      tensor_split("convolved input and inverse",
+                   static_cast<double>(r.value_width()) + double(r.heads) * (2.0 * r.state + r.chunk));
+    tensor_split("output matrix's input", static_cast<double>(r.value_width()));
   }
 
   void scores() {
@@ -173,12 +191,16 @@ void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOu
 // Where matrices have no one order, of a router's, experts' and a shared expert's beside each other or of latent attention,
 // half of all, as their time is counted (replica/rank_cost.hpp).
 MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
-  MatrixOutputs outputs = outputs_of_attention(shape, kv_repeats);
-  if (shape.has_experts(layer)) {
+  const model::LayerParts parts = shape.parts_of(layer);
+  MatrixOutputs outputs;
+  if (parts.mixing == model::Mixing::attention) outputs = outputs_of_attention(shape, kv_repeats);
+  if (parts.mixing == model::Mixing::recurrence)
+    outputs = {static_cast<double>(shape.recurrence.input_width()), double(shape.hidden)};
+  if (parts.feeding == model::Feeding::experts) {
     outputs.whole += shape.mixture.count;
     add_mlp(shape, shape.mixture.inner, shape.mixture.active * spec.expert_load(), outputs);
     if (shape.mixture.shared_inner > 0) add_mlp(shape, shape.mixture.shared_inner, 1, outputs);
-  } else {
+  } else if (parts.feeding == model::Feeding::network) {
     add_mlp(shape, shape.inner, 1, outputs);
   }
   return {outputs.split / 2, outputs.whole / 2};
@@ -187,11 +209,16 @@ MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec&
 // With the attention's output, of fused attention its softmax's sums, and the layer's input.
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
   const double repeats = kv_repeats(shape, spec);
-  const bool has_order = !shape.has_latent_attention() && !shape.has_experts(layer);
+  const model::LayerParts parts = shape.parts_of(layer);
+  const bool has_attention = parts.mixing == model::Mixing::attention;
+  const bool has_order = !shape.has_latent_attention() && has_attention && parts.feeding == model::Feeding::network;
   const MatrixOutputs outputs =
       has_order ? alternate_outputs(shape, repeats) : half_of_outputs(shape, spec, layer, repeats);
-  const double sums = shape.has_fused_attention ? shape.heads * kSingleBytes : 0.0;
-  const double split = (outputs.split + static_cast<double>(shape.output_width())) * element_bytes + sums;
+  const double sums = has_attention && shape.has_fused_attention ? shape.heads * kSingleBytes : 0.0;
+  const double mixed = has_attention                               ? static_cast<double>(shape.output_width())
+                       : parts.mixing == model::Mixing::recurrence ? static_cast<double>(shape.recurrence.value_width())
+                                                                   : 0.0;
+  const double split = (outputs.split + mixed) * element_bytes + sums;
   const double whole = (outputs.whole + shape.hidden) * element_bytes;
   return tokens_of(shape, spec) * (split / spec.tensor + whole / whole_of(spec));
 }
@@ -200,7 +227,7 @@ double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, 
 
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           const ActivationBytes& bytes) {
-  return LayerActivations(shape, spec, bytes).of_layer(shape.has_experts(layer));
+  return LayerActivations(shape, spec, bytes).of_layer(shape.parts_of(layer));
 }
 
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes) {

@@ -75,6 +75,29 @@ void add_context(TrafficList& list, const TransformerShape& shape, const Paralle
   }
 }
 
+// Each context rank gets all tokens of some heads, and gives them back (Megatron-LM, mamba_context_parallel.py).
+void add_recurrence_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
+                            const TrafficOptions& options) {
+  const double element = tokens(shape, spec) / spec.tensor * options.activation_bytes;
+  const model::RecurrenceShape& r = shape.recurrence;
+  add(list, {"recurrence's input", TrafficKind::all_to_all, TrafficGroup::context, spec.context,
+             element * static_cast<double>(r.input_width())});
+  add(list, {"recurrence's output", TrafficKind::all_to_all, TrafficGroup::context, spec.context,
+             element * static_cast<double>(r.value_width())});
+}
+
+void add_mixing_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                        const TrafficOptions& options, bool is_backward) {
+  if (shape.parts_of(layer).mixing == model::Mixing::recurrence)
+    add_recurrence_context(list, shape, spec, options);
+  else
+    add_context(list, shape, spec, options, is_backward);
+}
+
+const char* mixing_name(model::Mixing mixing) {
+  return mixing == model::Mixing::recurrence ? "recurrence" : "attention";
+}
+
 // Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
 double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * spec.expert_load();
@@ -93,7 +116,9 @@ struct MlpBytes {
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
   const double hidden = hidden_bytes(shape, spec, options);
-  if (!shape.has_experts(layer)) return {hidden, 0};
+  const model::Feeding feeding = shape.parts_of(layer).feeding;
+  if (feeding == model::Feeding::none) return {};
+  if (feeding == model::Feeding::network) return {hidden, 0};
   return {shape.mixture.shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
 }
 
@@ -101,9 +126,11 @@ TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec
                          const TrafficOptions& options) {
   TrafficList list;
   const double hidden = hidden_bytes(shape, spec, options);
-  enter_forward(list, spec, hidden, "attention");
-  add_context(list, shape, spec, options, false);
-  leave_forward(list, spec, hidden, "attention");
+  if (const model::Mixing mixing = shape.parts_of(layer).mixing; mixing != model::Mixing::none) {
+    enter_forward(list, spec, hidden, mixing_name(mixing));
+    add_mixing_context(list, shape, spec, layer, options, false);
+    leave_forward(list, spec, hidden, mixing_name(mixing));
+  }
   const MlpBytes mlp = mlp_bytes(shape, spec, layer, options);
   if (mlp.experts > 0) {
     add_routing(list, shape, spec, options, "tokens to experts");
@@ -149,9 +176,11 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
     }
     add_routing(list, shape, spec, options, "gradients from experts");
   }
-  leave_backward(list, spec, hidden, "attention");
-  add_context(list, shape, spec, options, true);
-  enter_backward(list, spec, hidden, "attention");
+  if (const model::Mixing mixing = shape.parts_of(layer).mixing; mixing != model::Mixing::none) {
+    leave_backward(list, spec, hidden, mixing_name(mixing));
+    add_mixing_context(list, shape, spec, layer, options, true);
+    enter_backward(list, spec, hidden, mixing_name(mixing));
+  }
   return list;
 }
 

@@ -1,7 +1,7 @@
 #include "sim/split/split_memory.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <optional>
 
 #include "engine/base/index.hpp"
@@ -14,16 +14,30 @@ double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, 
          options.activations.element;
 }
 
+// Elements of a token that a recurrence's backward pass holds: gradients of its input, the input convolved again, the states
+// of a chunk and their gradients in single precision.
+double recurrence_work(const TransformerShape& shape) {
+  const model::RecurrenceShape& r = shape.recurrence;
+  const double states =
+      r.rule == model::RecurrenceRule::per_channel ? 0 : 4 * static_cast<double>(r.state_elements()) / r.chunk;
+  return static_cast<double>(r.input_width() + r.convolved_width()) + states;
+}
+
 // Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.
 double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                          const SplitMemoryOptions& options) {
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   const double hidden = hidden_bytes_of(shape, spec, options);
-  const double inner =
-      !shape.has_experts(layer) ? shape.inner : spec.expert_load() * shape.mixture.active * shape.mixture.inner;
+  const model::LayerParts parts = shape.parts_of(layer);
+  const double inner = parts.feeding == model::Feeding::network ? shape.inner
+                       : parts.feeding == model::Feeding::experts
+                           ? spec.expert_load() * shape.mixture.active * shape.mixture.inner
+                           : 0;
   const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.activations.element / spec.tensor;
-  const auto width = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
-  const double scores = shape.has_fused_attention ? 0 : 2 * tokens * shape.sequence * shape.heads;
+  const bool has_attention = parts.mixing == model::Mixing::attention;
+  double width = has_attention ? static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width()) : 0;
+  if (parts.mixing == model::Mixing::recurrence) width = recurrence_work(shape);
+  const double scores = has_attention && !shape.has_fused_attention ? 2 * tokens * shape.sequence * shape.heads : 0;
   const double attention = (tokens * width + scores) * options.activations.element / spec.tensor;
   const double gathered = spec.sequence && spec.tensor > 1 ? 2 * hidden : 0;
   return std::max(mlp, attention) + 2 * hidden / (spec.sequence ? spec.tensor : 1) + gathered;
@@ -41,14 +55,14 @@ struct LayerMemory {
   double work = 0;  // of the backward pass
 };
 
-// Layers with experts have one amount, those without another.
+// Layers of the same parts have the same amount.
 class LayerMemories {
  public:
   LayerMemories(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options)
       : shape_(shape), spec_(spec), options_(options) {}
 
   const LayerMemory& of(int layer) {
-    std::optional<LayerMemory>& known = known_[shape_.has_experts(layer) ? 1 : 0];
+    std::optional<LayerMemory>& known = known_[shape_.parts_of(layer)];
     if (!known)
       known = LayerMemory{kept_bytes(shape_, spec_, layer, options_.activations),
                           recomputed_bytes(shape_, spec_, layer, options_.activations) +
@@ -60,7 +74,7 @@ class LayerMemories {
   const TransformerShape& shape_;
   const ParallelSpec& spec_;
   const SplitMemoryOptions& options_;
-  std::array<std::optional<LayerMemory>, 2> known_;
+  std::map<model::LayerParts, std::optional<LayerMemory>> known_;
 };
 
 ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
@@ -130,20 +144,21 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
 // One of every shape of the stage's matrices: layers of a kind have the same ones.
 double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                        int stage) {
-  double dense = 0, with_experts = 0, attention = 0;
+  double dense = 0, with_experts = 0, attention = 0, recurrence = 0;
   const double t = spec.tensor, of_experts = spec.tensor_of_experts();
   for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
       const LayerParameters all = layer_parameters(shape, layer);
-      attention = static_cast<double>(all.attention);
+      const model::LayerParts of_layer = shape.parts_of(layer);
+      if (of_layer.mixing == model::Mixing::attention) attention = static_cast<double>(all.attention);
+      if (of_layer.mixing == model::Mixing::recurrence) recurrence = static_cast<double>(all.attention);
       const double mlp = static_cast<double>(all.mlp);
-      if (shape.has_experts(layer))
+      if (of_layer.feeding == model::Feeding::experts)
         with_experts = mlp / t + static_cast<double>(all.experts) / shape.mixture.count / of_experts;
-      else
-        dense = mlp / t;
+      if (of_layer.feeding == model::Feeding::network) dense = mlp / t;
     }
   }
-  return attention / t + dense + with_experts;
+  return (attention + recurrence) / t + dense + with_experts;
 }
 
 void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained,

@@ -26,8 +26,21 @@ void add_attention(const TransformerShape& shape, LayerParameters& sum) {
     sum.attention += (h + (shape.qkv_bias ? 1 : 0)) * (query + key + shape.value_width());
     if (shape.attention_out_bias) sum.replicated += h;
     if (shape.qk_norm) sum.replicated += 2 * std::int64_t{shape.head_dim};
+    if (shape.qk_norm_whole) sum.attention += query + key;
+    if (shape.attention_gate) sum.attention += h * query;
+    if (shape.sinks) sum.attention += shape.heads;
   }
   sum.attention += shape.output_width() * h;
+}
+
+void add_recurrence(const TransformerShape& shape, LayerParameters& sum) {
+  const model::RecurrenceShape& r = shape.recurrence;
+  const model::RecurrenceParameters inside = recurrence_parameters(r);
+  sum.attention += shape.hidden * (r.input_width() + r.value_width()) + inside.split;
+  sum.replicated += inside.shared;
+  if (!shape.recurrence_bias) return;
+  sum.attention += r.input_width();
+  sum.replicated += shape.hidden;
 }
 
 void add_mlp(const TransformerShape& shape, std::int64_t inner, LayerParameters& sum) {
@@ -40,15 +53,22 @@ void add_mlp(const TransformerShape& shape, std::int64_t inner, LayerParameters&
 void add_experts(const TransformerShape& shape, LayerParameters& sum) {
   const model::MixtureSpec& m = shape.mixture;
   sum.replicated += std::int64_t{shape.hidden} * m.count + (m.balancing_bias ? m.count : 0);
-  sum.experts += m.count * mlp_matrices(shape, m.inner);
+  const std::int64_t biases = m.bias ? std::int64_t{shape.gated ? 2 : 1} * m.inner + shape.hidden : 0;
+  sum.experts += m.count * (mlp_matrices(shape, m.inner) + biases);
   if (m.shared_inner == 0) return;
   add_mlp(shape, m.shared_inner, sum);
   if (m.shared_gate) sum.replicated += shape.hidden;
 }
 
-int dense_matrices(const TransformerShape& shape) {
-  const int of_attention = shape.has_latent_attention() ? (shape.latent.q_rank > 0 ? 5 : 4) : 2;
-  return of_attention + (shape.gated ? 3 : 2);
+int matrices_of_mixing(const TransformerShape& shape, model::Mixing mixing) {
+  if (mixing == model::Mixing::none) return 0;
+  if (mixing == model::Mixing::recurrence || !shape.has_latent_attention()) return 2;
+  return shape.latent.q_rank > 0 ? 5 : 4;
+}
+
+int dense_matrices(const TransformerShape& shape, const model::LayerParts& parts) {
+  const int of_network = parts.feeding == model::Feeding::none ? 0 : shape.gated ? 3 : 2;
+  return matrices_of_mixing(shape, parts.mixing) + of_network;
 }
 
 [[noreturn]] void refuse(const std::string& key, const std::string& wrong, const std::string& allowed) {
@@ -59,6 +79,18 @@ void check_divides(const std::string& key, int ranks, int whole, const std::stri
   if (whole % ranks != 0)
     refuse(key, std::to_string(whole) + " " + what + " are not divided by " + std::to_string(ranks),
            "divisors of " + std::to_string(whole));
+}
+
+// Groups of keys go to ranks whole; context ranks exchange tokens for heads.
+void check_recurrence(const TransformerShape& shape, const ParallelSpec& spec) {
+  if (!shape.has_recurrence()) return;
+  const model::RecurrenceShape& r = shape.recurrence;
+  const bool has_groups = r.rule == model::RecurrenceRule::per_head || r.rule == model::RecurrenceRule::delta;
+  check_divides("tensor", spec.tensor, has_groups ? r.groups : r.heads,
+                has_groups ? "groups of a recurrence's keys" : "heads of a recurrence");
+  check_divides("context", spec.context * spec.tensor, r.heads, "heads of a recurrence, which all-to-all shares out");
+  if (spec.waits_for_shards())
+    refuse("sharding_calls", "calls for each matrix of a recurrence are not modelled", "layers");
 }
 
 void check_kind(const TransformerShape& shape) {
@@ -103,6 +135,7 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
                " key-value heads nor repeat them evenly",
            "divisors or multiples of " + std::to_string(shape.kv_heads));
   check_divides("tensor", spec.tensor, shape.inner, "columns of the MLP");
+  check_recurrence(shape, spec);
   // Each rank has a piece from the front and one from the back, so that causal attention is the same work for all.
   if (spec.context > 1) check_divides("context", 2 * spec.context, shape.sequence, "tokens of a sequence");
   if (spec.context_exchange == ContextExchange::all_to_all)
@@ -122,12 +155,14 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
 
 LayerParameters layer_parameters(const TransformerShape& shape, int layer) {
   LayerParameters sum;
-  sum.replicated = (shape.norm_place == model::NormPlace::both ? 4 : 2) * norm_parameters(shape, shape.hidden);
-  add_attention(shape, sum);
-  if (shape.has_experts(layer))
-    add_experts(shape, sum);
-  else
-    add_mlp(shape, shape.inner, sum);
+  const model::LayerParts parts = shape.parts_of(layer);
+  const bool has_both = parts.mixing != model::Mixing::none && parts.feeding != model::Feeding::none;
+  const int norms = has_both && shape.norm_place != model::NormPlace::parallel_one ? 2 : 1;
+  sum.replicated = (shape.norm_place == model::NormPlace::both ? 2 : 1) * norms * norm_parameters(shape, shape.hidden);
+  if (parts.mixing == model::Mixing::attention) add_attention(shape, sum);
+  if (parts.mixing == model::Mixing::recurrence) add_recurrence(shape, sum);
+  if (parts.feeding == model::Feeding::experts) add_experts(shape, sum);
+  if (parts.feeding == model::Feeding::network) add_mlp(shape, shape.inner, sum);
   return sum;
 }
 
@@ -149,12 +184,13 @@ std::int64_t loss_parameters(const TransformerShape& shape) {
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   const LayerParameters all = layer_parameters(shape, layer);
   const double t = spec.tensor;
-  const std::int64_t kv = shape.has_latent_attention() ? 0 : shape.key_width() + shape.value_width();
+  const bool repeats_kv = shape.parts_of(layer).mixing == model::Mixing::attention && !shape.has_latent_attention();
+  const std::int64_t kv = repeats_kv ? shape.key_width() + shape.value_width() : 0;
   const auto of_kv = static_cast<double>((shape.hidden + (shape.qkv_bias ? 1 : 0)) * kv);
   const double repeated = of_kv * (kv_repeats(shape, spec) - 1);
   return {static_cast<double>(all.replicated) + (static_cast<double>(all.attention + all.mlp) + repeated) / t,
           static_cast<double>(all.experts) / (double(spec.tensor_of_experts()) * spec.expert),
-          double(dense_matrices(shape))};
+          double(dense_matrices(shape, shape.parts_of(layer)))};
 }
 
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
@@ -177,6 +213,7 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
 
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   if (spec.lora_rank == 0) return rank_layer_parameters(shape, spec, layer);
+  if (shape.parts_of(layer).mixing != model::Mixing::attention) return {};
   const auto of_heads = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   const double h = shape.hidden, split = of_heads + static_cast<double>(shape.output_width());
   return {spec.lora_rank * (2 * h + split / spec.tensor), 0};

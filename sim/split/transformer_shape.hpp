@@ -39,7 +39,7 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec);
 
 /// Parameters of a layer, by how they are split.
 struct LayerParameters {
-  std::int64_t attention = 0;   ///< over tensor ranks
+  std::int64_t attention = 0;   ///< over tensor ranks; or of a recurrence
   std::int64_t mlp = 0;         ///< over tensor ranks; shared experts included
   std::int64_t experts = 0;     ///< of all experts, over tensor and expert ranks
   std::int64_t replicated = 0;  ///< on every tensor rank: norms, routers, biases behind a sum, compressions

@@ -148,7 +148,7 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
   const std::string kinds =
       "allowed: conv, fc, batch_norm, relu, max_pool, avg_pool, global_avg_pool, lrn, dropout, add, concat, softmax, "
       "subsample, opaque, embedding, positions, linear, layer_norm, rms_norm, rotary, attention, gelu, silu, tanh, "
-      "multiply, take, router, experts";
+      "multiply, take, router, experts, recurrence";
   const std::string pads = "allowed: a number, [height, width], [top, bottom, left, right], \"same\"";
   const std::vector<std::pair<std::string, std::string>> cases{
       // The document

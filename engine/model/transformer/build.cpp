@@ -115,10 +115,19 @@ class Builder {
           dropped(n + "/down", feed(s_.norm_place == NormPlace::parallel ? norm(n + "/norm2", at) : normed));
       return net_.add(n + "/add", {at, attended, fed});
     }
-    at = joined(n, 1, at, attend);
+    const LayerParts parts = s_.parts_of(index);
+    if (parts.mixing == Mixing::recurrence) at = joined(n, 1, at, [&](int x) { return recurrence(n, x); });
+    if (parts.mixing == Mixing::attention) at = joined(n, 1, at, attend);
     if (side == Side::decoder)
       at = joined(n + "/cross", 1, at, [&](int x) { return attention(n + "/cross", x, memory_, index, false, 0); });
-    return joined(n, 2, at, feed);
+    return parts.feeding == Feeding::none ? at : joined(n, 2, at, feed);
+  }
+
+  int recurrence(const std::string& n, int at) {
+    const auto width = static_cast<int>(s_.recurrence.input_width());
+    const int in = net_.linear(n + "/in", at, width, s_.recurrence_bias);
+    return net_.linear(n + "/out", net_.recurrence(n + "/recurrence", in, s_.recurrence), s_.hidden,
+                       s_.recurrence_bias);
   }
 
   template <typename Part>
@@ -159,8 +168,13 @@ class Builder {
     const int v = headed(n + "/v", memory, s_.kv_heads, index);
     shape.kv_heads = s_.kv_heads;
     shape.head_dim = shape.value_dim = s_.head_dim;
-    return net_.linear(n + "/out", net_.attention(n + "/attention", {q, k, v}, shape), s_.hidden,
-                       s_.attention_out_bias);
+    int attended = net_.attention(n + "/attention", {q, k, v}, shape);
+    if (s_.attention_gate) {
+      const int weight = net_.linear(n + "/weight", at, s_.heads * s_.head_dim, s_.qkv_bias);
+      attended =
+          net_.multiply(n + "/weighed", {attended, net_.activation(n + "/weight/active", LayerKind::silu, weight)});
+    }
+    return net_.linear(n + "/out", attended, s_.hidden, s_.attention_out_bias);
   }
 
   // Keys of all heads have the turned features in common; they come from the token itself.

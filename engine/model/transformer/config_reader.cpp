@@ -58,9 +58,10 @@ std::string ConfigReader::text(const std::string& key, const std::string& otherw
 
 LayerKind ConfigReader::activation_named(const std::string& key, const std::string& name) const {
   static const std::map<std::string, LayerKind> kinds{
-      {"relu", LayerKind::relu},       {"gelu", LayerKind::gelu},  {"gelu_new", LayerKind::gelu},
-      {"gelu_fast", LayerKind::gelu},  {"silu", LayerKind::silu},  {"gelu_pytorch_tanh", LayerKind::gelu},
-      {"quick_gelu", LayerKind::gelu}, {"swish", LayerKind::silu}, {"gelu_python", LayerKind::gelu},
+      {"relu", LayerKind::relu},       {"gelu", LayerKind::gelu},         {"gelu_new", LayerKind::gelu},
+      {"gelu_fast", LayerKind::gelu},  {"silu", LayerKind::silu},         {"gelu_pytorch_tanh", LayerKind::gelu},
+      {"quick_gelu", LayerKind::gelu}, {"swish", LayerKind::silu},        {"gelu_python", LayerKind::gelu},
+      {"relu2", LayerKind::relu},      {"relu_squared", LayerKind::relu},
   };
   const auto found = kinds.find(name);
   if (found != kinds.end()) return found->second;

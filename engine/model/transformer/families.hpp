@@ -64,6 +64,21 @@ TransformerSpec gpt_neo(const ConfigReader& config);
 TransformerSpec gpt_neox(const ConfigReader& config);
 TransformerSpec opt(const ConfigReader& config);
 
+// Decoders that carry a state from token to token (hybrid.cpp).
+TransformerSpec mamba(const ConfigReader& config);
+TransformerSpec falcon_mamba(const ConfigReader& config);
+TransformerSpec mamba2(const ConfigReader& config);
+TransformerSpec jamba(const ConfigReader& config);
+TransformerSpec bamba(const ConfigReader& config);
+TransformerSpec granite_hybrid(const ConfigReader& config);
+TransformerSpec nemotron_h(const ConfigReader& config);
+/// The parts of layers by the letters of a text: M Mamba-2, * attention, - a network, E experts. Sets `layers` and `layer_parts`;
+/// refuses another letter.
+void read_layer_pattern(const ConfigReader& config, const std::string& key, const std::string& pattern,
+                        TransformerSpec& spec);
+TransformerSpec qwen3_next(const ConfigReader& config);
+TransformerSpec minimax(const ConfigReader& config);
+
 // By Megatron-LM's numbers (megatron.cpp).
 TransformerSpec megatron(const ConfigReader& config);
 

@@ -90,6 +90,23 @@ void read_windows(const ConfigReader& c, TransformerSpec& s) {
   for (int layer = 1; layer <= s.layers; ++layer) s.windows.push_back(layer % every == 0 ? 0 : window);
 }
 
+// Mamba-2 layers of MambaMixer: a convolution of four tokens with bias, chunks of 128 tokens (megatron/core/ssm/mamba_mixer.py).
+void read_hybrid(const ConfigReader& c, TransformerSpec& s) {
+  if (!c.has("hybrid_layer_pattern")) return;
+  const int layers = s.layers;
+  read_layer_pattern(c, "hybrid_layer_pattern", c.at("hybrid_layer_pattern").text(), s);
+  if (s.layers != layers)
+    c.fail("num_layers", "the pattern has " + std::to_string(s.layers) + " layers", std::to_string(s.layers));
+  RecurrenceShape& r = s.recurrence;
+  r.state = c.whole("mamba_state_dim", 128);
+  r.head_dim = c.whole("mamba_head_dim", 64);
+  r.groups = c.whole("mamba_num_groups", 8);
+  r.heads = c.whole_or("mamba_num_heads", 2 * s.hidden / r.head_dim);
+  r.taps = 4;
+  r.taps_bias = true;
+  r.chunk = 128;
+}
+
 }  // namespace
 
 TransformerSpec megatron(const ConfigReader& c) {
@@ -121,6 +138,7 @@ TransformerSpec megatron(const ConfigReader& c) {
   if (c.has("no_rope_freq")) s.unturned_every = c.whole("no_rope_freq", 1);
   read_windows(c, s);
   read_experts(c, s);
+  read_hybrid(c, s);
   return s;
 }
 

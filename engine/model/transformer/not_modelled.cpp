@@ -2,46 +2,26 @@
 #include <map>
 
 #include "engine/base/text.hpp"
+#include "engine/model/transformer/composite.hpp"
 #include "engine/model/transformer/huggingface.hpp"
 
 namespace lockstep::model {
 namespace {
 
-constexpr const char* kStateSpace = "it has state-space layers (Mamba), which are not modelled";
-constexpr const char* kLinear = "it has layers of linear attention, which are not modelled";
+constexpr const char* kStateSpace =
+    "its state-space layers stand in parallel with attention or share weights, which is not modelled";
+constexpr const char* kLinear = "its layers of linear attention are not modelled";
 constexpr const char* kSound = "it reads sound by convolutions, which is not modelled";
 constexpr const char* kTowers = "it has two towers with one loss, which are not modelled";
 constexpr const char* kImages = "it reads images and text, and the part that sees images is not modelled";
 
 // By "model_type" of transformers.
 const std::map<std::string, const char*>& reasons() {
-  static const std::map<std::string, const char*> all{{"mamba", kStateSpace},
-                                                      {"mamba2", kStateSpace},
-                                                      {"falcon_mamba", kStateSpace},
-                                                      {"jamba", kStateSpace},
-                                                      {"bamba", kStateSpace},
-                                                      {"zamba", kStateSpace},
-                                                      {"zamba2", kStateSpace},
-                                                      {"falcon_h1", kStateSpace},
-                                                      {"nemotron_h", kStateSpace},
-                                                      {"granitemoehybrid", kStateSpace},
-                                                      {"qwen3_next", kLinear},
-                                                      {"minimax", kLinear},
-                                                      {"minimax_m1", kLinear},
-                                                      {"minimax_text_01", kLinear},
-                                                      {"kimi_linear", kLinear},
-                                                      {"rwkv", kLinear},
-                                                      {"recurrent_gemma", kLinear},
-                                                      {"whisper", kSound},
-                                                      {"wav2vec2", kSound},
-                                                      {"clip", kTowers},
-                                                      {"siglip", kTowers},
-                                                      {"qwen2_vl", kImages},
-                                                      {"qwen2_5_vl", kImages},
-                                                      {"qwen3_vl", kImages},
-                                                      {"llava", kImages},
-                                                      {"gemma3n", kImages},
-                                                      {"mllama", kImages}};
+  static const std::map<std::string, const char*> all{
+      {"zamba", kStateSpace}, {"zamba2", kStateSpace},      {"falcon_h1", kStateSpace}, {"kimi_linear", kLinear},
+      {"rwkv", kLinear},      {"recurrent_gemma", kLinear}, {"wav2vec2", kSound},       {"siglip", kTowers},
+      {"qwen2_vl", kImages},  {"qwen2_5_vl", kImages},      {"qwen3_vl", kImages},      {"llava", kImages},
+      {"gemma3n", kImages},   {"mllama", kImages}};
   return all;
 }
 
@@ -76,7 +56,7 @@ void refuse_other_configuration(const JsonNode& node) {
     node.at("_class_name")
         .fail("a part of a diffusion model (" + text_or(node, "_class_name", "diffusers") +
                   "), whose layers are not modelled",
-              "allowed: the config.json of a language model, or a model layer by layer (engine/model/README.md)");
+              "allowed: that of " + joined(composite_types()) + ", or a model layer by layer (engine/model/README.md)");
 }
 
 }  // namespace lockstep::model

@@ -33,12 +33,19 @@ std::int64_t attention(const TransformerSpec& s) {
   if (s.latent.kv_rank > 0) return latent_attention(s);
   const int q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
   std::int64_t sum = product(s.hidden, q + 2 * kv) + product(q, s.hidden);
+  if (s.attention_gate) sum += product(s.hidden, q);
   if (s.qkv_bias) sum += q + 2 * kv;
   if (s.attention_out_bias) sum += s.hidden;
   if (s.qk_norm) sum += 2 * s.head_dim;
   if (s.qk_norm_whole) sum += q + kv;
   if (s.sinks) sum += s.heads;
   return sum;
+}
+
+std::int64_t recurrence(const TransformerSpec& s) {
+  const RecurrenceShape& r = s.recurrence;
+  const std::int64_t biases = s.recurrence_bias ? r.input_width() + s.hidden : 0;
+  return s.hidden * (r.input_width() + r.value_width()) + biases + recurrence_parameters(r).total();
 }
 
 std::int64_t network(const TransformerSpec& s, int inner) {
@@ -84,9 +91,20 @@ std::int64_t embeddings(const TransformerSpec& s) {
 }  // namespace
 
 bool TransformerSpec::has_experts(int layer) const {
+  if (!layer_parts.empty()) return layer_parts[to_index(layer)].feeding == Feeding::experts;
   const MixtureSpec& m = mixture;
   const bool is_named_dense = std::count(m.dense_layers.begin(), m.dense_layers.end(), layer) > 0;
   return m.count > 0 && layer >= m.first && layer % m.every == m.phase && !is_named_dense;
+}
+
+LayerParts TransformerSpec::parts_of(int layer) const {
+  if (!layer_parts.empty()) return layer_parts[to_index(layer)];
+  return {Mixing::attention, has_experts(layer) ? Feeding::experts : Feeding::network};
+}
+
+bool TransformerSpec::has_recurrence() const {
+  return std::any_of(layer_parts.begin(), layer_parts.end(),
+                     [](const LayerParts& parts) { return parts.mixing == Mixing::recurrence; });
 }
 
 DistinctLayers find_distinct_layers(const TransformerSpec& spec) {
@@ -97,16 +115,18 @@ DistinctLayers find_distinct_layers(const TransformerSpec& spec) {
       distinct.kind_of_layer.push_back(to_index(layer));
     return distinct;
   }
-  std::map<std::pair<bool, int>, std::size_t> known;
+  std::map<std::pair<LayerParts, int>, std::size_t> known;
   distinct.spec.windows.clear();
+  distinct.spec.layer_parts.clear();
   distinct.spec.mixture.first = distinct.spec.mixture.phase = 0;
   distinct.spec.mixture.every = 1;
   distinct.spec.mixture.dense_layers.clear();
   for (int layer = 0; layer < spec.layers; ++layer) {
-    const auto [kind, is_new] = known.try_emplace({spec.has_experts(layer), spec.window_of(layer)}, known.size());
+    const auto [kind, is_new] = known.try_emplace({spec.parts_of(layer), spec.window_of(layer)}, known.size());
     distinct.kind_of_layer.push_back(kind->second);
     if (!is_new) continue;
     if (!spec.windows.empty()) distinct.spec.windows.push_back(spec.window_of(layer));
+    if (!spec.layer_parts.empty()) distinct.spec.layer_parts.push_back(spec.parts_of(layer));
     if (!spec.has_experts(layer)) distinct.spec.mixture.dense_layers.push_back(static_cast<int>(kind->second));
   }
   distinct.spec.layers = static_cast<int>(known.size());
@@ -124,19 +144,22 @@ ParameterParts parameters_of(const TransformerSpec& s) {
   parts.output = output_parameters(s);
   const int blocks = s.layers + s.decoder_layers;
   // A decoder looks at the encoder's output too; each side has its own table of distances.
-  parts.attention = (blocks + s.decoder_layers) * attention(s) +
-                    (s.decoder_layers > 0 ? 2 : 1) * product(s.distance_buckets, s.heads);
-  const int norms_per_layer = s.norm_place == NormPlace::both ? 4 : s.norm_place == NormPlace::parallel_one ? 1 : 2;
-  const int last = s.final_norm ? (s.decoder_layers > 0 ? 2 : 1) : 0;
-  parts.norms = (std::int64_t{blocks} * norms_per_layer + s.decoder_layers + last) * norm_parameters(s, s.hidden);
+  const std::int64_t tables = (s.decoder_layers > 0 ? 2 : 1) * product(s.distance_buckets, s.heads);
+  parts.attention = s.decoder_layers * attention(s) + tables;
+  const int norms_around_part = s.norm_place == NormPlace::both ? 2 : 1;
+  int norms = s.decoder_layers + (s.final_norm ? (s.decoder_layers > 0 ? 2 : 1) : 0);
   for (int layer = 0; layer < blocks; ++layer) {
-    if (!s.has_experts(layer)) {
-      parts.feed_forward += network(s, s.inner);
-      continue;
-    }
+    const LayerParts of_layer = s.parts_of(layer);
+    const bool has_both = of_layer.mixing != Mixing::none && of_layer.feeding != Feeding::none;
+    norms += norms_around_part * (has_both && s.norm_place != NormPlace::parallel_one ? 2 : 1);
+    if (of_layer.mixing == Mixing::attention) parts.attention += attention(s);
+    if (of_layer.mixing == Mixing::recurrence) parts.recurrence += recurrence(s);
+    if (of_layer.feeding == Feeding::network) parts.feed_forward += network(s, s.inner);
+    if (of_layer.feeding != Feeding::experts) continue;
     parts.feed_forward += mixture(s).always;
     parts.experts += mixture(s).routed;
   }
+  parts.norms = norms * norm_parameters(s, s.hidden);
   return parts;
 }
 

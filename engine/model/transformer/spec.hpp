@@ -41,6 +41,16 @@ struct MixtureSpec {
   std::vector<int> dense_layers;  ///< and these have none
 };
 
+/// What mixes the tokens of a layer, and what follows for each token alone.
+enum class Mixing { none, attention, recurrence };
+enum class Feeding { none, network, experts };
+struct LayerParts {
+  Mixing mixing = Mixing::attention;
+  Feeding feeding = Feeding::network;
+  bool operator<(const LayerParts& o) const { return mixing != o.mixing ? mixing < o.mixing : feeding < o.feeding; }
+  bool operator==(const LayerParts& o) const { return mixing == o.mixing && feeding == o.feeding; }
+};
+
 /// Multi-latent attention (DeepSeek-V2, 2024, section 2.1): keys and values from a short vector of each token.
 struct LatentSpec {
   int kv_rank = 0;                                ///< 0: none
@@ -84,10 +94,16 @@ struct TransformerSpec {
   Objective objective = Objective::next_token;
   MixtureSpec mixture;
   LatentSpec latent;
+  RecurrenceShape recurrence;           ///< of the layers whose mixing it is, between two matrices
+  bool recurrence_bias = false;         ///< of the two matrices
+  std::vector<LayerParts> layer_parts;  ///< of every layer, where they differ by more than `mixture` says; else empty
+  bool attention_gate = false;  ///< heads' outputs are multiplied by a sigmoid of the token, as wide (Qwen3-Next)
   PatchSpec patches;
   int context = 0;  ///< tokens that it was made for
 
   bool has_experts(int layer) const;
+  LayerParts parts_of(int layer) const;
+  bool has_recurrence() const;
   int window_of(int layer) const { return windows.empty() ? 0 : windows[static_cast<std::size_t>(layer)]; }
   /// Tokens of a sample where the job does not say: the context, 8192 at most; of images what their patches give.
   int usual_tokens() const;
@@ -97,18 +113,19 @@ struct TransformerSpec {
 struct ParameterParts {
   std::int64_t embeddings = 0;  ///< words, positions, types, their norm
   std::int64_t attention = 0;   ///< with its own norms
+  std::int64_t recurrence = 0;  ///< with the matrices before and behind it
   std::int64_t feed_forward = 0;
   std::int64_t experts = 0;  ///< routed ones, with their routers
   std::int64_t norms = 0;    ///< of layers and the last
   std::int64_t output = 0;   ///< what the loss needs behind the last layer; without a tied table
-  std::int64_t total() const { return embeddings + attention + feed_forward + experts + norms + output; }
+  std::int64_t total() const { return embeddings + attention + recurrence + feed_forward + experts + norms + output; }
 };
 ParameterParts parameters_of(const TransformerSpec& spec);
 /// Of the total, those at work on a token: experts by their number, tables of embeddings left out unless tied to the
 /// output.
 std::int64_t active_parameters(const TransformerSpec& spec);
 
-/// The transformer reduced to one layer of each kind. Layers of a kind have the same experts and the same window.
+/// The transformer reduced to one layer of each kind. Layers of a kind have the same parts and the same window.
 struct DistinctLayers {
   TransformerSpec spec;
   std::vector<std::size_t> kind_of_layer;  ///< by layer of the whole, the encoder's first: the layer of `spec` like it

@@ -50,5 +50,7 @@ Entry language_entry(const TransformerSpec& spec);
 std::vector<Entry> language_models();
 /// Phi, Gemma 3, OLMo, GLM-4, SmolLM, StarCoder 2 and others, by their HuggingFace configurations.
 std::vector<Entry> configured_language_models();
+/// CLIP, Whisper, Flux, Wan, Stable Diffusion, by their configurations.
+std::vector<Entry> composite_networks();
 
 }  // namespace lockstep::model::zoo

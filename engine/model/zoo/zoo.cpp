@@ -8,6 +8,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/model/token_layers_json.hpp"
+#include "engine/model/transformer/composite.hpp"
 #include "engine/model/transformer/huggingface.hpp"
 #include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/entries.hpp"
@@ -39,7 +40,7 @@ const std::vector<Entry>& entries() {
     for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
                             zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
                             zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::translators,
-                            zoo::language_models, zoo::configured_language_models})
+                            zoo::language_models, zoo::configured_language_models, zoo::composite_networks})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
@@ -128,7 +129,7 @@ bool costs_the_same(const Graph& a, const Graph& b) {
                       return x.name == y.name && x.kind == y.kind && x.macs == y.macs &&
                              x.input_elements == y.input_elements && x.out.elements() == y.out.elements() &&
                              x.parameter_count() == y.parameter_count() && x.attention == y.attention &&
-                             x.experts == y.experts && x.tied_to == y.tied_to;
+                             x.experts == y.experts && x.recurrence == y.recurrence && x.tied_to == y.tied_to;
                     });
 }
 
@@ -244,6 +245,7 @@ std::string zoo_name_of(const Graph& graph) {
 }
 
 Graph model_from_json(const JsonNode& node, int tokens) {
+  if (is_composite(node)) return read_composite(node, tokens);
   if (is_huggingface(node)) return graph_of_config(node, node, tokens);
   refuse_other_configuration(node);
   if (node.has("config")) {

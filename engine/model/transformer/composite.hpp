@@ -1,0 +1,33 @@
+#pragma once
+// Configurations of networks that are no single stack of layers over tokens: image and text towers with one loss, sound and
+// text, diffusion. They are read as transformers and diffusers read them, and predicted as networks of layers, so their
+// replicas are whole GPUs; the part that is trained is all that they hold.
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::model {
+
+/// Values of "model_type" and of diffusers' "_class_name" that read_composite() takes.
+std::vector<std::string> composite_types();
+bool is_composite(const JsonNode& node);
+
+/// clip: images and texts as its configuration has them, and a product of both vectors as the loss. Totals: openai's
+/// clip-vit-base-patch32 has 151,277,313 parameters.
+Graph read_clip(const JsonNode& node);
+/// whisper: 30 seconds of sound and `max_target_positions` words. openai's whisper-small has 241,734,912 parameters, of which
+/// 1,152,000 are the encoder's positions, which are not trained.
+Graph read_whisper(const JsonNode& node);
+/// FluxTransformer2DModel: latents of 1,024 x 1,024 pixels are 4,096 tokens, beside 512 of text.
+Graph read_flux(const JsonNode& node);
+/// WanTransformer3DModel: 81 frames of 832 x 480 pixels are 32,760 tokens, which look at 512 of text.
+Graph read_wan(const JsonNode& node);
+/// UNet2DConditionModel, of Stable Diffusion 1, 2 and XL: latents of `sample_size` squared.
+Graph read_unet(const JsonNode& node);
+
+/// Throws InputError for a value that is not understood, or `tokens` above 0: the samples have one size.
+Graph read_composite(const JsonNode& node, int tokens);
+
+}  // namespace lockstep::model

@@ -1,0 +1,41 @@
+#pragma once
+// Parts of networks that are more than one stack of layers (towers, diffusion), appended to a GraphBuilder.
+#include <string>
+
+#include "engine/model/graph.hpp"
+
+namespace lockstep::model {
+
+struct AttentionPart {
+  int heads = 0;
+  int head_dim = 0;
+  bool qv_bias = true, k_bias = true, out_bias = true;
+  bool causal = false;
+  int norm_width = 0;  ///< RMS norm of queries and keys over so many features; 0: none
+  bool rotary = false;
+};
+
+/// Appends parts to `net`. Norms are layer norms. Attention is fused.
+class TokenBlocks {
+ public:
+  explicit TokenBlocks(GraphBuilder& net) : net_(net) {}
+
+  int layer_norm(const std::string& name, int at) { return net_.norm(name, LayerKind::layer_norm, at); }
+  /// Queries of `at` over keys and values of `memory`, back to the width of `at`.
+  int attention(const std::string& name, int at, int memory, const AttentionPart& part);
+  /// Two matrices with biases and `activation` between them; gated: the first is twice as wide.
+  int network(const std::string& name, int at, int inner, LayerKind activation, bool is_gated = false);
+  /// x + attention(norm(x)), then x + network(norm(x)).
+  int pre_norm_block(const std::string& name, int at, const AttentionPart& part, int inner, LayerKind activation);
+  /// Tokens of other samples than `at`'s: text beside an image. Neither parameters nor arithmetic.
+  int other_input(const std::string& name, int tokens, int features);
+  /// A norm without parameters of its own, which a vector of the sample scales and shifts.
+  int steered_norm(const std::string& name, int at, int vector);
+  /// Two matrices with biases and a SiLU between them, of one vector.
+  int vector_network(const std::string& name, int at, int inner, int out);
+
+ private:
+  GraphBuilder& net_;
+};
+
+}  // namespace lockstep::model
