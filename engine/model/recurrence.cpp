@@ -1,7 +1,8 @@
 #include "engine/model/recurrence.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <string>
+#include <tuple>
 
 #include "engine/base/text.hpp"
 #include "engine/model/graph.hpp"
@@ -13,26 +14,6 @@ constexpr std::int64_t kMostWidth = 100'000'000;
 constexpr int kMostTaps = 64, kMostChunk = 65'536;
 
 }  // namespace
-
-std::string to_string(RecurrenceRule rule) {
-  switch (rule) {
-    case RecurrenceRule::per_channel:
-      return "per_channel";
-    case RecurrenceRule::per_head:
-      return "per_head";
-    case RecurrenceRule::delta:
-      return "delta";
-    case RecurrenceRule::fixed:
-      return "fixed";
-  }
-  throw std::logic_error("RecurrenceRule out of range");
-}
-
-const std::vector<RecurrenceRule>& recurrence_rules() {
-  static const std::vector<RecurrenceRule> all{RecurrenceRule::per_channel, RecurrenceRule::per_head,
-                                               RecurrenceRule::delta, RecurrenceRule::fixed};
-  return all;
-}
 
 bool RecurrenceShape::operator==(const RecurrenceShape& o) const {
   const auto fields = [](const RecurrenceShape& s) {

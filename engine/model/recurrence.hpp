@@ -17,14 +17,20 @@
 // Multiply-adds of a token, as Megatron-LM's training.py counts them: 7/2 H P N for both kinds of Mamba, 4 H P N for the delta
 // rule, and 2 H P N for fixed decays; beside them the inner matrices and the convolution.
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "engine/base/choice.hpp"
 
 namespace lockstep::model {
 
 enum class RecurrenceRule { per_channel, per_head, delta, fixed };
-std::string to_string(RecurrenceRule rule);
-const std::vector<RecurrenceRule>& recurrence_rules();
+
+inline const Choices<RecurrenceRule>& choices_of(RecurrenceRule) {
+  static const Choices<RecurrenceRule> all{{RecurrenceRule::per_channel, "per_channel"},
+                                           {RecurrenceRule::per_head, "per_head"},
+                                           {RecurrenceRule::delta, "delta"},
+                                           {RecurrenceRule::fixed, "fixed"}};
+  return all;
+}
 
 struct RecurrenceShape {
   RecurrenceRule rule = RecurrenceRule::per_head;

@@ -59,11 +59,7 @@ void write_attention(const Layer& layer, Json& json) {
 
 RecurrenceShape read_recurrence(const JsonNode& node) {
   RecurrenceShape r;
-  std::vector<std::string> names;
-  for (const RecurrenceRule rule : recurrence_rules()) names.push_back(to_string(rule));
-  const std::string chosen = node.at("rule").choice(names);
-  for (const RecurrenceRule rule : recurrence_rules())
-    if (to_string(rule) == chosen) r.rule = rule;
+  r.rule = *find_choice<RecurrenceRule>(node.at("rule").choice(choice_names<RecurrenceRule>()));
   const RecurrenceShape defaults;
   r.heads = whole(node, "heads");
   r.head_dim = whole_or(node, "head_dim", defaults.head_dim);
@@ -79,7 +75,7 @@ RecurrenceShape read_recurrence(const JsonNode& node) {
 
 void write_recurrence(const RecurrenceShape& r, Json& json) {
   const RecurrenceShape defaults;
-  json["rule"] = to_string(r.rule);
+  json["rule"] = name_of(r.rule);
   json["heads"] = r.heads;
   if (r.head_dim != defaults.head_dim) json["head_dim"] = r.head_dim;
   json["state"] = r.state;

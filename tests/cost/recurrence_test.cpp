@@ -55,8 +55,9 @@ TEST_CASE("a Mamba-2 layer by hand") {
 }
 
 TEST_CASE("every rule's time grows with the tokens, backward is longer than forward") {
-  for (const RecurrenceRule rule : model::recurrence_rules()) {
-    INFO(to_string(rule));
+  for (const Choice<RecurrenceRule>& choice : choices_of(RecurrenceRule())) {
+    INFO(choice.name);
+    const RecurrenceRule rule = choice.value;
     const cost::Kernels one = cost::recurrence_kernels(recurrence(rule, 128), 1);
     const cost::Kernels batch = cost::recurrence_kernels(recurrence(rule, 128), 4);
     const cost::Kernels longer = cost::recurrence_kernels(recurrence(rule, 512), 1);
