@@ -58,7 +58,7 @@ void vary_options(std::vector<Machine>& machines, const JobPlan& words) {
       one.shown["GPU"] = option.gpu;
       one.shown["GPUs"] = option.gpus;
       const std::string network = one.question.job.network.stated;
-      if (has_networks) one.shown["network"] = network.empty() ? "usual" : network;
+      if (has_networks) one.shown["network"] = network.empty() ? "default" : network;
       if (has_prices) one.shown["price"] = option.price.empty() ? "by --price" : option.price;
     }
   machines = std::move(all);

@@ -36,7 +36,8 @@ const format = {
   milliseconds: orNone(value => value >= 1 ? fixed(value, value < 10 ? 3 : value < 100 ? 2 : 1) + SPACE + 's' : (value < 1e-4 && value > 0 ? significant(value * 1e3) : fixed(value * 1e3, 1)) +
                                 SPACE + 'ms'),
   duration: orNone(seconds => {
-    if (Math.abs(seconds) < 1 && seconds !== 0) return format.milliseconds(seconds);
+    if (seconds === 0) return '0' + SPACE + 's';
+    if (Math.abs(seconds) < 1) return format.milliseconds(seconds);
     if (Math.abs(seconds) < 120) return fixed(seconds, 1) + SPACE + 's';
     if (Math.abs(seconds) < 7200) return fixed(seconds / 60, style.minuteDigits) + SPACE + 'min';
     if (Math.abs(seconds) < 172800) return fixed(seconds / 3600, 2) + SPACE + 'h';
