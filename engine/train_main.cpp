@@ -123,8 +123,12 @@ struct SweepOptions {
 
 CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
   CLI::App* sub = app.add_subcommand("sweep", "Runs every training run that a file declares, or what is left of them");
-  sub->add_option("file", o.file, "Sweep file (schema lockstep/sweep/1)")->required();
-  sub->add_option("-o,--output", o.runner.folder, "Folder of the records")->required();
+  sub->add_option(
+         "file", o.file,
+         "Sweep file (schema lockstep/sweep/1: its keys are in engine/sweep/README.md), or the folder or study "
+         "(FOLDER.jsonl) of an earlier sweep, to go on with")
+      ->required();
+  sub->add_option("-o,--output", o.runner.folder, "Folder of the records (of an earlier sweep: its own)");
   sub->add_option("--jobs", o.runner.jobs, "Runs at a time (as many as the cores bear)")->check(CLI::Range(1, 4096));
   sub->add_option("--threads", o.means.threads, "Threads of a run (1)")->check(CLI::Range(1, 1024));
   sub->add_option("--data-dir", o.means.data_dir, "Folder that holds the data's folder (build/data)");
@@ -137,6 +141,11 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
 
 int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
   train::forget_launcher();  // each caller is one of those that share the sweep
+  if (o.runner.folder.empty() && !sweep::is_sweep_output(o.file))
+    throw InputError("train sweep: -o is missing; allowed: -o FOLDER, for the records");
+  if (o.runner.folder.empty())
+    o.runner.folder =
+        std::filesystem::is_directory(o.file) ? o.file : std::filesystem::path(o.file).replace_extension().string();
   const sweep::Sweep sweep = sweep::load_sweep(o.file, o.means);
   int failed = 0;
   if (!o.only_shows) {

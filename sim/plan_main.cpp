@@ -34,6 +34,7 @@ struct Options {
   sim::FromOptions from;
   CLI::App* job = nullptr;  // the subcommand
   std::string made_plan, catalogue;
+  std::string assumed;  // by plan job, for the end of its answer
   bool is_of_words = false;
   std::string html, json, csv, markdown, journal;
   bool watches = false;
@@ -152,7 +153,7 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   }
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
-  print_result(o.json, sim::plan_table(result));
+  print_result(o.json, sim::plan_table(result) + o.assumed);
 }
 
 // The page as far as it is known: once a second, and seldom enough that most of the time goes to the points.
@@ -202,7 +203,7 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
     if (is_first_rank) print_result(o.json, sim::launch_text(launch.job, launch.overriding));
     from = sim::launch_json(launch.job, launch.overriding);
   }
-  sim::add_gpus_of_files(catalogue, o.words.gpus_by_name);
+  sim::add_gpus_of_files(catalogue, sim::gpu_names(o.words));
   const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue);
   sim::PlanSpec plan =
       sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);
@@ -211,6 +212,7 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   check_outputs(all_outputs_of(o), {o.from.path});
   if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);
   print_result(o.json, made.read + "\n");
+  o.assumed = made.assumed.empty() ? "" : "\n" + made.assumed;
   return plan;
 }
 

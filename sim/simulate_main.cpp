@@ -14,12 +14,13 @@
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/api/all_reduce_options.hpp"
+#include "sim/api/convergence_options.hpp"
 #include "sim/api/job_command.hpp"
 #include "sim/api/kernel_options.hpp"
 #include "sim/api/loss_options.hpp"
 #include "sim/api/other_format.hpp"
-#include "sim/convergence/build.hpp"
 #include "sim/job/job_names.hpp"
+#include "sim/job_prediction/algorithm_template.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/launch/from_option.hpp"
 #include "sim/report/expectation.hpp"
@@ -48,6 +49,7 @@ struct Options {
   std::string optimise;
   std::string show_model;
   std::string show_schema;
+  std::string scenario_template;
   bool list_models = false;
   bool ignore_memory = false;
   bool quiet = false;
@@ -101,6 +103,8 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::IsMember(optimised_settings()));
   app.add_option("--schema", o.show_schema, "Prints the JSON Schema of a file's format")
       ->check(CLI::IsMember({"scenario", "cluster"}));
+  app.add_option("--scenario-template", o.scenario_template,
+                 "Prints a scenario to start from that trains by this algorithm, such as local-sgd, and runs as it is");
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model,
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
@@ -240,55 +244,6 @@ void search_splits(const Options& o, const std::vector<std::string>& argv) {
   print_result(o.json, sim::split_rankings_text(loaded, rankings));
 }
 
-struct ConvergenceOptions {
-  std::vector<std::string> records;
-  sim::ProfileRequest request;
-  std::string output, mlperf, catalogue;
-};
-
-CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
-  CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
-  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew");
-  sub->add_option(
-      "--mlperf", o.mlperf,
-      "Instead of records: the reference runs of one of MLPerf's networks; all: how well each is predicted");
-  sub->add_option("--catalogue", o.catalogue, "With --mlperf: folder of the reference points (default: installed)");
-  sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
-  sub->add_option("--name", o.request.name, "Of the profile (model and data)");
-  sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
-      ->delimiter(',')
-      ->check(number_between(1e-6, 1.0));
-  sub->add_option("--hold-out", o.request.held_out, "Cells that the fits do not see, to check them")->delimiter(',');
-  sub->footer("Example:\n  simulate convergence runs.jsonl --name \"LeNet on MNIST\" -o convergence.json");
-  return sub;
-}
-
-void build_reference_profile(const ConvergenceOptions& o) {
-  if (!o.records.empty()) throw InputError("--mlperf: records are given, too; allowed: one of the two");
-  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
-  sim::ReferenceFile file(folder + "/reference_points.json");
-  if (o.mlperf == "all") {
-    if (!o.output.empty()) throw InputError("-o: a profile is of one network; allowed: --mlperf NETWORK");
-    print(sim::reference_checks_text(file.networks()));
-    return;
-  }
-  const sim::ConvergenceProfile profile = sim::reference_profile(sim::find_network(file.networks(), o.mlperf));
-  if (!o.output.empty()) write_json_atomically(o.output, sim::to_json(profile), 1);
-  print(sim::profile_text(profile, {}));
-}
-
-void build_profile(const ConvergenceOptions& o) {
-  check_outputs({o.output});  // a profile that is fitted anew may stay in its place
-  if (!o.mlperf.empty()) return build_reference_profile(o);
-  if (o.records.empty())
-    throw InputError("simulate convergence: no records; allowed: records of train, or --mlperf NETWORK");
-  sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
-  std::vector<std::string> not_fitted;
-  sim::fit_profile(profile, &not_fitted);
-  if (!o.output.empty()) write_json_atomically(o.output, sim::to_json(profile), 1);
-  print(sim::profile_text(profile, not_fitted));
-}
-
 struct JobOptions {
   sim::JobCommand command;
   sim::FromOptions from;
@@ -353,13 +308,14 @@ void answer_loss(const sim::LossOptions& o) {
 
 // An output that is asked for and would not be written is refused.
 void check_outputs_of_mode(const Options& o) {
-  const bool predicts = !o.list_models && o.show_model.empty() && o.show_schema.empty() && o.records.empty();
+  const bool predicts = !o.list_models && o.show_model.empty() && o.show_schema.empty() &&
+                        o.scenario_template.empty() && o.records.empty();
   if (!o.expectations.empty() && (!predicts || !o.optimise.empty()))
     throw InputError("--expect " + o.expectations.front() + ": no rows of a scenario; allowed: with a scenario alone");
   const auto refuse = [](const char* option, const std::string& path, const char* why) {
     if (!path.empty()) throw InputError(std::string(option) + " " + path + ": " + why);
   };
-  if (o.list_models || !o.show_model.empty() || !o.show_schema.empty()) {
+  if (o.list_models || !o.show_model.empty() || !o.show_schema.empty() || !o.scenario_template.empty()) {
     constexpr const char* kListing = "lists of models go to standard output; allowed: with a scenario";
     refuse("--json", o.json, kListing);
     refuse("--html", o.html, kListing);
@@ -388,19 +344,27 @@ void show_model(const std::string& name_or_file) {
   print(model::show_model_text(graph));
 }
 
+void print_template(const Options& o) {
+  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
+  print(sim::algorithm_template(o.scenario_template, sim::load_catalogue(folder)).dump(1) + "\n");
+}
+
 int run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
     print(model::list_models_text());
   } else if (!o.show_schema.empty()) {
     print((sim::format_schemas().at(o.show_schema).dump(1) + "\n"));
+  } else if (!o.scenario_template.empty()) {
+    print_template(o);
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {
     predict_from_records(o);
   } else if (o.scenario.empty()) {
     throw InputError(
-        "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
+        "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --scenario-template ALGORITHM, "
+        "--list-models, --show-model NAME (see "
         "--help)");
   } else if (!o.optimise.empty()) {
     o.optimise == kSplit ? search_splits(o, argv) : search(o, argv);
@@ -416,8 +380,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Predicts throughput and time to accuracy of data-parallel training on a cluster.", "simulate"};
   Options options;
   declare(app, options);
-  ConvergenceOptions convergence;
-  CLI::App* const convergence_command = declare_convergence(app, convergence);
+  sim::ConvergenceOptions convergence;
+  CLI::App* const convergence_command = sim::declare_convergence(app, convergence);
   JobOptions job;
   CLI::App* const job_command = declare_job(app, job);
   sim::AllReduceOptions all_reduce;
@@ -433,7 +397,7 @@ int main(int argc, char** argv) {
     for (const CLI::App* subcommand : subcommands)
       if (subcommand->parsed()) check_alone(app, *subcommand);
     if (convergence_command->parsed())
-      build_profile(convergence);
+      sim::build_profile(convergence);
     else if (job_command->parsed())
       return answer(job, *job_command);
     else if (all_reduce_command->parsed())

@@ -11,6 +11,7 @@
 #include <sstream>
 #include "engine/base/edit_distance.hpp"
 #include "engine/base/format_printf.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep {
 namespace {
@@ -92,11 +93,26 @@ std::string with_thousands(double value) {
   return digits;
 }
 
+std::string rate_text(double per_s) {
+  return per_s < 10 ? formatted("%.3g", per_s) : with_thousands(per_s);
+}
+
+std::string iteration_time_text(double seconds) {
+  if (seconds < 1) return formatted("%.1f ms", seconds * 1e3);
+  if (seconds < 10) return formatted("%.3f s", seconds);
+  return formatted(seconds < 100 ? "%.2f s" : "%.1f s", seconds);
+}
+
+std::string gpus_text(std::int64_t gpus) {
+  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
 std::string duration_text(double seconds) {
   return duration_text(seconds, "%.2f min");
 }
 
 std::string duration_text(double seconds, const char* minutes) {
+  if (seconds < 1) return format_seconds(seconds);
   if (seconds < 120) return formatted("%.1f s", seconds);
   if (seconds < 7200) return formatted(minutes, seconds / 60);
   return seconds < 172800 ? formatted("%.2f h", seconds / 3600) : formatted("%.2f d", seconds / 86400);

@@ -1,5 +1,6 @@
 #pragma once
 // Text for messages: every message is one line whatever the input holds, and numbers never follow the user's locale.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,13 @@ std::string short_percent(double fraction);
 std::string formatted(const char* pattern, double value);
 /// The nearest whole number, with commas between thousands: "1,281,167".
 std::string with_thousands(double value);
-/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days.
+/// A rate per second: with commas, below 10 with three significant digits: "1,737", "0.247".
+std::string rate_text(double per_s);
+/// The time of an iteration: milliseconds, from one second on seconds with four significant digits: "294.7 ms", "10.97 s".
+std::string iteration_time_text(double seconds);
+/// "1 GPU", "64 GPUs"
+std::string gpus_text(std::int64_t gpus);
+/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days; below a second format_seconds().
 std::string duration_text(double seconds);
 /// The same with printf's pattern for minutes.
 std::string duration_text(double seconds, const char* minutes);

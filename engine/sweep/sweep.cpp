@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
+#include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/command_line.hpp"
@@ -235,8 +237,32 @@ std::vector<Run> runs_of(const Sweep& sweep, const Cell& cell, const std::option
   return runs;
 }
 
+namespace {
+
+// The sweep that made a folder or a study, which keep it in their result.
+JsonDocument declared_sweep(const std::string& path) {
+  if (!is_sweep_output(path)) return JsonDocument::load(path);
+  if (std::filesystem::is_directory(path)) {
+    const std::string result = (std::filesystem::path(path) / "sweep.json").string();
+    if (!std::filesystem::exists(result))
+      throw InputError(path +
+                       ": no sweep.json in this folder; allowed: a sweep file, or a folder that train sweep wrote");
+    return JsonDocument::parse(JsonDocument::load(result).root().at("sweep").json().dump(), result);
+  }
+  for (const StudyLine& line : load_study(path))
+    if (line.document.root().at("schema").text() == kSweepResultSchema)
+      return JsonDocument::parse(line.document.root().at("sweep").json().dump(), path);
+  throw InputError(path + ": no result of a sweep in it; allowed: what train sweep --collect wrote");
+}
+
+}  // namespace
+
+bool is_sweep_output(const std::string& path) {
+  return std::filesystem::is_directory(path) || std::filesystem::path(path).extension() == ".jsonl";
+}
+
 Sweep load_sweep(const std::string& path, const Means& means) {
-  const JsonDocument document = JsonDocument::load(path);
+  const JsonDocument document = declared_sweep(path);
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "targets", "seeds", "options", "search", "groups"});
   root.at("schema").choice({"lockstep/sweep/1"});

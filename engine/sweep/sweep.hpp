@@ -58,7 +58,11 @@ struct Sweep {
   Means means;
 };
 
-/// Reads and checks the file and every run that may follow from it. Throws InputError.
+/// Whether the path is what a sweep wrote, a folder or a study (FOLDER.jsonl), and no sweep file.
+bool is_sweep_output(const std::string& path);
+
+/// Reads and checks a sweep file, or the sweep that a folder or a study keeps, and every run that may follow from it. Throws
+/// InputError.
 Sweep load_sweep(const std::string& path, const Means& means);
 
 /// The runs of `cell` with this learning rate (none: that of `train`), one per seed.

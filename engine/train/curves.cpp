@@ -86,7 +86,10 @@ double seconds_of(const std::string& utc) {
 }  // namespace
 
 RunCurve read_curve(const std::string& path) {
-  const JsonDocument document = JsonDocument::load(path);
+  return read_curve(JsonDocument::load(path), path);
+}
+
+RunCurve read_curve(const JsonDocument& document, const std::string& path) {
   const JsonNode root = document.root();
   root.at("schema").choice({"lockstep/run/1"});
   RunCurve run{std::filesystem::path(path).stem().string(), root.at("provenance").at("started_utc").text(), {}};

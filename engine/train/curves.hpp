@@ -20,19 +20,33 @@ struct CurvePoint {
 };
 
 struct RunCurve {
-  std::string name;         ///< of the file, without folders and ".json"
+  std::string name;         ///< of the file, without folders and ".json"; in a sweep with its cell: "ssgd-16/seed-1"
   std::string started_utc;  ///< of its provenance
   std::vector<CurvePoint> points;
+  std::string cell = "";  ///< in a sweep: runs of one cell differ in the seed alone; empty: the run stands alone
 };
 
 /// Of a record with schema lockstep/run/1, finished or not. Throws InputError with file and pointer.
 RunCurve read_curve(const std::string& path);
+RunCurve read_curve(const JsonDocument& document, const std::string& path);
+
+/// All runs of a record, of a folder of records as `train sweep` writes it, or of a study (FOLDER.jsonl), by their names; without
+/// those of a search for learning rates. Throws InputError, also where there is none.
+std::vector<RunCurve> read_curves(const std::string& path);
+
+/// The runs of a cell as one curve. At each evaluation that at least half of the runs have, the median of what they have there,
+/// and the least and the greatest test accuracy and training loss.
+struct SeedBand {
+  RunCurve median;  ///< named "ssgd-16, median of 5 seeds"; a run that stands alone is as it is
+  std::vector<CurvePoint> low, high;
+};
+std::vector<SeedBand> seed_bands(const std::vector<RunCurve>& runs);
 
 /// What the curves run over.
 enum class Over { epochs, iterations, images, seconds };
 
-/// An SVG picture of 900 x 640: test accuracy above, training loss below, a colour and a dash for each run, and the same
-/// for the same records. Throws InputError where no run has a point.
+/// An SVG picture of 900 x 640: test accuracy above, training loss below, a colour and a dash for each run or cell, the median of
+/// a cell's seeds in a band from their least to their greatest value; the same for the same records. Throws InputError where no run has a point.
 std::string curves_svg(const std::vector<RunCurve>& runs, Over over);
 
 /// A line per point: run, epoch, iterations, images, train_s, test_accuracy, train_loss, learning_rate; empty where there

@@ -115,6 +115,20 @@ std::string curve(const Panel& panel, const RunCurve& run, std::size_t index, Ov
          "\">\n" + dots + "</g>\n";
 }
 
+/// From the least to the greatest value of a cell's seeds; empty for a run that stands alone.
+std::string band(const Panel& panel, const SeedBand& seeds, std::size_t index, Over over, double CurvePoint::*value) {
+  std::string points;
+  const auto add = [&](const CurvePoint& p) {
+    if (!std::isfinite(p.*value)) return;
+    points += (points.empty() ? "" : " ") + number(panel.x(along(p, over))) + "," + number(panel.y(p.*value));
+  };
+  std::for_each(seeds.high.begin(), seeds.high.end(), add);
+  std::for_each(seeds.low.rbegin(), seeds.low.rend(), add);
+  if (points.empty()) return "";
+  return std::string("<polygon fill-opacity=\"0.15\" fill=\"") + kColours[index % kColours.size()] + "\" points=\"" +
+         points + "\"/>\n";
+}
+
 /// Values of all runs; {0, 0} where there are none.
 std::pair<double, double> extent(const std::vector<RunCurve>& runs, double CurvePoint::*value) {
   double low = 0, high = 0;
@@ -138,13 +152,16 @@ std::pair<double, double> widened(std::pair<double, double> range) {
 
 }  // namespace
 
-std::string curves_svg(const std::vector<RunCurve>& runs, Over over) {
+std::string curves_svg(const std::vector<RunCurve>& all_runs, Over over) {
+  const std::vector<SeedBand> bands = seed_bands(all_runs);
+  std::vector<RunCurve> runs;
+  for (const SeedBand& one : bands) runs.push_back(one.median);
   double last = 0;
   for (const RunCurve& run : runs)
     for (const CurvePoint& p : run.points) last = std::max(last, along(p, over));
   if (!(last > 0)) throw InputError("plot: none of the records has an epoch; allowed: records of runs that have begun");
-  const auto accuracy = widened(extent(runs, &CurvePoint::test_accuracy));
-  const auto loss = widened(extent(runs, &CurvePoint::train_loss));
+  const auto accuracy = widened(extent(all_runs, &CurvePoint::test_accuracy));
+  const auto loss = widened(extent(all_runs, &CurvePoint::train_loss));
   const Panel above{30, 290, accuracy.first, accuracy.second, last};
   const Panel below{360, 590, loss.first, loss.second, last};
   const double height = 640 + kLegendLine * static_cast<double>(runs.size());
@@ -154,6 +171,8 @@ std::string curves_svg(const std::vector<RunCurve>& runs, Over over) {
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   svg += axes(above, "test accuracy", name_of_axis(over)) + axes(below, "training loss", name_of_axis(over));
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    svg += band(above, bands[i], i, over, &CurvePoint::test_accuracy);
+    svg += band(below, bands[i], i, over, &CurvePoint::train_loss);
     svg += curve(above, runs[i], i, over, &CurvePoint::test_accuracy);
     svg += curve(below, runs[i], i, over, &CurvePoint::train_loss);
     const double y = 645 + kLegendLine * static_cast<double>(i);

@@ -21,12 +21,15 @@ Over over_of(const std::string& name) {
 
 CLI::App* declare_plot(CLI::App& app, PlotOptions& o) {
   CLI::App* sub = app.add_subcommand("plot", "Learning curves of records: a picture, rows, TensorBoard's events");
-  sub->add_option("records", o.records, "Records that train has written with -o")->required();
-  sub->add_option("-o,--output", o.picture, "SVG of test accuracy and training loss");
+  sub->add_option("records", o.records, "Records of train, folders of train sweep, or their studies (.jsonl)")
+      ->required();
+  sub->add_option("-o,--output", o.picture,
+                  "SVG of test accuracy and training loss; runs that differ in the seed are a median with a band");
   sub->add_option("--over", o.over, "epochs, iterations, images, seconds (epochs)")->check(CLI::IsMember(kOver));
   sub->add_option("--csv", o.rows, "A row per evaluation");
   sub->add_option("--events", o.events, "Folder for TensorBoard, with a folder for each run");
-  sub->footer("Example:\n  train plot a.json b.json --over seconds -o curves.svg");
+  sub->footer(
+      "Example:\n  train plot a.json b.json --over seconds -o curves.svg\n  train plot runs.jsonl -o medians.svg");
   return sub;
 }
 
@@ -35,7 +38,8 @@ void run_plot(const PlotOptions& o) {
     throw InputError("plot: nothing to write; allowed: -o FILE.svg, --csv FILE, --events FOLDER");
   check_outputs({o.picture, o.rows}, o.records);
   std::vector<RunCurve> runs;
-  for (const std::string& path : o.records) runs.push_back(read_curve(path));
+  for (const std::string& path : o.records)
+    for (RunCurve& run : read_curves(path)) runs.push_back(std::move(run));
   if (!o.picture.empty()) write_file_atomically(o.picture, curves_svg(runs, over_of(o.over)));
   if (!o.rows.empty()) write_file_atomically(o.rows, curves_csv(runs));
   if (o.events.empty()) return;

@@ -36,6 +36,7 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   texts.add(app.add_flag("--no-failures", o.question.is_undisturbed,
                          "No calendar time beside that of the training on more than 64 GPUs"),
             OptionType::flag);
+  declare_storage(app, o.question, texts);
   texts.add(app.add_option("--price", o.question.usd_per_gpu_hour,
                            "USD per GPU and hour, such as 2.5 or 2.5/h: adds the cost of the training")
                 ->transform(price_check()),

@@ -10,6 +10,7 @@
 #include "sim/api/option_text.hpp"
 #include "sim/catalogue/name_index.hpp"
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/failures/failure_spec.hpp"
 #include "sim/job/job_fields.hpp"
 #include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_question.hpp"
@@ -188,6 +189,24 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
       app.add_flag("--ignore-memory", question.ignores_memory, "Predicts what does not fit into a GPU's memory, too"),
       OptionType::flag);
   return texts;
+}
+
+/// The storage of checkpoints, for `simulate job` and `plan job`.
+inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& texts) {
+  const auto check = [](const std::string& text) {
+    try {
+      (void)storage_keys("", text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  texts.add(
+      app.add_option("--storage", question.storage,
+                     "Bandwidth of the storage that checkpoints are written to and read from: \"200 GB/s\" for all "
+                     "nodes, or \"5 GB/s per node\" (default: 2 GB/s per node)")
+          ->check(CLI::Validator(check, "BANDWIDTH")),
+      OptionType::text);
 }
 
 /// The law that says tokens and loss, for `simulate job`, `plan job` and `simulate loss`.

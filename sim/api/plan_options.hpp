@@ -37,6 +37,10 @@ class PlanOptionDeclarer {
          "Compares the sizes of a family instead of one --model: llama3, qwen3, gpt3, ...");
     texts("--price", words_.prices,
           "Of a GPU-hour: 2.5 or \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
+    texts(
+        "--options", words_.options,
+        "Machines that differ in several things at once, NUMBER GPU[ PRICE][ over NETWORK] each, instead of --gpu and "
+        "--nodes: \"64 H100 2.2/h, 128 A100 1.3/h\"");
     text("--deadline", words_.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
     text("--budget", words_.budget, "For how much: \"2000 USD\"; asks for the least time");
     flag("--cautious", words_.is_cautious, "Deadline and budget hold at the high bounds, too");
@@ -44,6 +48,7 @@ class PlanOptionDeclarer {
     text("--interruptions", words_.interruptions, "The same, with so many for each thousand nodes and days");
     text("--restart", words_.restart, "The same, with so long from an interruption to useful work: 10min");
     text("--checkpoint-every", words_.checkpoint_every, "The same, with checkpoints so far apart (default: best)");
+    declare_storage(app_, words_.question, texts_);
     const Range spares{0, kMostGpus};
     texts_.add(app_.add_option("--spares", words_.spares, "The same, with so many nodes that stand by")
                    ->check(CLI::Range(0, kMostGpus)),

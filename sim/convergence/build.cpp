@@ -199,6 +199,23 @@ std::string cells_text(const ConvergenceProfile& profile, const std::vector<Left
   return text;
 }
 
+// "kept without a law: 6 runs of local-sgd: no law of convergence is known for local-sgd"
+std::string without_law_text(const ConvergenceProfile& profile) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const RunWithoutLaw& run : profile.runs_without_law) {
+    const std::string text = run.algorithm + ": " + run.why;
+    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == text; });
+    if (same == counts.end())
+      counts.emplace_back(text, 1);
+    else
+      ++same->second;
+  }
+  std::string text;
+  for (const auto& [why, count] : counts)
+    text += "kept without a law: " + std::to_string(count) + (count == 1 ? " run of " : " runs of ") + why + "\n";
+  return text;
+}
+
 }  // namespace
 
 void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted) {
@@ -229,6 +246,7 @@ std::vector<LeftOutCell> check_one_by_one(const ConvergenceProfile& profile) {
 std::string profile_text(const ConvergenceProfile& profile, const std::vector<std::string>& not_fitted) {
   std::string text = profile.name + ": " + std::to_string(profile.runs.size()) + " runs\n\n" + fits_text(profile);
   for (const std::string& why : not_fitted) text += "not fitted: " + why + "\n";
+  text += without_law_text(profile);
   const std::vector<LeftOutCell> held_out = check_held_out(profile);
   if (!held_out.empty()) text += "\nCells held out of the fits:\n" + cells_text(profile, held_out);
   const std::vector<LeftOutCell> one_by_one = check_one_by_one(profile);

@@ -55,6 +55,13 @@ struct ProfileRun {
   std::string source;  ///< file, or record of the publication
 };
 
+/// A run that takes part in no law, kept with the reason.
+struct RunWithoutLaw {
+  std::string cell, algorithm;
+  std::string why;
+  std::string source;  ///< its record's file
+};
+
 /// A law for one algorithm and target, or a table of published points.
 struct ConvergenceFit {
   Algorithm algorithm = Algorithm::s_sgd;
@@ -77,6 +84,7 @@ struct ConvergenceProfile {
   std::string source;
   std::vector<TargetAccuracy> targets;
   std::vector<ProfileRun> runs;
+  std::vector<RunWithoutLaw> runs_without_law;
   std::vector<ConvergenceFit> fits;
   double coverage = 0.8;  ///< of the bounds
 

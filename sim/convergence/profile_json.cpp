@@ -61,6 +61,11 @@ ProfileRun read_run(const JsonNode& node, std::size_t targets) {
   return run;
 }
 
+RunWithoutLaw read_run_without_law(const JsonNode& node) {
+  node.keys({"cell", "algorithm", "why", "source"});
+  return {node.at("cell").text(), node.at("algorithm").text(), node.at("why").text(), node.at("source").text()};
+}
+
 Eigen::Matrix2d read_covariance(const JsonNode& node) {
   const std::vector<JsonNode> rows = node.items();
   Eigen::Matrix2d covariance;
@@ -217,7 +222,7 @@ Json fit_json(const ConvergenceFit& fit, const ConvergenceProfile& profile) {
 
 ConvergenceProfile convergence_profile_from_json(const JsonNode& node) {
   node.keys({"schema", "name", "description", "provenance", "model", "data", "train_samples", "kind", "source",
-             "coverage", "targets", "fits", "runs"});
+             "coverage", "targets", "fits", "runs", "runs_without_law"});
   node.at("schema").choice({"lockstep/convergence/1"});
   ConvergenceProfile profile;
   profile.name = node.at("name").text();
@@ -229,6 +234,8 @@ ConvergenceProfile convergence_profile_from_json(const JsonNode& node) {
   if (const auto coverage = node.find("coverage")) profile.coverage = coverage->number({0.01, 0.999});
   profile.targets = read_targets(node.at("targets"));
   for (const JsonNode& item : node.at("runs").items()) profile.runs.push_back(read_run(item, profile.targets.size()));
+  if (const auto runs = node.find("runs_without_law"))
+    for (const JsonNode& item : runs->items()) profile.runs_without_law.push_back(read_run_without_law(item));
   if (const auto fits = node.find("fits"))
     for (const JsonNode& item : fits->items()) profile.fits.push_back(read_fit(item, profile));
   return profile;
@@ -250,6 +257,9 @@ Json to_json(const ConvergenceProfile& profile) {
   for (const ConvergenceFit& fit : profile.fits) json["fits"].push_back(fit_json(fit, profile));
   json["runs"] = Json::array();
   for (const ProfileRun& run : profile.runs) json["runs"].push_back(run_json(run));
+  for (const RunWithoutLaw& run : profile.runs_without_law)
+    json["runs_without_law"].push_back(
+        {{"cell", run.cell}, {"algorithm", run.algorithm}, {"why", run.why}, {"source", run.source}});
   return json;
 }
 

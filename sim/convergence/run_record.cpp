@@ -54,6 +54,19 @@ TrainingSetting read_setting(const JsonNode& options) {
   return setting;
 }
 
+// Why no law can take the run; empty: one can.
+std::string why_no_law(const JsonNode& options) {
+  const Algorithm algorithm = read_choice<Algorithm>(options.at("algorithm"));
+  const std::vector<Algorithm>& known = algorithms_with_laws();
+  if (std::find(known.begin(), known.end(), algorithm) == known.end())
+    return "no law of convergence is known for " + name_of(algorithm);
+  if (const auto tuned = options.find("auto_tune"); tuned && tuned->boolean())
+    return "the number of learners changed during the run";
+  if (options.find("moving_average")) return "a moving average of the parameters was evaluated, not the parameters";
+  if (const auto tau = options.find("tau"); tau && !tau->is_number()) return "its learners never synchronise";
+  return "";
+}
+
 /// Where the test error crosses the target's, log-linear between two evaluations.
 double crossing(const Evaluation& before, const Evaluation& after, double target) {
   const double least = 1e-6;  // an error of 0 has no logarithm
@@ -115,7 +128,7 @@ void merge_facts(const JsonNode& record, ConvergenceProfile& profile) {
   const std::string model = record.at("model").at("name").text();
   const std::string data = record.at("data").at("name").text();
   const double images = record.at("data").at("train_images").number({1, 1e12});
-  if (profile.runs.empty()) {
+  if (profile.model.empty()) {
     profile.model = model;
     profile.data = data;
     profile.train_samples = images;
@@ -136,12 +149,23 @@ void add_record(const std::string& file, const JsonNode& record, ConvergenceProf
   merge_facts(record, profile);
   std::string cell = fs::path(file).parent_path().filename().string();
   if (cell.empty()) cell = fs::path(file).stem().string();
+  const std::string source = fs::path(file).lexically_normal().string();
+  if (const std::string why = why_no_law(record.at("options")); !why.empty()) {
+    profile.runs_without_law.push_back({cell, record.at("options").at("algorithm").text(), why, source});
+    return;
+  }
   ProfileRun run = run_of_record(record, cell, profile.targets);
-  run.source = fs::path(file).lexically_normal().string();
+  run.source = source;
   const auto is_same = [&](const ProfileRun& other) { return other.source == run.source; };
   if (std::any_of(profile.runs.begin(), profile.runs.end(), is_same))
     throw InputError(one_line(file + ": counted twice; allowed: each record once"));
   profile.runs.push_back(run);
+}
+
+std::vector<std::string> names_with_laws() {
+  std::vector<std::string> names;
+  for (Algorithm algorithm : algorithms_with_laws()) names.push_back(name_of(algorithm));
+  return names;
 }
 
 /// The targets of the first sweep among the documents.
@@ -196,6 +220,11 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
       add_record(file, root, profile);
     }
   }
+  if (profile.runs.empty() && !profile.runs_without_law.empty())
+    throw InputError(one_line(paths.front() + ": none of the " + std::to_string(profile.runs_without_law.size()) +
+                              " runs can take part in a law, the first because " +
+                              profile.runs_without_law.front().why + "; allowed: also runs of " +
+                              joined(names_with_laws())));
   if (profile.runs.empty())
     throw InputError((paths.empty() ? std::string("convergence") : paths.front()) +
                      ": no record of a run; allowed: records of train, or their folders");

@@ -1,5 +1,7 @@
 #include "sim/failures/failure_spec.hpp"
 
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 #include "sim/failures/spot_run.hpp"
 
 namespace lockstep::sim::failures {
@@ -74,6 +76,23 @@ const ObjectFormat<FailureSpec>& failures_format() {
     return f;
   }();
   return format;
+}
+
+Json storage_keys(const std::string& option, const std::string& written) {
+  const std::string per_node = " per node";
+  std::string rate = written;
+  const std::size_t at = lower_case(written).rfind(per_node);
+  const bool is_of_node = at != std::string::npos && at + per_node.size() == written.size();
+  if (is_of_node) rate = written.substr(0, at);
+  double bytes_per_s = 0;
+  const std::string wrong = parse_quantity(rate, Dimension::bandwidth, bytes_per_s);
+  const Range limits = is_of_node ? Range{1e6, 1e14} : Range{1e6, 1e16};
+  if (!wrong.empty() || bytes_per_s < limits.low || bytes_per_s > limits.high)
+    throw InputError(option + (option.empty() ? "" : " ") + in_quotes(written) + ": " +
+                     (wrong.empty() ? "no bandwidth of storage, which is 1 MB/s or more" : wrong) +
+                     "; write the storage's bandwidth for all nodes, such as \"200 GB/s\", or \"5 GB/s per node\"");
+  return {{is_of_node ? "checkpoint_bandwidth" : "storage_bandwidth",
+           {{"value", rate}, {"kind", "assumed"}, {"source", option + " " + written}}}};
 }
 
 Json failures_schema() {

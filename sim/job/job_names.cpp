@@ -235,7 +235,8 @@ void check_algorithm(const Job& job) {
   refuse("--algorithm", name, "simulate job has no options for the parameters of this algorithm",
          "the same command with --scenario job.json instead of --algorithm, then: simulate job.json --set /algorithm=" +
              named->id +
-             (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)));
+             (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)) +
+             ", or a scenario to start from: simulate --scenario-template " + named->id);
 }
 
 template <class Ids>

@@ -17,10 +17,11 @@ struct JobPlan {
   std::vector<std::string> gpus_by_name, networks, algorithms;
   std::vector<int> batches;
   std::vector<std::int64_t> global_batches;
-  std::string model_family;         ///< sizes to choose from (model_family.hpp), instead of the question's model
-  std::vector<int> nodes;           ///< whole nodes of the job's GPUs per node
-  std::vector<std::string> prices;  ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
-  std::string deadline, budget;     ///< "3d", "2000 USD"; at most one of the two
+  std::string model_family;          ///< sizes to choose from (model_family.hpp), instead of the question's model
+  std::vector<int> nodes;            ///< whole nodes of the job's GPUs per node
+  std::vector<std::string> options;  ///< machines that differ in several things at once (machine_options.hpp)
+  std::vector<std::string> prices;   ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
+  std::string deadline, budget;      ///< "3d", "2000 USD"; at most one of the two
   bool is_cautious = false;
   bool has_failures = false;              ///< with what is published, where the next three do not say otherwise
   std::string interruptions;              ///< for each thousand nodes and days: "3.8"
@@ -34,9 +35,13 @@ struct JobPlan {
   std::string tokens, flops;   ///< "300B", "3.8e23", of a model of sequences; the job may have epochs or a loss instead
 };
 
+/// The GPUs of `gpus_by_name` and `options`, as written: some may be files. Throws InputError for an option that cannot be read.
+std::vector<std::string> gpu_names(const JobPlan& words);
+
 struct ReadJobPlan {
-  Json plan;         ///< schema lockstep/plan/1, with its scenarios in it
-  std::string read;  ///< what was read, as `simulate job` says it: two lines per machine and network
+  Json plan;            ///< schema lockstep/plan/1, with its scenarios in it
+  std::string read;     ///< what was read, as `simulate job` says it: two lines per machine and network
+  std::string assumed;  ///< facts that are not given, as `simulate job` lists them; empty: none
 };
 
 /// Throws InputError, which names the option that is wrong.

@@ -5,7 +5,9 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/failures/availability.hpp"
+#include "sim/failures/failure_spec.hpp"
 #include "sim/job/gpu_name.hpp"
+#include "sim/job_plan/machine_options.hpp"
 #include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 
@@ -59,9 +61,9 @@ const PricedGpu& gpu_of(const std::string& name, const std::vector<PricedGpu>& g
 }  // namespace
 
 Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue) {
-  if (words.prices.empty() && !words.tariff.empty())
+  if (!has_prices(words) && !words.tariff.empty())
     throw InputError("--tariff " + in_quotes(words.tariff) + ": what GPUs cost is not said; allowed: with --price");
-  if (words.prices.empty()) return nullptr;
+  if (words.prices.empty() && words.tariff.empty()) return nullptr;
   std::vector<Json> list;
   for (const std::string& written : words.prices) {
     const Price price = price_of(written);
@@ -76,7 +78,8 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
   }
   // The first that fits counts: that of all GPUs is for those that have none of their own.
   std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
-  Json prices{{"gpu", Json(list)}};
+  Json prices = Json::object();
+  if (!list.empty()) prices["gpu"] = list;
   if (!words.tariff.empty())
     prices["energy"] = sourced(quantity_of("--tariff", words.tariff, money_text(words.tariff), Dimension::tariff),
                                "--tariff " + words.tariff);
@@ -105,6 +108,7 @@ Json job_failures(const JobPlan& words) {
   };
   add_time("restart", "--restart", words.restart);
   add_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
+  if (!words.question.storage.empty()) failures.update(storage_keys("--storage", words.question.storage));
   if (words.spares > 0) failures["spares"] = words.spares;
   if (!words.availability.empty()) {
     const JsonDocument trace = JsonDocument::load(words.availability);
@@ -117,7 +121,7 @@ Json job_failures(const JobPlan& words) {
 Json job_objective(const JobPlan& words) {
   if (!words.deadline.empty() && !words.budget.empty())
     throw InputError("--budget " + in_quotes(words.budget) + ": stands beside --deadline; allowed: one of the two");
-  const bool is_priced = !words.prices.empty();
+  const bool is_priced = has_prices(words);
   Json objective{{"kind", is_priced ? "least-cost" : "least-time"}};
   for (const auto& [option, text] : {std::pair("--deadline", words.deadline), std::pair("--budget", words.budget)})
     if (!text.empty() && !is_priced)

@@ -46,7 +46,7 @@ std::string changes_that_fit(const JobQuestion& question, int gpus, const HasAns
     if (std::int64_t{gpus} * times > kMostGpus) break;
     JobQuestion larger = question;
     larger.gpus = {gpus * times};
-    if (has_answer(larger)) changes.push_back(std::to_string(gpus * times) + " GPUs");
+    if (has_answer(larger)) changes.push_back(gpus_text(gpus * times));
   }
   if (changes.empty()) return "GPUs of more memory";
   std::string text;

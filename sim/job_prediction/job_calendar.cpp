@@ -8,7 +8,7 @@ namespace lockstep::sim::job_prediction {
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training) {
   if (predicted.question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
-  const Calendar calendar = calendar_of(scenario, gpus);
+  const Calendar calendar = calendar_of(scenario, gpus, predicted.question.storage);
   const double share = calendar.goodput.share;
   CalendarTime time;
   time.seconds = training.seconds / share;
@@ -48,12 +48,13 @@ void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
   json["interruptions"] = time->interruptions;
 }
 
-std::string calendar_text() {
+std::string calendar_text(const JobQuestion& question) {
   const Calendar calendar = calendar_of(Scenario(), kUndisturbedGpus + 1);
   std::string rates;
   for (const Assumption& input : calendar.inputs)
     if (input.kind == "published") rates += (rates.empty() ? "" : "; ") + input.source;
-  return "Calendar: with interruptions, restarts and checkpoints (" + rates + "); --no-failures leaves them out.\n";
+  return "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
+         (question.storage.empty() ? "" : ", storage of " + question.storage) + "; --no-failures leaves them out.\n";
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -27,6 +27,6 @@ std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time)
 /// Adds "calendar_s", "calendar_s_low", "calendar_s_high", "interruptions".
 void add_calendar(const std::optional<CalendarTime>& time, Json& json);
 /// A line that says which rates it rests on.
-std::string calendar_text();
+std::string calendar_text(const JobQuestion& question);
 
 }  // namespace lockstep::sim::job_prediction

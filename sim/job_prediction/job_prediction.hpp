@@ -56,6 +56,12 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
 /// The assumptions of these tasks, each once, in their order, and which of them are defaults.
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 
+/// "precision mixed (not stated; usual for H100 SXM5)": a line for each fact that the job does not give.
+std::vector<std::string> assumed_lines(const Inputs& inputs);
+
+/// The global batch of the largest number of GPUs, where the job gives none and it follows from that number; else 0.
+std::int64_t assumed_global_batch(const JobPrediction& predicted);
+
 /// A line that says how the training time follows from the iterations; empty if no training was asked for.
 std::string training_text(const Inputs& inputs);
 

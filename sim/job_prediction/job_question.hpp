@@ -17,6 +17,7 @@ struct JobQuestion {
   double flops = 0;                  ///< operations of the training, forward and backward; 0: not given
   double critical_batch_tokens = 0;  ///< measured, instead of the law's; 0: the law's
   std::string loss_law;              ///< of the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
+  std::string storage{};             ///< of checkpoints, "200 GB/s" or "5 GB/s per node"; empty: the default
   bool is_undisturbed = false;       ///< leaves out the calendar time (--no-failures)
   double usd_per_gpu_hour = 0;       ///< 0: no cost
   bool ignores_memory = false;       ///< predicts jobs that do not fit into a GPU's memory, too

@@ -11,9 +11,13 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// At a number of GPUs; a batch per GPU grows with it.
+// At a number of GPUs; a batch per GPU grows with it, and the default batch is one that it divides.
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
+  const Job& given = predicted.question.job;
+  if (given.global_batch == 0 && given.batch_per_gpu == 0 && given.accumulation == 0)
+    question.stated.global_batch = static_cast<int>(
+        std::min<std::int64_t>(default_global_batch(predicted.scenario.model.tokens, gpus), kLargestGlobalBatch));
   const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
   if (batch_per_gpu * gpus > kLargestGlobalBatch)
     throw InputError("--batch " + std::to_string(batch_per_gpu) + ": on " + std::to_string(gpus) + " GPUs more than " +
@@ -38,9 +42,8 @@ std::string losses_text(const RankedSplit& split) {
 
 std::string best_text(const SplitRanking& ranking) {
   const RankedSplit& best = ranking.best.front();
-  std::string text = "Split over " + std::to_string(ranking.gpus) + (ranking.gpus == 1 ? " GPU" : " GPUs") +
-                     ", the fastest of " + with_thousands(ranking.fitting) + " that fit: " + split_text(best.spec) +
-                     ".\n  " + losses_text(best) + ".\n";
+  std::string text = "Split over " + gpus_text(ranking.gpus) + ", the fastest of " + with_thousands(ranking.fitting) +
+                     " that fit: " + split_text(best.spec) + ".\n  " + losses_text(best) + ".\n";
   if (ranking.best.size() < 2) return text;
   const RankedSplit& next = ranking.best[1];
   return text + "The next, " +

@@ -21,11 +21,6 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
                        {row.training->predicted, row.training->low, row.training->high});
 }
 
-// Three significant digits where a whole number would have one: 0.247, 6.35.
-std::string rate_text(double rate) {
-  return rate < 10 ? formatted("%.3g", rate) : with_thousands(rate);
-}
-
 std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {
   std::vector<std::string> cells{std::to_string(row.gpus),
                                  std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
@@ -41,21 +36,33 @@ std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& 
   return cells;
 }
 
-std::string inputs_text(const JobQuestion& question, const Inputs& inputs) {
-  std::string text = "Not given, and assumed:\n";
-  int others = 0;
-  for (const Assumption& input : inputs.assumptions) {
-    const bool is_of_job =
-        inputs.defaults.count(input.pointer) > 0 || input.pointer == "algorithm" || input.pointer == "software";
-    if (is_of_job)
-      text += "  " + input.pointer + " " +
-              (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" + input.source +
-              ")\n";
-    else
-      ++others;
+bool is_of_job(const Assumption& input, const Inputs& inputs) {
+  return inputs.defaults.count(input.pointer) > 0 || input.pointer == "algorithm" || input.pointer == "software";
+}
+
+// The default batches of all rows, where they differ.
+std::string default_batches(const JobPrediction& predicted) {
+  std::string text;
+  bool differ = false;
+  for (const SplitRanking& ranking : predicted.rankings) {
+    const int batch = ranking.best.front().spec.global_batch;
+    differ = differ || batch != predicted.rankings.front().best.front().spec.global_batch;
+    text += (text.empty() ? "" : ", ") + std::to_string(batch) + " on " + gpus_text(ranking.gpus);
   }
-  if (static_cast<int>(inputs.assumptions.size()) == others) text.clear();
-  return text + std::to_string(others) + " more inputs: see --json. Efficiency is relative to " +
+  return differ && assumed_global_batch(predicted) > 0 ? text : "";
+}
+
+std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
+  const JobQuestion& question = predicted.question;
+  std::string text;
+  const std::string batches = default_batches(predicted);
+  if (!batches.empty()) text += "  global_batch " + batches + " (" + kWhyDefaultBatch + ")\n";
+  const std::vector<std::string> lines = assumed_lines(inputs);
+  for (const std::string& line : lines)
+    if (batches.empty() || line.rfind("global_batch ", 0) != 0) text += "  " + line + "\n";
+  const std::size_t others = inputs.assumptions.size() - lines.size();
+  return (text.empty() ? "" : "Not given, and assumed:\n" + text) + std::to_string(others) +
+         " more inputs: see --json. Efficiency is relative to " +
          (question.baseline_gpus() > 1 ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +
          "; low and high: 80 % prediction interval.\n";
 }
@@ -92,6 +99,23 @@ Json prediction_json_at(int gpus, const char* metric, const char* unit, const Qu
 
 }  // namespace
 
+std::vector<std::string> assumed_lines(const Inputs& inputs) {
+  std::vector<std::string> lines;
+  for (const Assumption& input : inputs.assumptions)
+    if (is_of_job(input, inputs))
+      lines.push_back(input.pointer + " " +
+                      (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" +
+                      input.source + ")");
+  return lines;
+}
+
+std::int64_t assumed_global_batch(const JobPrediction& predicted) {
+  const Job& job = predicted.question.job;
+  const auto& split = predicted.scenario.parallel;
+  const bool is_given = job.global_batch > 0 || job.batch_per_gpu > 0 || job.accumulation > 0;
+  return is_given || !split ? 0 : split->global_batch;
+}
+
 std::string training_text(const Inputs& inputs) {
   std::string text;
   if (const auto share = listed_value(kEvaluationShare, inputs))
@@ -120,8 +144,8 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text() : "") +
-         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + "\n" + inputs_text(question, inputs) +
+         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text(question) : "") +
+         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + "\n" + inputs_text(predicted, inputs) +
          meaning_text(question, inputs, catalogue);
 }
 

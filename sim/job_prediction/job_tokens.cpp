@@ -129,9 +129,9 @@ std::string job_tokens_text(const JobPrediction& predicted) {
   table.add(names);
   for (const Row& row : rows) {
     std::vector<std::string> cells{std::to_string(row.gpus),
-                                   with_thousands(row.tokens_per_s),
-                                   with_thousands(row.low),
-                                   with_thousands(row.high),
+                                   rate_text(row.tokens_per_s),
+                                   rate_text(row.low),
+                                   rate_text(row.high),
                                    formatted("%.1f", row.flops_per_gpu * 1e-12),
                                    percent_text(row.mfu)};
     if (recomputes(rows)) cells.push_back(percent_text(row.hfu));
@@ -143,7 +143,7 @@ std::string job_tokens_text(const JobPrediction& predicted) {
     if (question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text() + (shows_calendar ? calendar_text() : "") + job_loss_text(predicted);
+  return "\n" + table.text() + (shows_calendar ? calendar_text(question) : "") + job_loss_text(predicted);
 }
 
 Json job_tokens_json(const JobPrediction& predicted) {

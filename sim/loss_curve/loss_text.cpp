@@ -52,7 +52,7 @@ std::vector<std::string> cells_of(const LossQuestion& q, const LossRow& row) {
     cells.push_back(formatted("%.3g", row.flops));
     return cells;
   }
-  cells.push_back(with_thousands(row.tokens_per_s.middle));
+  cells.push_back(rate_text(row.tokens_per_s.middle));
   for (const double seconds : {row.seconds.middle, row.seconds.low, row.seconds.high})
     cells.push_back(std::isinf(seconds) ? "open" : duration_text(seconds));
   if (q.job.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));

@@ -61,6 +61,12 @@ std::string energy_text(const PlanResult& result, const PlanRow& row) {
   return text + ".";
 }
 
+// "21,685 samples/s"; of sequences "525,223 tokens/s (48.1 % MFU)".
+std::string speed_text(const Outcome& o) {
+  if (o.sequence_tokens == 0) return rate_text(o.samples_per_s()) + " samples/s";
+  return rate_text(o.tokens_per_s()) + " tokens/s" + (o.mfu > 0 ? " (" + percent(o.mfu) + " MFU)" : "");
+}
+
 std::string goal(const Objective& o, const std::string& currency) {
   switch (o.kind) {
     case ObjectiveKind::least_time:
@@ -168,8 +174,11 @@ std::vector<std::size_t> best_of_machines(const PlanResult& result) {
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   std::set<std::string> seen;
   std::vector<std::size_t> best;
-  for (std::size_t i : order)
-    if (best.size() < kMachinesCompared && seen.insert(result.rows[i].outcome.machine()).second) best.push_back(i);
+  for (std::size_t i : order) {
+    const PlanRow& row = result.rows[i];
+    const bool is_compared = !row.point->machine.empty() || best.size() < kMachinesCompared;
+    if (is_compared && seen.insert(row.machine()).second) best.push_back(i);
+  }
   return best;
 }
 
@@ -182,8 +191,7 @@ std::string answer_text(const PlanResult& result) {
     return "No point meets the objective (" + goal(objective, result.plan->prices.currency) + "). The closest is " +
            machine_text(row) + ": " + facts(row) + missed(objective, row) + ".";
   return machine_text(row) + ": " + facts(row) + ", at a global batch of " + with_thousands(o.global_batch) + " and " +
-         with_thousands(o.samples_per_s()) + " samples/s." + failures_text(result, row) + energy_text(result, row) +
-         risk(objective, row);
+         speed_text(o) + "." + failures_text(result, row) + energy_text(result, row) + risk(objective, row);
 }
 
 std::string answer_why(const PlanResult& result) {

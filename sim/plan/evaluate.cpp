@@ -8,6 +8,7 @@
 #include "engine/model/optimizer.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/cost/utilisation.hpp"
 #include "sim/plan/grid.hpp"
 #include "sim/plan/layer_groups.hpp"
 #include "sim/plan/variation.hpp"
@@ -132,7 +133,10 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.tuned_learners = tuned_learners(s, point);
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
   o.global_batch = point.samples_per_iteration;
+  o.sequence_tokens = s.model.tokens;
   o.iteration_s = point.mean_iteration_s();
+  const double peak = utilisation_peak_flops(s.cluster.gpu, s.compute.precision);
+  o.mfu = peak > 0 ? model_flops_per_gpu(s.model, o.samples_per_s(), point.gpus) / peak : 0;
   o.relative_low = point.interval.low;
   o.relative_high = point.interval.high;
   set_spread(point.interval.spread, o);

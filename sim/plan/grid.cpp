@@ -50,6 +50,7 @@ std::vector<PlanPoint> grid_points(const PlanSpec& plan) {
       stride /= axis.values.size();
       const AxisValue& value = axis.values[i / stride % axis.values.size()];
       add(points[i], axis.name, value);
+      if (axis.has_machines) points[i].machine += value.name + "\n";
     }
   }
   for (std::size_t i = 0; i < plan.listed.size(); ++i) {

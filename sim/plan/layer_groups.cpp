@@ -1,5 +1,6 @@
 #include "sim/plan/layer_groups.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "sim/program/scenario_cost.hpp"
@@ -87,6 +88,56 @@ std::vector<LayerGroup> by_shares(const std::vector<LayerGroup>& fine) {
   return groups;
 }
 
+// The number in "l12", a transformer's layer; 0: another name.
+int transformer_layer(const std::string& name) {
+  if (name.size() < 2 || name.size() > 6 || name[0] != 'l') return 0;
+  return name.find_first_not_of("0123456789", 1) == std::string::npos ? std::stoi(name.substr(1)) : 0;
+}
+
+// "embedding and layers 1 to 4", of groups of layers that follow each other.
+std::string transformer_name(const std::vector<std::string>& names) {
+  int first = 0, last = 0;
+  bool has_embedding = false, has_head = false;
+  for (const std::string& name : names) {
+    const int layer = transformer_layer(name);
+    if (layer == 0) (last == 0 && names.front() == "words" ? has_embedding : has_head) = true;
+    if (layer > 0 && first == 0) first = layer;
+    if (layer > 0) last = layer;
+  }
+  std::string text = has_embedding ? "embedding" : "";
+  if (first > 0)
+    text += (text.empty() ? "" : " and ") + (first == last
+                                                 ? "layer " + std::to_string(first)
+                                                 : "layers " + std::to_string(first) + " to " + std::to_string(last));
+  return text + (has_head ? std::string(text.empty() ? "" : " and ") + "head" : "");
+}
+
+// Groups of whole layers of a transformer, at most kMostGroups.
+std::vector<LayerGroup> of_transformer(const std::vector<LayerGroup>& fine) {
+  double total = 0, before = 0;
+  for (const LayerGroup& g : fine) total += g.forward_s + g.backward_s;
+  const double shares = fine.size() > kMostGroups ? kMostGroups : 0;
+  std::vector<LayerGroup> groups;
+  std::vector<std::vector<std::string>> names;
+  std::size_t share = kMostGroups;
+  for (const LayerGroup& g : fine) {
+    const auto mine = static_cast<std::size_t>(before / total * shares);
+    if (groups.empty() || shares == 0 || mine != share) {
+      groups.push_back({g.name});
+      names.emplace_back();
+      share = mine;
+    }
+    names.back().push_back(g.name);
+    groups.back().forward_s += g.forward_s;
+    groups.back().backward_s += g.backward_s;
+    groups.back().gradient_bytes += g.gradient_bytes;
+    groups.back().layers += transformer_layer(g.name) > 0 ? 1 : 0;
+    before += g.forward_s + g.backward_s;
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].name = transformer_name(names[i]);
+  return groups;
+}
+
 }  // namespace
 
 std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, double compute_s,
@@ -95,7 +146,12 @@ std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, doubl
   at_point.compute.busy_devices = std::min(s.gpus.front(), s.cluster.gpus_per_node);
   const ModelCost cost = model_cost(at_point, batch_per_gpu);
   std::vector<LayerGroup> groups = by_stem(layer_times(s, cost));
-  if (groups.size() > kMostGroups) groups = by_shares(groups);
+  const bool has_layers =
+      std::any_of(groups.begin(), groups.end(), [](const LayerGroup& g) { return transformer_layer(g.name) > 0; });
+  if (s.model.transformer && has_layers)
+    groups = of_transformer(groups);
+  else if (groups.size() > kMostGroups)
+    groups = by_shares(groups);
   const double factor =
       update_s ? (compute_s - *update_s) / (cost.forward_s() + cost.backward_s()) : compute_s / cost.iteration_s();
   const double all_updates_s = update_s.value_or(cost.update_s * factor);

@@ -117,7 +117,7 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
   if (has_one || plan.axes.empty() || std::any_of(plan.axes.begin(), plan.axes.end(), always)) return;
   for (const Axis& axis_of_some : plan.axes)
     if (sets_gpus(axis_of_some)) refuse_values_without_gpus(plan, axis_of_some);
-  Axis axis{"GPUs", {}};
+  Axis axis{"GPUs", false, {}};
   for (const Json& count : gpus)
     axis.values.push_back({count.dump(),
                            count,

@@ -31,9 +31,8 @@ std::string machine_text(const PlanRow& row);
 /// What the point would cost if nothing interrupted it and no node stood by.
 Money money_without_failures(const PricesSpec& prices, const PlanRow& row);
 
-/// Of every machine, a GPU in its servers and network, the point that serves the objective best, the best machine first, at most
-/// kMachinesCompared; of one that
-/// cannot meet it the point that comes closest.
+/// The point of every machine that serves the objective best, or that comes closest to it; the best machine first. At most
+/// kMachinesCompared, unless the plan has an axis of machines.
 std::vector<std::size_t> best_of_machines(const PlanResult& result);
 
 }  // namespace lockstep::sim::plan

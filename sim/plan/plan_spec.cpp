@@ -175,9 +175,10 @@ void check_facets(const JsonNode& values, const std::vector<AxisValue>& all) {
 }
 
 Axis read_axis(const JsonNode& node) {
-  node.keys({"name", "pointer", "values"});
+  node.keys({"name", "pointer", "values", "machines"});
   Axis axis;
   axis.name = node.at("name").text();
+  if (const auto machines = node.find("machines")) axis.has_machines = machines->boolean();
   if (axis.name == "point") node.at("name").fail("\"point\" names the listed points", "allowed: another name");
   const JsonNode values = node.at("values");
   const auto pointer = node.find("pointer");

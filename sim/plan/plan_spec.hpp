@@ -92,6 +92,7 @@ struct AxisValue {
 
 struct Axis {
   std::string name;
+  bool has_machines = false;  ///< each value is a machine of its own, and all of them are compared
   std::vector<AxisValue> values;
 };
 
@@ -102,6 +103,7 @@ struct PlanPoint {
   std::vector<Setting> settings;  ///< shallow pointers first, so that a cluster is set before its NICs
   PriceOverrides prices;
   std::string refused;  ///< why it cannot run, whatever its settings; empty: they say
+  std::string machine;  ///< the value of the axis of machines; empty: the plan has no such axis
 };
 
 struct PlanSpec {

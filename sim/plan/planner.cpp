@@ -142,8 +142,9 @@ class Planner {
     std::set<std::string> seen;
     std::vector<std::size_t> first;
     for (std::size_t i : best) {
-      if (seen.size() == kMachinesCompared) break;
-      if (seen.insert(result_.rows[rows_[i]].outcome.machine()).second) first.push_back(i);
+      const PlanRow& row = result_.rows[rows_[i]];
+      if (row.point->machine.empty() && seen.size() == kMachinesCompared) break;
+      if (seen.insert(row.machine()).second) first.push_back(i);
     }
     return first;
   }

@@ -24,6 +24,8 @@ struct PlanRow {
 
   /// What the plan sets, and the split that was found.
   Json setting() const;
+  /// One text per machine: the value of the plan's axis of machines, else a GPU in its servers and network.
+  std::string machine() const { return point->machine.empty() ? outcome.machine() : point->machine; }
 };
 
 struct ScalingRow {
@@ -74,7 +76,7 @@ struct [[nodiscard]] PlanResult {
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
 };
 
-/// Of the machines of a plan, the best ones, which are refined and shown side by side.
+/// Of the machines of a plan, the best ones, which are refined and shown side by side; all of an axis of machines.
 constexpr std::size_t kMachinesCompared = 12;
 
 /// Shown what is known so far, whenever it is due and a point has finished.

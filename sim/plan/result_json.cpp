@@ -167,6 +167,8 @@ Json point_json(const PlanSpec& plan, const PlanRow& row) {
   json["samples_per_s"] = known(ok, o.samples_per_s());
   json["samples_per_s_low"] = known(ok, o.samples_per_s() / o.relative_high);
   json["samples_per_s_high"] = known(ok, o.samples_per_s() / o.relative_low);
+  json["tokens_per_s"] = known(ok && o.sequence_tokens > 0, o.tokens_per_s());
+  json["mfu"] = known(ok && o.mfu > 0, o.mfu);
   json["scaling_efficiency"] = known(ok && row.scaling_efficiency > 0, row.scaling_efficiency);
   json["compute_s"] = known(ok, o.compute_s);
   json["exposed_communication_s"] = known(ok, o.exposed_communication_s);

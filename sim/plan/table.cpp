@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "engine/base/printing.hpp"
 #include "engine/base/text.hpp"
@@ -46,31 +47,66 @@ std::string as_markdown(const Rows& rows) {
 }
 
 std::string mark(const PlanResult& result, std::size_t row) {
+  if (!result.rows[row].outcome.is_ok()) return result.rows[row].outcome.status;
   if (result.recommended == row) return "recommended";
   if (result.runner_up == row) return "runner-up";
   return result.closest == row ? "closest" : "";
 }
 
+// Samples/s; of sequences tokens/s and the utilisation.
+bool shows_tokens(const PlanResult& result) {
+  return std::any_of(result.rows.begin(), result.rows.end(),
+                     [](const PlanRow& row) { return row.outcome.is_ok() && row.outcome.sequence_tokens > 0; });
+}
+
+std::string mfu_text(const Outcome& o) {
+  return o.mfu > 0 ? percent(o.mfu) : "";
+}
+
+std::string rate_cell(const Outcome& o, double factor = 1) {
+  return rate_text((o.sequence_tokens > 0 ? o.tokens_per_s() : o.samples_per_s()) * factor);
+}
+
 Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown) {
   const bool has_cost =
       std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
-  Rows rows{{"point", "setting", "GPUs", "memory/GPU", "samples/s", "efficiency", "time", "low", "high"}};
+  const bool has_tokens = shows_tokens(result);
+  Rows rows{{"point", "setting", "GPUs", "memory/GPU", has_tokens ? "tokens/s" : "samples/s"}};
+  if (has_tokens) rows[0].push_back("MFU");
+  rows[0].insert(rows[0].end(), {"efficiency", "time", "low", "high"});
   if (has_cost) rows[0].insert(rows[0].end(), {"cost", "low", "high"});
   if (result.plan->failures) rows[0].push_back("goodput");
   rows[0].insert(rows[0].end(), {"fidelity", ""});
   for (std::size_t i : shown) {
     const PlanRow& r = result.rows[i];
     const Outcome& o = r.outcome;
+    if (!o.is_ok()) {
+      rows.push_back({r.point->id, setting_text(r)});
+      rows.back().resize(rows[0].size());
+      rows.back().back() = mark(result, i);
+      continue;
+    }
     rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus),
-                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), with_thousands(o.samples_per_s()),
-                    r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "", time_text(o.time_s),
-                    time_text(o.time_s_low), time_text(o.time_s_high)});
+                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), rate_cell(o)});
+    if (has_tokens) rows.back().push_back(mfu_text(o));
+    rows.back().insert(rows.back().end(), {r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "",
+                                           time_text(o.time_s), time_text(o.time_s_low), time_text(o.time_s_high)});
     for (double amount : {r.money.cost, r.money.low_cost, r.money.high_cost})
       if (has_cost) rows.back().push_back(r.money.is_known ? money_text(amount, r.money.currency) : "");
     if (result.plan->failures) rows.back().push_back(percent(o.goodput));
     rows.back().insert(rows.back().end(), {name_of(o.fidelity), mark(result, i)});
   }
   return rows;
+}
+
+// The best of each machine, and below them the machines of an axis of machines that cannot run.
+std::vector<std::size_t> shown_machines(const PlanResult& result) {
+  std::vector<std::size_t> shown = best_of_machines(result);
+  std::set<std::string> seen;
+  for (std::size_t i : shown) seen.insert(result.rows[i].machine());
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (!result.rows[i].point->machine.empty() && seen.insert(result.rows[i].machine()).second) shown.push_back(i);
+  return shown;
 }
 
 // The recommended point and the runner-up are shown wherever they are.
@@ -86,13 +122,12 @@ Rows frontier_rows(const PlanResult& result) {
 }
 
 Rows scaling_rows(const PlanResult& result) {
-  Rows rows{{"GPUs", "samples/s", "low", "high", "efficiency", "fidelity"}};
+  Rows rows{{"GPUs", shows_tokens(result) ? "tokens/s" : "samples/s", "low", "high", "efficiency", "fidelity"}};
   for (const ScalingRow& r : result.scaling) {
     const Outcome& o = r.outcome;
-    rows.push_back({std::to_string(o.gpus), with_thousands(o.samples_per_s()),
-                    with_thousands(o.samples_per_s() / o.relative_high),
-                    with_thousands(o.samples_per_s() / o.relative_low),
-                    r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "", name_of(o.fidelity)});
+    rows.push_back({std::to_string(o.gpus), rate_cell(o), rate_cell(o, 1 / o.relative_high),
+                    rate_cell(o, 1 / o.relative_low), r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "",
+                    name_of(o.fidelity)});
   }
   return rows;
 }
@@ -175,7 +210,7 @@ std::string kinds(const PlanResult& result) {
 
 std::string plan_table(const PlanResult& result) {
   std::string text = result.plan->name + "\n\n" + answer_text(result) + "\n" + answer_why(result) + "\n\n";
-  const std::vector<std::size_t> machines = best_of_machines(result);
+  const std::vector<std::size_t> machines = shown_machines(result);
   if (machines.size() > 1) text += "Best of each machine:\n" + as_text(point_rows(result, machines)) + "\n";
   if (!result.frontier.empty()) text += "Frontier of time and cost:\n" + as_text(frontier_rows(result)) + "\n";
   if (result.focus()) {
@@ -194,7 +229,7 @@ std::string plan_markdown(const PlanResult& result) {
   std::string text = "# " + for_markdown(result.plan->name) + "\n\n";
   if (!result.plan->description.empty()) text += for_markdown(result.plan->description) + "\n\n";
   text += "**Answer.** " + for_markdown(answer_text(result)) + "\n\n" + for_markdown(answer_why(result)) + "\n\n";
-  const std::vector<std::size_t> machines = best_of_machines(result);
+  const std::vector<std::size_t> machines = shown_machines(result);
   if (machines.size() > 1) text += "## Best of each machine\n\n" + as_markdown(point_rows(result, machines)) + "\n";
   if (!result.frontier.empty()) text += "## Frontier of time and cost\n\n" + as_markdown(frontier_rows(result)) + "\n";
   if (result.focus()) {

@@ -63,6 +63,8 @@ struct [[nodiscard]] Outcome {
   int tuned_learners = 0;  ///< per GPU, where the auto-tuner chose them; else 0
   std::string split;       ///< where it was searched
   double global_batch = 0;
+  double sequence_tokens = 0;  ///< tokens of a sample; 0: it is no sequence
+  double mfu = 0;              ///< model FLOP/s over the GPU's peak; 0: not known
   double iteration_s = 0;
   double relative_low = 1;
   double relative_high = 1;
@@ -97,15 +99,18 @@ struct [[nodiscard]] Outcome {
   /// Time in which it has its nodes.
   double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
+  /// 0: samples are no sequences.
+  double tokens_per_s() const { return samples_per_s() * sequence_tokens; }
   std::string text() const;
   /// Throws std::exception if text() did not write the text.
   static Outcome from_text(const std::string& text);
 
   LOCKSTEP_FIELDS(status, why, fidelity, method, gpu, cluster, gpus, nodes, gpus_per_node, nics, batch_per_gpu,
-                  baseline_gpus, tuned_learners, split, global_batch, iteration_s, relative_low, relative_high,
-                  spread_compute, spread_bandwidth, spread_latency, links, compute_s, exposed_communication_s, idle_s,
-                  memory, updates, time_s, time_s_low, time_s_high, undisturbed_s, goodput, paid_share, interruptions,
-                  spot_interruptions, checkpoint_s, checkpoint_interval_s, spares, layer_groups, clocked, warnings);
+                  baseline_gpus, tuned_learners, split, global_batch, sequence_tokens, mfu, iteration_s, relative_low,
+                  relative_high, spread_compute, spread_bandwidth, spread_latency, links, compute_s,
+                  exposed_communication_s, idle_s, memory, updates, time_s, time_s_low, time_s_high, undisturbed_s,
+                  goodput, paid_share, interruptions, spot_interruptions, checkpoint_s, checkpoint_interval_s, spares,
+                  layer_groups, clocked, warnings);
 };
 
 }  // namespace lockstep::sim::plan

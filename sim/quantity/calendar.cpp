@@ -5,10 +5,12 @@
 
 namespace lockstep::sim::quantity {
 
-Calendar calendar_of(const Scenario& scenario, int gpus) {
+Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage) {
   Calendar calendar;
   if (gpus <= kUndisturbedGpus) return calendar;
-  JsonDocument document = JsonDocument::parse("{\"failures\": {\"repair\": \"0 s\"}}", "interruptions");
+  Json failures{{"repair", "0 s"}};
+  if (!storage.empty()) failures.update(storage_keys("--storage", storage));
+  JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "interruptions");
   failures_format().complete(document, "/failures");
   const FailureSpec spec = failures_format().read(document.root().at("failures"));
   const int of_node = std::max(1, scenario.cluster.gpus_per_node);

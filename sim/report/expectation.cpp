@@ -73,7 +73,7 @@ std::vector<ExpectedRow> rows_of_points(const Json& result) {
   std::vector<ExpectedRow> rows;
   for (const Json& point : result.at("points")) {
     const std::string variant = point.value("variant", "");
-    rows.push_back({(variant.empty() ? "" : variant + ", ") + point.at("gpus").dump() + " GPUs", point});
+    rows.push_back({(variant.empty() ? "" : variant + ", ") + gpus_text(point.at("gpus").get<int>()), point});
   }
   return rows;
 }
@@ -81,7 +81,7 @@ std::vector<ExpectedRow> rows_of_points(const Json& result) {
 std::vector<ExpectedRow> rows_of_all_reduces(const Json& result) {
   std::vector<ExpectedRow> rows;
   for (const Json& row : result.at("rows"))
-    rows.push_back({row.at("gpus").dump() + " GPUs, " + row.at("bytes").dump() + " B", row});
+    rows.push_back({gpus_text(row.at("gpus").get<int>()) + ", " + row.at("bytes").dump() + " B", row});
   return rows;
 }
 
@@ -101,7 +101,7 @@ std::vector<ExpectedRow> rows_of_job(const Json& predictions) {
   }
   for (const Json& one : predictions.value("tokens", Json::array())) by_gpus[one.at("gpus").get<int>()].update(one);
   std::vector<ExpectedRow> rows;
-  for (const auto& [gpus, numbers] : by_gpus) rows.push_back({std::to_string(gpus) + " GPUs", numbers});
+  for (const auto& [gpus, numbers] : by_gpus) rows.push_back({gpus_text(gpus), numbers});
   return rows;
 }
 

@@ -98,7 +98,7 @@ class Predictions {
 
 std::string bounds_text(const PointResult& point) {
   const double rate = point.samples_per_s();
-  return "between " + with_thousands(rate / point.interval.high) + " and " + with_thousands(rate / point.interval.low) +
+  return "between " + rate_text(rate / point.interval.high) + " and " + rate_text(rate / point.interval.low) +
          " images/s";
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> row_of(const Scenario& scenario, const RankedSplit& spl
   cells.push_back(sharding_text(spec));
   cells.push_back(name_of(spec.recompute));
   cells.push_back(format_seconds(split.iteration.iteration_s));
-  cells.push_back(with_thousands(samples_per_s(split) * std::max(1, scenario.model.tokens)));
+  cells.push_back(rate_text(samples_per_s(split) * std::max(1, scenario.model.tokens)));
   cells.push_back(formatted("%.1f %%", 100 * split.iteration.bubble_fraction));
   cells.push_back(memory_text(split.memory));
   const double more = split.iteration.iteration_s / best_s - 1;

@@ -125,10 +125,10 @@ std::vector<std::string> row_cells(const ReportPoint& row) {
   std::vector<std::string> cells{std::to_string(p.gpus),
                                  std::to_string(p.batch_per_gpu),
                                  with_thousands(static_cast<double>(row.global_batch)),
-                                 formatted("%.1f ms", p.mean_iteration_s() * 1e3),
-                                 formatted("%.1f ms", p.compute_s * 1e3),
-                                 formatted("%.1f ms", p.exposed_communication_s * 1e3),
-                                 with_thousands(p.samples_per_s()),
+                                 iteration_time_text(p.mean_iteration_s()),
+                                 iteration_time_text(p.compute_s),
+                                 iteration_time_text(p.exposed_communication_s),
+                                 rate_text(p.samples_per_s()),
                                  formatted("%.1f %%", 100 * row.scaling_efficiency)};
   if (row.has_accuracy)
     cells.insert(cells.end(), {duration_text(row.accuracy.seconds), duration_text(row.accuracy.low_s),
@@ -148,7 +148,7 @@ std::string tokens_text(const Report& report, const Scenario& scenario) {
   std::string text;
   for (const ReportPoint& row : report.points) {
     if (row.variant != scenario.variant || row.tokens_per_s == 0) continue;
-    text += (text.empty() ? "" : "; ") + std::to_string(row.point.gpus) + " GPUs: " + with_thousands(row.tokens_per_s) +
+    text += (text.empty() ? "" : "; ") + gpus_text(row.point.gpus) + ": " + rate_text(row.tokens_per_s) +
             " tokens/s, " + formatted("%.1f", row.model_flops_per_gpu * 1e-12) + " TFLOP/s a GPU";
     if (row.peak_flops == 0) continue;
     text += " (" + formatted("%.1f", 100 * row.mfu()) + " % MFU";
@@ -203,7 +203,7 @@ std::string variants_text(const Report& report) {
     is_timed = is_timed || (row && row->has_accuracy);
   }
   std::vector<std::string> names{samples_name(variants.front()) + "/s"};
-  for (int gpus : counts) names.push_back(std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"));
+  for (int gpus : counts) names.push_back(gpus_text(gpus));
   if (common > 0) names.push_back("of the fastest at " + std::to_string(common));
   if (is_timed) names.emplace_back("time to accuracy");
   TextTable table(true);
@@ -212,7 +212,7 @@ std::string variants_text(const Report& report) {
     std::vector<std::string> cells{variant.variant};
     for (int gpus : counts) {
       const ReportPoint* row = point_at(report, variant, gpus);
-      cells.push_back(row ? with_thousands(row->point.samples_per_s()) : "");
+      cells.push_back(row ? rate_text(row->point.samples_per_s()) : "");
     }
     const ReportPoint* row = point_at(report, variant, common);
     if (row) cells.push_back(formatted("%.1f %%", 100 * row->point.samples_per_s() / most));
@@ -229,9 +229,9 @@ std::string value_text(PublishedMetric metric, double value, const std::string& 
     case PublishedMetric::throughput_gain:
       return formatted("%+.1f %%", 100 * value);
     case PublishedMetric::samples_per_s:
-      return with_thousands(value) + " " + samples + "/s";
+      return rate_text(value) + " " + samples + "/s";
     case PublishedMetric::iteration:
-      return formatted("%.1f ms", value * 1e3);
+      return iteration_time_text(value);
     case PublishedMetric::time_to_accuracy:
       break;
   }

@@ -4,6 +4,7 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
+#include "sim/scenario/profile_device.hpp"
 
 namespace lockstep::sim::scenario {
 namespace {
@@ -29,7 +30,7 @@ Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& 
 
 Problem find_batch_problem(const std::string& pointer, int gpus, const Scenario& s) {
   if (gpus <= s.batch.back().up_to_gpus) return {};
-  return {{pointer, "no batch size for " + std::to_string(gpus) + " GPUs",
+  return {{pointer, "no batch size for " + gpus_text(gpus),
            "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu"}};
 }
 
@@ -125,6 +126,15 @@ Problem find_bucket_copies_problem(const Scenario& s) {
            "allowed: without it; s-sgd has it"}};
 }
 
+Problem find_profile_problem(const Scenario& s) {
+  const std::string& gpu = s.cluster.gpu.name;
+  const std::string device = s.compute.profile ? contradicting_device(s.compute.profile.profile->device, gpu) : "";
+  if (device.empty()) return {};
+  return {{"/compute/profile", "was measured on " + in_quotes(device) + ", and the cluster's GPU is " + in_quotes(gpu),
+           "allowed: a profile of that GPU; without one, simulate job --model M --gpu G --gpus N predicts it by its "
+           "kernels"}};
+}
+
 // Whoever updates elsewhere, or keeps averages, does so in single precision.
 Problem find_half_parameters_problem(const Scenario& s) {
   if (!s.compute.half_parameters) return {};
@@ -206,6 +216,7 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_algorithm_problem(s)) return problem;
   if (Problem problem = find_split_problem(s)) return problem;
+  if (Problem problem = find_profile_problem(s)) return problem;
   if (Problem problem = find_bucket_copies_problem(s)) return problem;
   if (Problem problem = find_half_parameters_problem(s)) return problem;
   if (Problem problem = find_convergence_problem(s)) return problem;

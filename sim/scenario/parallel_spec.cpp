@@ -141,13 +141,13 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) 
   if (gpus % of_replica != 0)
     return {{"/parallel",
              "tensor " + text(spec.tensor) + " x context " + text(spec.context) + " x pipeline " + text(spec.pipeline) +
-                 " do not divide " + text(gpus) + " GPUs",
+                 " do not divide " + gpus_text(gpus),
              "allowed: multiples of " + std::to_string(of_replica) + " GPUs"}};
   ParallelSpec filled = spec;
   filled.data = static_cast<int>(gpus / of_replica);
   if (spec.data > 0 && spec.data != filled.data)
     return {{"/parallel/data",
-             text(spec.data) + " replicas of " + std::to_string(of_replica) + " GPUs are not " + text(gpus) + " GPUs",
+             text(spec.data) + " replicas of " + gpus_text(of_replica) + " are not " + gpus_text(gpus),
              "allowed: " + text(filled.data) + ", or none"}};
   return find_data_problem(filled);
 }

@@ -93,20 +93,15 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
 
 // As Llama 2 was trained (Touvron et al. 2023, table 1), and Llama 3.1 405B on 16,384 GPUs (Llama team 2024, table 4).
 constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
-constexpr const char* kWhyUsualBatch =
-    "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B";
 
 int odd_part(int number) {
   while (number > 1 && number % 2 == 0) number /= 2;
   return number;
 }
 
-// A power of two times the odd part of the number of GPUs, so that replicas divide it.
 std::int64_t usual_global_batch(StackModel& m) {
-  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * m.job.gpus);
-  std::int64_t sequences = odd_part(m.job.gpus);
-  while (sequences * m.model->tokens < tokens) sequences *= 2;
-  m.assume_default("global_batch", sequences, kWhyUsualBatch);
+  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus);
+  m.assume_default("global_batch", sequences, kWhyDefaultBatch);
   return sequences;
 }
 
@@ -124,7 +119,7 @@ std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int g
   const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
   const std::int64_t sequences = std::max<std::int64_t>(1, tokens / std::max(1, m.model->tokens));
   const std::int64_t batch = (sequences + together - 1) / together * together;
-  m.assume_default("global_batch", batch, kWhyUsualBatch);
+  m.assume_default("global_batch", batch, kWhyDefaultBatch);
   return batch;
 }
 
@@ -143,6 +138,13 @@ void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
 }
 
 }  // namespace
+
+std::int64_t default_global_batch(int sequence_tokens, int gpus) {
+  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
+  std::int64_t sequences = odd_part(gpus);
+  while (sequences * sequence_tokens < tokens) sequences *= 2;
+  return sequences;
+}
 
 bool is_split(const Job& job) {
   const GivenSplit& split = job.split;

@@ -149,6 +149,13 @@ Workload with_schedule(StackModel& m, Workload workload);
 
 /// Whether the job's replicas are groups of GPUs, or share their state.
 bool is_split(const Job& job);
+
+inline constexpr const char* kWhyDefaultBatch =
+    "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B, in a number of sequences "
+    "that "
+    "the GPUs divide; --global-batch sets it";
+/// Sequences of an iteration for a job whose split is searched: a power of two times the odd part of the number of GPUs.
+std::int64_t default_global_batch(int sequence_tokens, int gpus);
 int micro_batch_of(StackModel& m);
 /// Which activations are recomputed: as given, in the words of its software, or as that software does it.
 Recomputation recomputation_of(const StackModel& m);

@@ -5,6 +5,23 @@
 namespace lockstep {
 namespace {
 
+TEST_CASE("rates, iterations and durations keep their significant digits at every size") {
+  CHECK(rate_text(0.0123456) == "0.0123");
+  CHECK(rate_text(0.61) == "0.61");
+  CHECK(rate_text(6.3512) == "6.35");
+  CHECK(rate_text(12.4) == "12");
+  CHECK(rate_text(1234567) == "1,234,567");
+  CHECK(iteration_time_text(0.2947) == "294.7 ms");
+  CHECK(iteration_time_text(1.2345) == "1.234 s");
+  CHECK(iteration_time_text(10.9723) == "10.97 s");
+  CHECK(iteration_time_text(187.26) == "187.3 s");
+  CHECK(duration_text(0.0423) == "42.3 ms");
+  CHECK(duration_text(0) == "0 s");
+  CHECK(duration_text(1.5) == "1.5 s");
+  CHECK(gpus_text(1) == "1 GPU");
+  CHECK(gpus_text(64) == "64 GPUs");
+}
+
 TEST_CASE("Control characters are escaped and other bytes stay") {
   CHECK(one_line("a\nb\r\t\x01\x7f") == "a\\nb\\r\\t\\x01\\x7f");
   CHECK(one_line("\xc3\xa9 \"\\") == "\xc3\xa9 \"\\");

@@ -185,6 +185,39 @@ TEST_CASE("a profile from one file of records is that from their folder, byte fo
   CHECK(to_json(profile).dump() == of_folder);
 }
 
+TEST_CASE("runs that no law takes are kept with the reason, and the others are fitted as without them") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const Json& json) {
+    folder.write("runs/" + name + ".json", json.dump());
+  };
+  for (const int batch : {16, 64, 256})
+    for (const int seed : {1, 2})
+      write("ssgd-" + std::to_string(batch) + "/seed-" + std::to_string(seed),
+            record("ssgd", batch, seed, {{100, 0.9}, {1000 + 16000 / batch + seed, 0.999}}));
+  const sim::ProfileRequest request{"", {0.99}, {}};
+  const sim::ConvergenceProfile without = sim::profile_of({folder.path("runs")}, request);
+  write("local/seed-1", record("local-sgd", 16, 1, {{100, 0.999}}));
+  Json tuned = record("sma", 16, 1, {{100, 0.999}});
+  tuned["options"]["auto_tune"] = true;
+  write("tuned/seed-1", tuned);
+  sim::ConvergenceProfile profile = sim::profile_of({folder.path("runs")}, request);
+  CHECK(profile.runs.size() == without.runs.size());
+  REQUIRE(profile.runs_without_law.size() == 2);
+  sim::fit_profile(profile);
+  CHECK(profile.fit(Algorithm::s_sgd, "batch", 0));
+  const std::string text = sim::profile_text(profile, {});
+  CHECK_THAT(text, Contains("kept without a law: 1 run of local-sgd: no law of convergence is known for local-sgd"));
+  CHECK_THAT(text, Contains("1 run of sma: the number of learners changed during the run"));
+  const std::string path = folder.write("profile.json", sim::to_json(profile).dump());
+  const JsonDocument again = JsonDocument::load(path);
+  CHECK(sim::to_json(sim::convergence_profile_from_json(again.root())) == sim::to_json(profile));
+
+  const TemporaryFolder other;
+  other.write("a.json", record("local-sgd", 16, 1, {{100, 0.9}}).dump());
+  CHECK_THROWS_WITH(sim::profile_of({other.path("a.json")}, request),
+                    Contains("none of the 1 runs can take part in a law") && Contains("also runs of s-sgd"));
+}
+
 TEST_CASE("other files of JSON lines in a folder are no records") {
   const TemporaryFolder folder;
   write_sweep(folder);

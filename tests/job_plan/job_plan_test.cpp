@@ -10,8 +10,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
-#include "tests/plan/small_plans.hpp"
-#include "tests/records/small_records.hpp"
+#include "tests/job_plan/plan_in_words.hpp"
 
 namespace lockstep::tests {
 namespace {
@@ -25,19 +24,6 @@ sim::JobPlan small_words() {
   words.batches = {32, 64};
   words.nodes = {1, 4};
   return words;
-}
-
-sim::PlanSpec plan_of(const sim::JobPlan& words) {
-  return sim::read_plan(JsonDocument::parse(sim::read_job_plan(words, catalogue()).plan.dump(), "plan job"));
-}
-
-std::string refusal(const sim::JobPlan& words) {
-  try {
-    plan_of(words);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 template <class Change>

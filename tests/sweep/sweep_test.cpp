@@ -158,6 +158,27 @@ TEST_CASE("A sweep killed at any moment, and called again, ends with the same mo
   CHECK_FALSE(std::filesystem::exists(part));
 }
 
+TEST_CASE("A sweep's folder and study go on with the sweep that made them, and are drawn") {
+  const TemporaryFolder folder;
+  folder.write("sweep.json", sweep_text(folder));
+  REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o out --collect").code == 0);
+  const std::map<std::string, std::string> before = digests(folder, "out");
+  std::filesystem::remove(folder.path("out/ssgd-8/seed-2.json"));
+  std::filesystem::rename(folder.path("out.jsonl"), folder.path("kept.jsonl"));
+  const Outcome again = run_program(folder.path(""), "train", "sweep out");
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(digests(folder, "out") == before);
+  const Outcome shown = run_program(folder.path(""), "train", "sweep kept.jsonl --show");
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("ssgd-16") != std::string::npos);
+  CHECK(run_program(folder.path(""), "train", "plot kept.jsonl -o curves.svg").code == 0);
+  CHECK(slurp(folder.path("curves.svg")).find("ssgd-16, median of 2 seeds") != std::string::npos);
+  const Outcome refused = run_program(folder.path(""), "train", "sweep sweep.json");
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("-o is missing") != std::string::npos);
+}
+
 TEST_CASE("A run that fails or diverges is on record, and the others go on") {
   const TemporaryFolder folder;
   std::string text = sweep_text(folder);

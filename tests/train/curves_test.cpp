@@ -91,6 +91,56 @@ TEST_CASE("A picture has every run, its axis and its points") {
   CHECK_THAT(error_of([] { curves_svg({{"x", "", {}}}, Over::epochs); }), Contains("none of the records"));
 }
 
+TEST_CASE("seeds of a cell are their median in a band, as long as half of them go on") {
+  std::vector<RunCurve> runs;
+  const std::vector<double> accuracy{0.5, 0.9, 0.6};
+  for (std::size_t i = 0; i < 3; ++i) {
+    RunCurve run{"ssgd-8/seed-" + std::to_string(i + 1), "", {}, "ssgd-8"};
+    run.points.push_back({1, 10, 80, 1, accuracy[i], 1.0 + double(i), 0.1});
+    if (i < 2) run.points.push_back({2, 20, 160, 2, 0.9 + 0.02 * double(i), 0.5, 0.1});
+    if (i < 1) run.points.push_back({3, 30, 240, 3, 0.99, 0.4, 0.1});
+    runs.push_back(run);
+  }
+  runs.push_back({"alone", "", {{1, 10, 80, 1, 0.2, 2, 0.1}}});
+  const std::vector<SeedBand> bands = seed_bands(runs);
+  REQUIRE(bands.size() == 2);
+  CHECK(bands[0].median.name == "ssgd-8, median of 3 seeds");
+  REQUIRE(bands[0].median.points.size() == 2);  // one of three is less than half
+  CHECK(bands[0].median.points[0].test_accuracy == 0.6);
+  CHECK(bands[0].low[0].test_accuracy == 0.5);
+  CHECK(bands[0].high[0].test_accuracy == 0.9);
+  CHECK(bands[0].median.points[0].train_loss == 2);
+  CHECK(bands[0].median.points[1].test_accuracy == Approx(0.91));
+  CHECK(bands[1].median.name == "alone");
+  CHECK(bands[1].low.empty());
+  const std::string svg = curves_svg(runs, Over::iterations);
+  CHECK_THAT(svg, Contains("<polygon") && Contains("ssgd-8, median of 3 seeds") && Contains(">alone<"));
+}
+
+TEST_CASE("a folder of records and its study give the same curves, without those of a search") {
+  const TemporaryFolder folder;
+  std::string lines = R"({"schema": "lockstep/sweep-result/1"})"
+                      "\n";
+  for (const char* name : {"ssgd-8/seed-1", "ssgd-8/seed-2", "search/ssgd-8/rate-0.1"}) {
+    folder.write("out/" + std::string(name) + ".json", kRecord);
+    Json line{{"name", name}};
+    line.update(Json::parse(kRecord));
+    lines += line.dump() + "\n";
+  }
+  folder.write("out/sweep.json", R"({"schema": "lockstep/sweep-result/1"})");
+  const std::string study = folder.write("out.jsonl", lines);
+  for (const std::string& path : {folder.path("out"), study}) {
+    INFO(path);
+    const std::vector<RunCurve> runs = read_curves(path);
+    REQUIRE(runs.size() == 2);
+    CHECK(runs[0].name == "ssgd-8/seed-1");
+    CHECK(runs[1].cell == "ssgd-8");
+    CHECK(runs[1].points.size() == 2);
+  }
+  folder.write("empty/sweep.json", R"({"schema": "lockstep/sweep-result/1"})");
+  CHECK_THAT(error_of([&] { read_curves(folder.path("empty")); }), Contains("no record of a run"));
+}
+
 TEST_CASE("train plot writes a picture, rows and events of a run") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "ssgd");

@@ -32,10 +32,12 @@ const format = {
   percent: orNone(value => fixed(100 * value, 1) + SPACE + '%'),
   change: orNone(value => (value > 0 ? '+' : '') + fixed(100 * value, 1) + SPACE + '%'),
   points: orNone(value => (value > 0 ? '+' : '') + fixed(100 * value, 1) + SPACE + 'points'),
-  milliseconds: orNone(value => (value < 1e-4 && value > 0 ? significant(value * 1e3) : fixed(value * 1e3, 1)) +
+  // From one second on seconds with four significant digits, as the tables' iterations.
+  milliseconds: orNone(value => value >= 1 ? fixed(value, value < 10 ? 3 : value < 100 ? 2 : 1) + SPACE + 's' : (value < 1e-4 && value > 0 ? significant(value * 1e3) : fixed(value * 1e3, 1)) +
                                 SPACE + 'ms'),
   duration: orNone(seconds => {
-    if (Math.abs(seconds) < 0.1 && seconds !== 0) return format.milliseconds(seconds);
+    if (seconds === 0) return '0' + SPACE + 's';
+    if (Math.abs(seconds) < 1) return format.milliseconds(seconds);
     if (Math.abs(seconds) < 120) return fixed(seconds, 1) + SPACE + 's';
     if (Math.abs(seconds) < 7200) return fixed(seconds / 60, style.minuteDigits) + SPACE + 'min';
     if (Math.abs(seconds) < 172800) return fixed(seconds / 3600, 2) + SPACE + 'h';

@@ -158,7 +158,7 @@ function shownGroups(groups) {
           backward_s: sum('backward_s'), update_s: sum('update_s'), gradient_bytes: sum('gradient_bytes')}];
 }
 
-const groupTitle = group => group.name + (isNumber(group.layers) ? ' (' + plural(group.layers, 'layer') + ')' : '');
+const groupTitle = group => group.name + (group.layers > 1 ? ' (' + plural(group.layers, 'layer') + ')' : '');
 const perLayer = group => group.layers > 0 ? (group.forward_s + group.backward_s + group.update_s) / group.layers : undefined;
 
 function planBreakdown(result, byId) {
