@@ -131,6 +131,31 @@ TEST_CASE("configurations of 2024 and later have the parameters of their checkpo
         139'420'416);
 }
 
+TEST_CASE("configurations of other families have the parameters of their checkpoints") {
+  CHECK(parameters(R"({"model_type": "internlm2", "intermediate_size": 14336, "num_key_value_heads": 8,
+      "vocab_size": 92544, "bias": false})") == 7'737'708'544);
+  CHECK(parameters(R"({"model_type": "baichuan"})") == 7'505'973'248);  // Baichuan2-7B's
+  CHECK(parameters(R"({"model_type": "seed_oss", "hidden_size": 5120})") == 36'151'104'512);
+  CHECK(
+      parameters(R"({"model_type": "stablelm", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 24,
+      "vocab_size": 100352, "use_qkv_bias": true})") == 1'644'515'328);  // stablelm-2-1_6b's
+  CHECK(parameters(R"({"model_type": "cohere"})") == 34'980'831'232);    // Command R's
+  CHECK(parameters(R"({"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+      "vocab_size": 50432})") == 6'649'286'656);                         // MPT-7B's
+  CHECK(parameters(R"({"model_type": "phimoe", "attention_bias": true, "lm_head_bias": true})") == 41'873'153'344);
+  CHECK(parameters(R"({"model_type": "dbrx", "d_model": 6144, "n_layers": 40, "n_heads": 48, "vocab_size": 100352,
+      "attn_config": {"kv_n_heads": 8}, "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16,
+      "moe_top_k": 4}})") == 131'596'523'520);
+  CHECK(parameters(R"({"model_type": "mt5"})") == 300'176'768);  // mt5-small's
+  // By hand: Nemotron-4's layers of 15B have 32 x (4 h^2 and 2 h 4 h of weights, two layer norms).
+  CHECK(parameters(R"({"model_type": "nemotron"})") ==
+        32 * (4 * 6144LL * 6144 + 8 * 6144LL * 6144 + 4 * 6144) + 2 * 6144 + 2 * 256000LL * 6144);
+  // distilbert-base-uncased with its head of masked words; xlm-roberta-base with its own.
+  CHECK(parameters(R"({"model_type": "distilbert"})") == 66'985'530);
+  CHECK(parameters(R"({"model_type": "xlm-roberta", "vocab_size": 250002, "type_vocab_size": 1,
+      "max_position_embeddings": 514})") == 278'295'186);
+}
+
 TEST_CASE("GLM-4.5 and MiniMax-M2 have the parameters of their names, less what predicts further tokens") {
   CHECK(parameters(R"({"model_type": "glm4_moe", "head_dim": 128, "attention_bias": true})") ==
         Approx(106e9).epsilon(0.01));

@@ -48,26 +48,79 @@ TransformerSpec roberta(const ConfigReader& c) {
   return s;
 }
 
-TransformerSpec t5(const ConfigReader& c) {
+TransformerSpec xlm_roberta(const ConfigReader& c) {
+  TransformerSpec s = roberta(c);
+  s.title = "XLM-RoBERTa";
+  return s;
+}
+
+// BERT with half of its layers, without types of tokens.
+TransformerSpec distilbert(const ConfigReader& c) {
   TransformerSpec s;
-  s.title = "T5";
+  s.title = "DistilBERT";
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = s.output_bias = true;
+  s.hidden = c.whole("dim", 768);
+  s.layers = c.whole("n_layers", 6, 1, kMostLayers);
+  s.heads = s.kv_heads = c.whole("n_heads", 12);
+  s.head_dim = share(c, "dim", s.hidden, s.heads);
+  s.inner = c.whole("hidden_dim", 3072);
+  s.vocabulary = c.whole("vocab_size", 30522);
+  s.position_rows = s.context = c.whole("max_position_embeddings", 512);
+  s.activation = c.activation("activation", "gelu");
+  s.tied_output = c.boolean("tie_word_embeddings", true);
+  s.positions = PositionKind::learned;
+  s.norm_place = NormPlace::after;
+  s.embedding_norm = true;
+  s.final_norm = false;
+  s.causal = false;
+  s.objective = Objective::masked_token;
+  s.dropout = c.drops("dropout", 0.1);
+  s.attention_dropout = c.drops("attention_dropout", 0.1);
+  return s;
+}
+
+namespace {
+
+// Sizes that the class has where a configuration leaves them out.
+struct T5Defaults {
+  int layers, heads, inner, vocabulary;
+  const char* network;
+  bool tied;
+};
+
+TransformerSpec read_t5(const ConfigReader& c, const T5Defaults& d) {
+  TransformerSpec s;
   s.hidden = c.whole("d_model", 512);
-  s.layers = c.whole("num_layers", 6, 1, kMostLayers);
+  s.layers = c.whole("num_layers", d.layers, 1, kMostLayers);
   s.decoder_layers = c.whole_or("num_decoder_layers", s.layers);
-  s.heads = c.whole("num_heads", 8);
+  s.heads = c.whole("num_heads", d.heads);
   s.kv_heads = s.heads;
   s.head_dim = c.whole("d_kv", 64);
-  s.inner = c.whole("d_ff", 2048);
-  s.vocabulary = c.whole("vocab_size", 32128);
+  s.inner = c.whole("d_ff", d.inner);
+  s.vocabulary = c.whole("vocab_size", d.vocabulary);
   s.context = c.whole_or("n_positions", 512);
   s.norm = LayerKind::rms_norm;
   s.positions = PositionKind::relative;
   s.distance_buckets = c.whole("relative_attention_num_buckets", 32);
-  std::string network = c.text("feed_forward_proj", "relu");
+  std::string network = c.text("feed_forward_proj", d.network);
   s.gated = network.rfind("gated-", 0) == 0;
   s.activation = c.activation_named("feed_forward_proj", s.gated ? network.substr(6) : network);
-  s.tied_output = c.boolean("tie_word_embeddings", true);
+  s.tied_output = c.boolean("tie_word_embeddings", d.tied);
   s.dropout = s.attention_dropout = c.drops("dropout_rate", 0.1);
+  return s;
+}
+
+}  // namespace
+
+TransformerSpec t5(const ConfigReader& c) {
+  TransformerSpec s = read_t5(c, {6, 8, 2048, 32128, "relu", true});
+  s.title = "T5";
+  return s;
+}
+
+TransformerSpec mt5(const ConfigReader& c) {
+  TransformerSpec s = read_t5(c, {8, 6, 1024, 250112, "gated-gelu", false});
+  s.title = "mT5";
   return s;
 }
 

@@ -79,13 +79,27 @@ void read_layer_pattern(const ConfigReader& config, const std::string& key, cons
 TransformerSpec qwen3_next(const ConfigReader& config);
 TransformerSpec minimax(const ConfigReader& config);
 
+// Decoders of other families (other_decoders.cpp).
+TransformerSpec internlm2(const ConfigReader& config);
+TransformerSpec baichuan(const ConfigReader& config);
+TransformerSpec seed_oss(const ConfigReader& config);
+TransformerSpec stablelm(const ConfigReader& config);
+TransformerSpec cohere(const ConfigReader& config);
+TransformerSpec nemotron(const ConfigReader& config);
+TransformerSpec mpt(const ConfigReader& config);
+TransformerSpec phimoe(const ConfigReader& config);
+TransformerSpec dbrx(const ConfigReader& config);
+
 // By Megatron-LM's numbers (megatron.cpp).
 TransformerSpec megatron(const ConfigReader& config);
 
 // Encoders, and encoder-decoders (encoders.cpp).
 TransformerSpec bert(const ConfigReader& config);
 TransformerSpec roberta(const ConfigReader& config);
+TransformerSpec xlm_roberta(const ConfigReader& config);
+TransformerSpec distilbert(const ConfigReader& config);
 TransformerSpec t5(const ConfigReader& config);
+TransformerSpec mt5(const ConfigReader& config);
 TransformerSpec bart(const ConfigReader& config);
 TransformerSpec vit(const ConfigReader& config);
 
