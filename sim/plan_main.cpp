@@ -203,7 +203,7 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
     if (is_first_rank) print_result(o.json, sim::launch_text(launch.job, launch.overriding));
     from = sim::launch_json(launch.job, launch.overriding);
   }
-  sim::add_gpus_of_files(catalogue, sim::gpu_names(o.words));
+  sim::add_gpus_of_files(catalogue, sim::list_gpu_names(o.words));
   const sim::ReadJobPlan made = sim::read_job_plan(o.words, catalogue);
   sim::PlanSpec plan =
       sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);

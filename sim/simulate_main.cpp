@@ -346,7 +346,7 @@ void show_model(const std::string& name_or_file) {
 
 void print_template(const Options& o) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
-  print(sim::algorithm_template(o.scenario_template, sim::load_catalogue(folder)).dump(1) + "\n");
+  print(sim::make_scenario_template(o.scenario_template, sim::load_catalogue(folder)).dump(1) + "\n");
 }
 
 int run(const Options& o, const std::vector<std::string>& argv) {

@@ -26,7 +26,7 @@ std::string formatted(const char* pattern, double value);
 std::string with_thousands(double value);
 /// A rate per second: with commas, below 10 with three significant digits: "1,737", "0.247".
 std::string rate_text(double per_s);
-/// The time of an iteration: milliseconds, from one second on seconds with four significant digits: "294.7 ms", "10.97 s".
+/// The time of an iteration: "294.7 ms"; if it takes one second or more, in seconds with four digits: "9.876 s", "10.97 s".
 std::string iteration_time_text(double seconds);
 /// "1 GPU", "64 GPUs"
 std::string gpus_text(std::int64_t gpus);

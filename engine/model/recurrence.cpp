@@ -70,7 +70,7 @@ RecurrenceParameters recurrence_parameters(const RecurrenceShape& s) {
   return sum;
 }
 
-std::int64_t recurrence_macs(const RecurrenceShape& s) {
+std::int64_t count_recurrence_macs(const RecurrenceShape& s) {
   const std::int64_t convolution = s.convolved_width() * s.taps, width = s.value_width();
   switch (s.rule) {
     case RecurrenceRule::per_channel:
@@ -94,18 +94,19 @@ int GraphBuilder::recurrence(const std::string& name, int from, const Recurrence
   if (shape.chunk < 1 || shape.chunk > kMostChunk) fail(name, "chunk outside 1 to " + std::to_string(kMostChunk));
   if (shape.rule == RecurrenceRule::per_channel && shape.step_rank < 1) fail(name, "steps without a rank");
   const double widest = static_cast<double>(shape.heads) * std::max(shape.head_dim, shape.state);
-  if (widest > kMostWidth || widest * shape.state > 1e12) fail(name, "more than 1e12 elements of its state");
+  if (widest > kMostWidth || widest * shape.state > 1e12)
+    fail(name, "heads times features above 1e8, or a state of more than 1e12 elements");
   if (layer.in.channels != shape.input_width())
     fail(name, "input features " + std::to_string(layer.in.channels) + ", its heads need " +
                    std::to_string(shape.input_width()));
   const std::int64_t tokens = std::int64_t{layer.in.height} * layer.in.width;
-  const double macs = static_cast<double>(recurrence_macs(shape)) * static_cast<double>(tokens);
+  const double macs = static_cast<double>(count_recurrence_macs(shape)) * static_cast<double>(tokens);
   if (macs > 1e18) fail(name, "more than 1e18 multiply-adds");
   const RecurrenceParameters parameters = recurrence_parameters(shape);
   layer.parameters.push_back({name + "/weight", ParameterRole::weight, parameters.split});
   if (parameters.shared > 0) layer.parameters.push_back({name + "/norm", ParameterRole::bn_gamma, parameters.shared});
   layer.out = {static_cast<int>(shape.value_width()), layer.in.height, layer.in.width};
-  layer.macs = recurrence_macs(shape) * tokens;
+  layer.macs = count_recurrence_macs(shape) * tokens;
   // What the scan gives, before norm and gate; while it computes, the convolved input and the chunks' states.
   layer.kept_elements = layer.out.elements();
   layer.scratch_elements = shape.convolved_width() * tokens + shape.state_elements() * (1 + tokens / shape.chunk);

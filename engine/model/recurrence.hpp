@@ -2,8 +2,8 @@
 // A layer that carries a state from token to token, in place of attention: Mamba, Mamba-2, the gated delta rule, lightning
 // attention. Each of H heads keeps a matrix of N rows (the features of a key) and P columns (the features of a value).
 //
-// The layer stands between two matrices, which are layers of their own. It reads one vector of each token, which holds
-// everything that the rule needs, in the order in which the frameworks' first matrix gives it:
+// The input and output projections are layers of their own. This layer reads one vector per token, the output of the input
+// projection, in the frameworks' order. G: groups of keys (B in Mamba's papers) and queries (C). R: rank of the step (dt).
 //
 //   per_channel  Mamba (Gu & Dao 2023, arXiv:2312.00752): values and gate, 2 H P. A short convolution of the values, a matrix
 //                to steps and keys (H P x (R + 2 N)), one from R to the steps (R x H P, with bias), the scan, the gate
@@ -14,8 +14,8 @@
 //   fixed        lightning attention (Qin et al. 2024, arXiv:2405.17381): queries, keys, values and gate, 2 H N + 2 H P; decays
 //                that are not learned, a norm, the gate
 //
-// Multiply-adds of a token, as Megatron-LM's training.py counts them: 7/2 H P N for both kinds of Mamba, 4 H P N for the delta
-// rule, and 2 H P N for fixed decays; beside them the inner matrices and the convolution.
+// Multiply-adds per token, beside the inner projections and the convolution: 7/2 H P N for Mamba and Mamba-2, 4 H P N for the
+// delta rule (both as Megatron-LM's training.py counts), 2 H P N for fixed decays (the state is written once and read once).
 #include <cstdint>
 
 #include "engine/base/choice.hpp"
@@ -34,11 +34,11 @@ inline const Choices<RecurrenceRule>& choices_of(RecurrenceRule) {
 
 struct RecurrenceShape {
   RecurrenceRule rule = RecurrenceRule::per_head;
-  int heads = 0;     ///< H; of per_channel the channels
+  int heads = 0;     ///< H; for per_channel the number of channels
   int head_dim = 1;  ///< P: columns of a head's state, features of a value
   int state = 0;     ///< N: rows of a head's state, features of a key
-  int groups = 1;    ///< G: keys and queries that several heads share
-  int taps = 0;      ///< of the convolution; 0: none
+  int groups = 1;    ///< G: H / G heads share keys and queries (fixed: every head has its own)
+  int taps = 0;      ///< width of the convolution in tokens; 0: no convolution
   bool taps_bias = false;
   int chunk = 256;           ///< tokens that are computed at once
   int step_rank = 0;         ///< R, per_channel
@@ -46,20 +46,20 @@ struct RecurrenceShape {
   bool operator==(const RecurrenceShape& o) const;
 
   std::int64_t value_width() const { return std::int64_t{heads} * head_dim; }
-  std::int64_t key_width() const;    ///< of all groups
+  std::int64_t key_width() const;    ///< G N; for fixed H N
   std::int64_t input_width() const;  ///< of the vector that the layer reads
   std::int64_t convolved_width() const;
   std::int64_t state_elements() const { return value_width() * state; }
 };
 
 struct RecurrenceParameters {
-  std::int64_t split = 0;   ///< that belong to heads or channels
-  std::int64_t shared = 0;  ///< that all heads use
+  std::int64_t split = 0;   ///< divided among tensor ranks, with their heads or channels
+  std::int64_t shared = 0;  ///< on every tensor rank: norms over a head, or over steps, keys and queries
   std::int64_t total() const { return split + shared; }
 };
 /// Learnable parameters of the layer, without the matrices before and behind it.
 RecurrenceParameters recurrence_parameters(const RecurrenceShape& shape);
 /// Multiply-adds of one token.
-std::int64_t recurrence_macs(const RecurrenceShape& shape);
+std::int64_t count_recurrence_macs(const RecurrenceShape& shape);
 
 }  // namespace lockstep::model

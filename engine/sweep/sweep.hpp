@@ -58,7 +58,7 @@ struct Sweep {
   Means means;
 };
 
-/// Whether the path is what a sweep wrote, a folder or a study (FOLDER.jsonl), and no sweep file.
+/// True for a directory or a .jsonl path, which load_sweep() reads as the output of a sweep. Its content is not checked.
 bool is_sweep_output(const std::string& path);
 
 /// Reads and checks a sweep file, or the sweep that a folder or a study keeps, and every run that may follow from it. Throws

@@ -30,23 +30,24 @@ struct RunCurve {
 RunCurve read_curve(const std::string& path);
 RunCurve read_curve(const JsonDocument& document, const std::string& path);
 
-/// All runs of a record, of a folder of records as `train sweep` writes it, or of a study (FOLDER.jsonl), by their names; without
-/// those of a search for learning rates. Throws InputError, also where there is none.
+/// Reads all runs of a record, of a folder that `train sweep` wrote, or of a study (FOLDER.jsonl), sorted by name. Skips trials of
+/// the search for learning rates. Throws InputError, also if there is no run.
 std::vector<RunCurve> read_curves(const std::string& path);
 
-/// The runs of a cell as one curve. At each evaluation that at least half of the runs have, the median of what they have there,
-/// and the least and the greatest test accuracy and training loss.
+/// The runs of one cell as one curve. Its points are the iterations at which at least half of the runs have an evaluation. `low`
+/// and `high` hold the least and greatest test accuracy and training loss; both are empty if the cell has one run. Runs are
+/// grouped by the name of their cell, so cells of the same name in two sweeps share a band.
 struct SeedBand {
   RunCurve median;  ///< named "ssgd-16, median of 5 seeds"; a run that stands alone is as it is
   std::vector<CurvePoint> low, high;
 };
-std::vector<SeedBand> seed_bands(const std::vector<RunCurve>& runs);
+std::vector<SeedBand> make_seed_bands(const std::vector<RunCurve>& runs);
 
 /// What the curves run over.
 enum class Over { epochs, iterations, images, seconds };
 
-/// An SVG picture of 900 x 640: test accuracy above, training loss below, a colour and a dash for each run or cell, the median of
-/// a cell's seeds in a band from their least to their greatest value; the same for the same records. Throws InputError where no run has a point.
+/// An SVG picture of 900 x 640: test accuracy above, training loss below. Each run or cell has a colour and a dash; a cell is drawn
+/// as the median of its seeds, in a band from least to greatest. Deterministic. Throws InputError if no run has a point.
 std::string curves_svg(const std::vector<RunCurve>& runs, Over over);
 
 /// A line per point: run, epoch, iterations, images, train_s, test_accuracy, train_loss, learning_rate; empty where there

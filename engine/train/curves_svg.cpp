@@ -153,7 +153,7 @@ std::pair<double, double> widened(std::pair<double, double> range) {
 }  // namespace
 
 std::string curves_svg(const std::vector<RunCurve>& all_runs, Over over) {
-  const std::vector<SeedBand> bands = seed_bands(all_runs);
+  const std::vector<SeedBand> bands = make_seed_bands(all_runs);
   std::vector<RunCurve> runs;
   for (const SeedBand& one : bands) runs.push_back(one.median);
   double last = 0;

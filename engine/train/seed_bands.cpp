@@ -104,7 +104,7 @@ std::vector<RunCurve> read_curves(const std::string& path) {
   return runs;
 }
 
-std::vector<SeedBand> seed_bands(const std::vector<RunCurve>& runs) {
+std::vector<SeedBand> make_seed_bands(const std::vector<RunCurve>& runs) {
   std::vector<SeedBand> bands;
   std::vector<std::string> seen;
   for (const RunCurve& run : runs) {

@@ -195,7 +195,7 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
 inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& texts) {
   const auto check = [](const std::string& text) {
     try {
-      (void)storage_keys("", text);
+      (void)parse_storage_bandwidth("", text);
     } catch (const InputError& error) {
       return std::string(error.what());
     }

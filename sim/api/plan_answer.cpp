@@ -14,7 +14,7 @@ Json plan_answer(const Json& options, const Catalogue& given) {
   const OptionTexts texts = declare_plan_words(app, words);
   give_options(app, options, texts);
   Catalogue catalogue = given;
-  add_gpus_of_files(catalogue, gpu_names(words));
+  add_gpus_of_files(catalogue, list_gpu_names(words));
   const ReadJobPlan read = read_job_plan(words, catalogue);
   const PlanSpec plan = read_plan(JsonDocument::parse(read.plan.dump(), "plan job"), words.question.ignores_memory);
   const std::unique_ptr<Workers> workers = in_process_workers(plan_runner(plan));

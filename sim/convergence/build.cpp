@@ -212,7 +212,7 @@ std::string without_law_text(const ConvergenceProfile& profile) {
   }
   std::string text;
   for (const auto& [why, count] : counts)
-    text += "kept without a law: " + std::to_string(count) + (count == 1 ? " run of " : " runs of ") + why + "\n";
+    text += "not fitted: " + std::to_string(count) + (count == 1 ? " run of " : " runs of ") + why + "\n";
   return text;
 }
 

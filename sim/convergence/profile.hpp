@@ -55,7 +55,7 @@ struct ProfileRun {
   std::string source;  ///< file, or record of the publication
 };
 
-/// A run that takes part in no law, kept with the reason.
+/// A run that is not fitted, kept with the reason.
 struct RunWithoutLaw {
   std::string cell, algorithm;
   std::string why;

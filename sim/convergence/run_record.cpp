@@ -222,9 +222,8 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
   }
   if (profile.runs.empty() && !profile.runs_without_law.empty())
     throw InputError(one_line(paths.front() + ": none of the " + std::to_string(profile.runs_without_law.size()) +
-                              " runs can take part in a law, the first because " +
-                              profile.runs_without_law.front().why + "; allowed: also runs of " +
-                              joined(names_with_laws())));
+                              " runs can be fitted; the first: " + profile.runs_without_law.front().why +
+                              "; allowed: also runs of " + joined(names_with_laws())));
   if (profile.runs.empty())
     throw InputError((paths.empty() ? std::string("convergence") : paths.front()) +
                      ": no record of a run; allowed: records of train, or their folders");

@@ -8,10 +8,10 @@ namespace {
 using model::RecurrenceRule;
 using model::RecurrenceShape;
 
-constexpr double kSingle = 2;          // elements of half precision in one of single precision
-constexpr double kNormForward = 3;     // reads values and gate, writes
-constexpr double kNormBackward = 5;    // reads both and the gradient, writes two
-constexpr double kOfExponentials = 2;  // time of Mamba's scan over that of its traffic
+constexpr double kSingle = 2;              // elements of half precision in one of single precision
+constexpr double kNormForward = 3;         // reads values and gate, writes
+constexpr double kNormBackward = 5;        // reads both and the gradient, writes two
+constexpr double kScanTimePerTraffic = 2;  // time of Mamba's scan over that of its traffic
 
 // Sizes of one batch.
 struct Work {
@@ -34,12 +34,12 @@ void add_convolution(Kernels& kernels, const RecurrenceShape& r, double tokens) 
   if (r.taps == 0) return;
   const double width = tokens * static_cast<double>(r.convolved_width());
   kernels.forward.push_back({0, 2 * width});
-  kernels.backward.push_back({0, 2 * width});  // again
+  kernels.backward.push_back({0, 2 * width});  // recomputed
   kernels.backward.push_back({0, 3 * width});
 }
 
 void add_gated_norm(Kernels& kernels, const Work& w) {
-  add_pass(kernels, kNormForward * w.tokens * w.values, kNormBackward * w.tokens * w.values);
+  add_memory_kernel(kernels, kNormForward * w.tokens * w.values, kNormBackward * w.tokens * w.values);
 }
 
 Kernel products(double flop, double elements) {
@@ -64,7 +64,7 @@ Kernels per_head(const RecurrenceShape& r, double tokens) {
   kernels.backward.insert(kernels.backward.end(),
                           {chunk_states,
                            pass_on,
-                           key_products,  // again
+                           key_products,  // recomputed
                            chunk_states,  // gradients of states
                            {0, 3 * w.states},
                            products(by_state + in_chunk, both + 2 * w.tokens * w.values + w.states + scores),  // values
@@ -82,12 +82,12 @@ Kernels per_channel(const RecurrenceShape& r, double tokens) {
   const double rank = r.step_rank, narrow = rank + 2 * w.state_dim;
   Kernels kernels;
   add_convolution(kernels, r, tokens);
-  add_product(kernels, 2 * tokens * w.values * narrow, tokens * (w.values + narrow) + w.values * narrow);
+  add_gemm(kernels, 2 * tokens * w.values * narrow, tokens * (w.values + narrow) + w.values * narrow);
   const Kernel steps{2 * tokens * w.values * rank, tokens * (w.values + rank) + w.values * rank};
-  add_product(kernels, steps.flop, steps.elements);
-  kernels.backward.push_back(steps);  // again
-  add_pass(kernels, kOfExponentials * tokens * (4 * w.values + 2 * w.state_dim),
-           kOfExponentials * tokens * (8 * w.values + 4 * w.state_dim));
+  add_gemm(kernels, steps.flop, steps.elements);
+  kernels.backward.push_back(steps);  // recomputed
+  add_memory_kernel(kernels, kScanTimePerTraffic * tokens * (4 * w.values + 2 * w.state_dim),
+                    kScanTimePerTraffic * tokens * (8 * w.values + 4 * w.state_dim));
   return kernels;
 }
 
@@ -102,13 +102,13 @@ Kernels delta(const RecurrenceShape& r, double tokens) {
   const Kernel pass_states = products(2 * by_state, tokens * 2 * both + states);
   Kernels kernels;
   add_convolution(kernels, r, tokens);
-  add_pass(kernels, 2 * tokens * (w.keys + w.keys_of_heads), 3 * tokens * (w.keys + w.keys_of_heads));
+  add_memory_kernel(kernels, 2 * tokens * (w.keys + w.keys_of_heads), 3 * tokens * (w.keys + w.keys_of_heads));
   kernels.forward.insert(kernels.forward.end(),
                          {products(2 * tokens * w.chunk * w.keys_of_heads, tokens * w.keys_of_heads + scores),
                           products(2 * tokens * w.heads * w.chunk * w.chunk / 3, 2 * scores), by_inverse, pass_states,
                           products(by_state + in_chunk / 2, tokens * 2 * both + states)});
   kernels.backward.insert(kernels.backward.end(),
-                          {by_inverse, pass_states,                                            // again
+                          {by_inverse, pass_states,                                            // recomputed
                            products(in_chunk / 2, tokens * 2 * both),                          // values within a chunk
                            products(3 * by_state, tokens * 3 * both + 2 * states),             // states
                            products(3 * by_state + in_chunk, tokens * 4 * both + 2 * states),  // queries and keys
@@ -122,7 +122,8 @@ Kernels fixed(const RecurrenceShape& r, double tokens) {
   const double both = w.keys_of_heads + w.values;
   const double by_state = 2 * tokens * w.values * w.state_dim, in_chunk = 2 * tokens * w.chunk / 2 * both;
   Kernels kernels;
-  add_pass(kernels, 2 * tokens * (2 * w.keys_of_heads + w.values), 3 * tokens * (2 * w.keys_of_heads + w.values));
+  add_memory_kernel(kernels, 2 * tokens * (2 * w.keys_of_heads + w.values),
+                    3 * tokens * (2 * w.keys_of_heads + w.values));
   kernels.forward.push_back(products(2 * by_state + in_chunk, 2 * tokens * both + w.states));
   kernels.backward.push_back(products(5 * by_state + 2.5 * in_chunk, 5 * tokens * both + 2 * w.states));
   add_gated_norm(kernels, w);
@@ -131,7 +132,7 @@ Kernels fixed(const RecurrenceShape& r, double tokens) {
 
 }  // namespace
 
-Kernels recurrence_kernels(const model::Layer& layer, int batch) {
+Kernels list_recurrence_kernels(const model::Layer& layer, int batch) {
   const double tokens = double(batch) * layer.in.height * layer.in.width;
   switch (layer.recurrence.rule) {
     case RecurrenceRule::per_channel:

@@ -21,16 +21,16 @@ namespace {
 // done in one kernel with it.
 void softmax_of(Kernels& kernels, const DeviceCost& device, double scores) {
   if (device.softmax_bytes == 0) {
-    add_pass(kernels, 2 * scores, 3 * scores);
-    add_pass(kernels, 3 * scores, 2 * scores);
+    add_memory_kernel(kernels, 2 * scores, 3 * scores);
+    add_memory_kernel(kernels, 3 * scores, 2 * scores);
     return;
   }
   const double wide = device.softmax_bytes / device.activation_bytes;
-  add_pass(kernels, 2 * scores, 2 * scores);
-  add_pass(kernels, 2 * scores, 2 * scores);
-  add_pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
-  add_pass(kernels, 2 * wide * scores, 3 * wide * scores);
-  add_pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
+  add_memory_kernel(kernels, 2 * scores, 2 * scores);
+  add_memory_kernel(kernels, 2 * scores, 2 * scores);
+  add_memory_kernel(kernels, (1 + wide) * scores, (1 + wide) * scores);
+  add_memory_kernel(kernels, 2 * wide * scores, 3 * wide * scores);
+  add_memory_kernel(kernels, (1 + wide) * scores, (1 + wide) * scores);
 }
 
 Kernels attention_kernels(const Layer& layer, const DeviceCost& device, int batch) {
@@ -48,12 +48,12 @@ Kernels attention_kernels(const Layer& layer, const DeviceCost& device, int batc
     return kernels;
   }
   const double scores = rows * a.heads * a.keys;
-  add_pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
-  add_product(kernels, 2 * scores * a.head_dim, q + k + scores);
+  add_memory_kernel(kernels, 2 * (q + k + v), 2 * (q + k + v));
+  add_gemm(kernels, 2 * scores * a.head_dim, q + k + scores);
   softmax_of(kernels, device, scores);
-  if (a.dropout) add_pass(kernels, 2 * scores, 3 * scores);
-  add_product(kernels, 2 * scores * a.value_dim, scores + v + o);
-  add_pass(kernels, 2 * o, 2 * o);
+  if (a.dropout) add_memory_kernel(kernels, 2 * scores, 3 * scores);
+  add_gemm(kernels, 2 * scores * a.value_dim, scores + v + o);
+  add_memory_kernel(kernels, 2 * o, 2 * o);
   return kernels;
 }
 
@@ -71,11 +71,11 @@ Kernels expert_kernels(const Layer& layer, int batch) {
   const double tokens = tokens_of(layer, batch), rows = rows_of(layer, batch);
   const double weights = e.count * width * inner;
   Kernels kernels;
-  add_pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
-  add_product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
-  add_pass(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
-  add_product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
-  add_pass(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
+  add_memory_kernel(kernels, tokens * width + rows * width, tokens * width + rows * width);
+  add_gemm(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
+  add_memory_kernel(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
+  add_gemm(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
+  add_memory_kernel(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
   return kernels;
 }
 
@@ -83,8 +83,8 @@ Kernels router_kernels(const Layer& layer, int batch) {
   const double tokens = tokens_of(layer, batch);
   const double x = tokens * layer.in.channels, scores = tokens * layer.experts.count;
   Kernels kernels;
-  add_product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
-  add_pass(kernels, 3 * scores, 2 * scores);
+  add_gemm(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
+  add_memory_kernel(kernels, 3 * scores, 2 * scores);
   return kernels;
 }
 
@@ -92,7 +92,7 @@ Kernels kernels_of(const Layer& layer, const DeviceCost& device, int batch) {
   if (layer.kind == LayerKind::attention) return attention_kernels(layer, device, batch);
   if (layer.kind == LayerKind::experts) return expert_kernels(layer, batch);
   if (layer.kind == LayerKind::router) return router_kernels(layer, batch);
-  if (layer.kind == LayerKind::recurrence) return recurrence_kernels(layer, batch);
+  if (layer.kind == LayerKind::recurrence) return list_recurrence_kernels(layer, batch);
   throw std::logic_error("no layer of tokens: " + to_string(layer.kind));
 }
 
@@ -142,12 +142,12 @@ std::optional<LayerCost> cost_by_laws(const Layer& layer, const DeviceCost& devi
 
 }  // namespace
 
-void add_product(Kernels& kernels, double flop, double elements) {
+void add_gemm(Kernels& kernels, double flop, double elements) {
   kernels.forward.push_back({flop, elements});
   kernels.backward.insert(kernels.backward.end(), 2, {flop, elements});
 }
 
-void add_pass(Kernels& kernels, double forward, double backward) {
+void add_memory_kernel(Kernels& kernels, double forward, double backward) {
   kernels.forward.push_back({0, forward});
   kernels.backward.push_back({0, backward});
 }

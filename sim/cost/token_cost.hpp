@@ -40,7 +40,8 @@
 namespace lockstep::sim {
 inline namespace cost {
 
-/// `layer.kind` is attention, router, experts or recurrence (token_kernels.hpp has the kernels of the last). `input_needs`: whether its inputs need a gradient.
+/// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: whether the layer's inputs need a
+/// gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
 /// Rows that come from several ranks lie by rank: where a rank has several experts they are copied into the experts' order
 /// and back, forward and backward 2 kernels of 2 r w a bytes (Megatron-LM, token_dispatcher.py: sort_chunks_by_idxs() of

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of one layer of tokens by what they compute and move, for the files of this room.
+// Kernels of one token layer: their FLOP and memory traffic. Internal to sim/cost.
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -16,13 +16,13 @@ struct Kernels {
   std::vector<Kernel> forward, backward;
 };
 
-/// A product of x and w: backward the gradients of both, each as large.
-void add_product(Kernels& kernels, double flop, double elements);
-/// A kernel that only reads and writes, in each pass.
-void add_pass(Kernels& kernels, double forward, double backward);
+/// Adds a GEMM: one kernel forward, and two as large backward (gradients of input and weight).
+void add_gemm(Kernels& kernels, double flop, double elements);
+/// Adds one memory-bound kernel per pass; `forward` and `backward` are elements read and written.
+void add_memory_kernel(Kernels& kernels, double forward, double backward);
 
 /// Kernels of a layer that carries a state from token to token (engine/model/recurrence.hpp), by rule; n = b T tokens of a batch,
-/// W = H P values, K = G N keys (of all heads H N), chunks of C tokens, n / C states of H P N elements in single precision:
+/// W = H P values, K = G N keys (of all heads H N), chunks of C tokens, n / C states of H P N elements in single precision (delta: half):
 ///
 ///   per_head     mamba_ssm 2 (Dao & Gu 2024): convolution; state of each chunk, 2 n W N FLOP; states passed on; products of
 ///                keys and queries, 2 n C K; scan, 2 n W (C / 2 + N); gated norm. Backward everything but scan and norm again,
@@ -30,10 +30,10 @@ void add_pass(Kernels& kernels, double forward, double backward);
 ///   per_channel  mamba_ssm 1 (Gu & Dao 2023): convolution, two products, one scan whose exponentials take as long as its traffic
 ///                (assumed). Backward the convolution and the steps again
 ///   delta        flash-linear-attention (Yang et al. 2024): convolution, norms, products of keys, their inverse, two products
-///                by it, states in sequence, outputs, gated norm. Backward the products by the inverse and the states again
+///                by it, states in sequence, outputs, gated norm. Backward the convolution, the products by the inverse and the states again
 ///   fixed        lightning attention (Qin et al. 2024): activation, one kernel, norm, gate
 ///
-/// A pass over the chunks one after the other has a latency that is not modelled: it shows in short batches.
-Kernels recurrence_kernels(const model::Layer& layer, int batch);
+/// The latency of the sequential pass over chunks is not modelled, so times for few tokens are too short.
+Kernels list_recurrence_kernels(const model::Layer& layer, int batch);
 
 }  // namespace lockstep::sim::cost

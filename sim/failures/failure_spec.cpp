@@ -78,7 +78,7 @@ const ObjectFormat<FailureSpec>& failures_format() {
   return format;
 }
 
-Json storage_keys(const std::string& option, const std::string& written) {
+Json parse_storage_bandwidth(const std::string& option, const std::string& written) {
   const std::string per_node = " per node";
   std::string rate = written;
   const std::size_t at = lower_case(written).rfind(per_node);
@@ -88,9 +88,10 @@ Json storage_keys(const std::string& option, const std::string& written) {
   const std::string wrong = parse_quantity(rate, Dimension::bandwidth, bytes_per_s);
   const Range limits = is_of_node ? Range{1e6, 1e14} : Range{1e6, 1e16};
   if (!wrong.empty() || bytes_per_s < limits.low || bytes_per_s > limits.high)
-    throw InputError(option + (option.empty() ? "" : " ") + in_quotes(written) + ": " +
-                     (wrong.empty() ? "no bandwidth of storage, which is 1 MB/s or more" : wrong) +
-                     "; write the storage's bandwidth for all nodes, such as \"200 GB/s\", or \"5 GB/s per node\"");
+    throw InputError(
+        option + (option.empty() ? "" : " ") + in_quotes(written) + ": " +
+        (wrong.empty() ? (is_of_node ? "outside 1 MB/s to 100 TB/s" : "outside 1 MB/s to 10 PB/s") : wrong) +
+        "; write the storage's bandwidth for all nodes, such as \"200 GB/s\", or \"5 GB/s per node\"");
   return {{is_of_node ? "checkpoint_bandwidth" : "storage_bandwidth",
            {{"value", rate}, {"kind", "assumed"}, {"source", option + " " + written}}}};
 }

@@ -31,7 +31,7 @@ struct FailingJob {
 const ObjectFormat<FailureSpec>& failures_format();
 /// The keys for storage as people write it: "200 GB/s" is what all nodes together write to it and read from it, and
 /// "5 GB/s per node" what each node does. Throws InputError, which begins with `option`.
-Json storage_keys(const std::string& option, const std::string& written);
+Json parse_storage_bandwidth(const std::string& option, const std::string& written);
 /// The JSON Schema of the object.
 Json failures_schema();
 

@@ -32,7 +32,9 @@ void check_words(const JobPlan& words) {
   const bool has_model = !words.question.job.model.stated.empty();
   if (!words.options.empty()) check_options(words);
   if ((!has_model && words.model_family.empty()) || (words.gpus_by_name.empty() && words.options.empty()))
-    throw InputError("plan job: --model or --gpu is missing; allowed: both (names: simulate job --list)");
+    throw InputError(
+        "plan job: the model or the GPU is missing; allowed: --model or --model-family, and --gpu or --options (names: "
+        "simulate job --list)");
   if (has_model && !words.model_family.empty())
     throw InputError("--model-family: --model is given, too; allowed: one of them");
   if (!words.flops.empty() && !words.model_family.empty())
@@ -88,7 +90,7 @@ void read_or_refuse(Machine& machine, const Catalogue& catalogue) {
   }
 }
 
-bool opens_split(const Machine& machine, const Catalogue& catalogue) {
+bool needs_split_search(const Machine& machine, const Catalogue& catalogue) {
   if (machine.question.job.split.is_searched) return true;
   try {
     return prepare_job(machine.question, catalogue).question.job.split.is_searched;
@@ -100,11 +102,11 @@ bool opens_split(const Machine& machine, const Catalogue& catalogue) {
 // One model that no GPU of a machine holds: then all are split.
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(),
-                     [&](const Machine& machine) { return opens_split(machine, catalogue); });
+                     [&](const Machine& machine) { return needs_split_search(machine, catalogue); });
 }
 
 // A given split without a batch: the default batch is a multiple of what the replicas of one number of GPUs take.
-bool opens_batch(const JobPlan& words) {
+bool needs_default_batch(const JobPlan& words) {
   const Job& job = words.question.job;
   return words.question.is_split() && !job.split.is_searched && job.global_batch == 0 && job.accumulation == 0 &&
          words.batches.empty() && words.global_batches.empty() && words.question.loss == 0;
@@ -231,9 +233,9 @@ std::string assumed_text(const std::vector<Machine>& machines) {
 
 }  // namespace
 
-std::vector<std::string> gpu_names(const JobPlan& words) {
+std::vector<std::string> list_gpu_names(const JobPlan& words) {
   std::vector<std::string> names = words.gpus_by_name;
-  for (const MachineOption& option : machine_options(words)) names.push_back(option.gpu);
+  for (const MachineOption& option : read_machine_options(words)) names.push_back(option.gpu);
   return names;
 }
 
@@ -243,8 +245,9 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   Json& plan = result.plan;
   const Json objective = job_objective(words);
   std::vector<Machine> machines = list_machines(words, catalogue);
-  const bool is_searched = searches_splits(machines, catalogue), has_own_sizes = is_searched || opens_batch(words);
-  if (has_own_sizes) machines = with_sizes(std::move(machines), words, catalogue, is_searched);
+  const bool is_searched = searches_splits(machines, catalogue),
+             has_own_sizes = is_searched || needs_default_batch(words);
+  if (has_own_sizes) machines = expand_gpu_counts(std::move(machines), words, catalogue, is_searched);
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
     machine.has_own_size = has_own_sizes;

@@ -36,12 +36,12 @@ struct JobPlan {
 };
 
 /// The GPUs of `gpus_by_name` and `options`, as written: some may be files. Throws InputError for an option that cannot be read.
-std::vector<std::string> gpu_names(const JobPlan& words);
+std::vector<std::string> list_gpu_names(const JobPlan& words);
 
 struct ReadJobPlan {
   Json plan;            ///< schema lockstep/plan/1, with its scenarios in it
   std::string read;     ///< what was read, as `simulate job` says it: two lines per machine and network
-  std::string assumed;  ///< facts that are not given, as `simulate job` lists them; empty: none
+  std::string assumed;  ///< defaults that the job fell back to, as `simulate job` lists them; empty: none
 };
 
 /// Throws InputError, which names the option that is wrong.

@@ -108,7 +108,7 @@ Json job_failures(const JobPlan& words) {
   };
   add_time("restart", "--restart", words.restart);
   add_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
-  if (!words.question.storage.empty()) failures.update(storage_keys("--storage", words.question.storage));
+  if (!words.question.storage.empty()) failures.update(parse_storage_bandwidth("--storage", words.question.storage));
   if (words.spares > 0) failures["spares"] = words.spares;
   if (!words.availability.empty()) {
     const JsonDocument trace = JsonDocument::load(words.availability);

@@ -69,11 +69,11 @@ MachineOption read_machine_option(const std::string& written) {
   return option;
 }
 
-std::string option_text(const JobPlan& words, std::size_t i) {
+std::string trim_option(const JobPlan& words, std::size_t i) {
   return strip_blanks(words.options[i]);
 }
 
-std::vector<MachineOption> machine_options(const JobPlan& words) {
+std::vector<MachineOption> read_machine_options(const JobPlan& words) {
   std::vector<MachineOption> options;
   for (const std::string& written : words.options) options.push_back(read_machine_option(written));
   const auto has_price = [](const MachineOption& option) { return !option.price.empty(); };
@@ -85,7 +85,7 @@ std::vector<MachineOption> machine_options(const JobPlan& words) {
 }
 
 bool has_prices(const JobPlan& words) {
-  const std::vector<MachineOption> options = machine_options(words);
+  const std::vector<MachineOption> options = read_machine_options(words);
   return !words.prices.empty() ||
          std::any_of(options.begin(), options.end(), [](const MachineOption& o) { return !o.price.empty(); });
 }

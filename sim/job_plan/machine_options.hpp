@@ -19,10 +19,10 @@ struct MachineOption {
 MachineOption read_machine_option(const std::string& written);
 
 /// Of --options, in their order. Throws InputError, also if prices are given for only some of them and no --price is.
-std::vector<MachineOption> machine_options(const JobPlan& words);
+std::vector<MachineOption> read_machine_options(const JobPlan& words);
 
 /// The text of option `i`, without blanks at its ends.
-std::string option_text(const JobPlan& words, std::size_t i);
+std::string trim_option(const JobPlan& words, std::size_t i);
 
 /// Whether a price is given, by --price or in an option.
 bool has_prices(const JobPlan& words);

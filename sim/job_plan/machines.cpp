@@ -21,7 +21,7 @@ void check_distinct(const char* option, const std::vector<Value>& values, const 
       throw InputError(std::string(option) + ": the same " + what + " twice; allowed: each once");
 }
 
-// Every machine with each of the values; with none of them as it is. What varies is shown, and the GPU always.
+// Multiplies the machines by the values; without values they stay as they are. Shows the values if there are several.
 template <class Value, class Set>
 void vary(std::vector<Machine>& machines, const std::vector<Value>& values, const char* name, bool is_always_shown,
           const Set& set) {
@@ -36,9 +36,9 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
   machines = std::move(all);
 }
 
-// Every machine as each of --options.
+// Multiplies the machines by --options.
 void vary_options(std::vector<Machine>& machines, const JobPlan& words) {
-  const std::vector<MachineOption> options = machine_options(words);
+  const std::vector<MachineOption> options = read_machine_options(words);
   if (options.empty()) return;
   const auto any = [&](std::string MachineOption::*member) {
     return std::any_of(options.begin(), options.end(), [&](const MachineOption& o) { return !(o.*member).empty(); });
@@ -50,7 +50,7 @@ void vary_options(std::vector<Machine>& machines, const JobPlan& words) {
       const MachineOption& option = options[i];
       all.push_back(machine);
       Machine& one = all.back();
-      one.option = option_text(words, i);
+      one.option = trim_option(words, i);
       one.price = option.price;
       one.question.gpus = {option.gpus};
       one.question.job.gpu.stated = option.gpu;
@@ -85,8 +85,8 @@ void vary_model(std::vector<Machine>& machines, const JobPlan& words, const Cata
   machines = std::move(all);
 }
 
-// Sequences of an update for a loss: an eighth, a third and the whole of the critical batch, as powers of two. Empty where
-// no law says it; what is wrong then is said when the machine is read.
+// Global batches to compare for a loss: 1/8, 1/3 and all of the critical batch, rounded to powers of two. Empty if no law gives
+// a critical batch; the error is then reported when the machine is read.
 std::vector<std::int64_t> batches_to_loss(const JobQuestion& question, const Catalogue& catalogue) {
   std::map<std::string, std::string> inputs;
   std::vector<std::int64_t> batches;
@@ -153,8 +153,8 @@ std::vector<Machine> list_machines(const JobPlan& words, const Catalogue& catalo
   return machines;
 }
 
-std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue,
-                                bool searches_splits) {
+std::vector<Machine> expand_gpu_counts(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue,
+                                       bool searches_splits) {
   if (words.options.empty()) {
     const bool by_nodes = !words.nodes.empty();
     vary(machines, by_nodes ? words.nodes : words.question.gpus, by_nodes ? "nodes" : "GPUs", true,

@@ -17,22 +17,22 @@ struct Machine {
   std::string price;                 ///< of a GPU-hour in that option; empty: not given
   std::string size;                  ///< a family's model; empty: the model is given
   std::string read, title;           ///< what was read; the model
-  std::vector<std::string> assumed;  ///< facts that are not given, a line each
+  std::vector<std::string> assumed;  ///< defaults that the job fell back to, a line each
   std::int64_t default_batch = 0;  ///< global batch, where none is given and it follows from the number of GPUs; else 0
   Json scenario;
   double samples = 0;         ///< of --tokens or --flops
   std::string work;           ///< where they come from
   bool has_own_size = false;  ///< its scenario is of one number of GPUs
   bool is_in_closed_form = false;
-  std::string refused;  ///< why it cannot run; the rest is then as asked
+  std::string refused;  ///< why it cannot run, else empty; if set, only the question and `shown` are valid
 };
 
 /// Every combination of the plan's lists, not yet read. Throws InputError for a value given twice.
 std::vector<Machine> list_machines(const JobPlan& words, const Catalogue& catalogue);
 
-/// Each machine at each of its numbers of GPUs: for jobs whose split is searched, or whose default batch follows from that
-/// number. With `searches_splits` all of them search their split.
-std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue,
-                                bool searches_splits);
+/// Expands each machine into one for each number of GPUs, if its split is searched or its default batch depends on that number.
+/// If `searches_splits`, every machine searches its split.
+std::vector<Machine> expand_gpu_counts(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue,
+                                       bool searches_splits);
 
 }  // namespace lockstep::sim::job_plan

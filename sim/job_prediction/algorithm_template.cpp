@@ -47,7 +47,7 @@ std::vector<std::string> template_algorithms() {
   return names;
 }
 
-Json algorithm_template(const std::string& name, const Catalogue& catalogue) {
+Json make_scenario_template(const std::string& name, const Catalogue& catalogue) {
   const JobAlgorithm* const algorithm = job_algorithm_named(name);
   if (algorithm == nullptr || !(algorithm->needs_no_numbers || algorithm->algorithm))
     throw InputError("--scenario-template " + in_quotes(name) +

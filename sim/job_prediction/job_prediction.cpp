@@ -112,7 +112,7 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
 
 // Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
 // where the batch of a GPU is open or does not fit.
-bool opens_split(const JobQuestion& q, const Scenario& scenario) {
+bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.ignores_memory) return false;
   if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
   return q.job.batch_per_gpu == 0 || !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
@@ -122,7 +122,7 @@ bool opens_split(const JobQuestion& q, const Scenario& scenario) {
 std::optional<JobQuestion> opened_question(const JobQuestion& question, const Scenario& scenario) {
   JobQuestion opened = question;
   GivenSplit& split = opened.job.split;
-  if (opens_split(question, scenario)) split.is_searched = true;
+  if (needs_split_search(question, scenario)) split.is_searched = true;
   if (split.is_searched && split.keys.empty() && question.job.software.stated.empty())
     split.fits_one_gpu = fits_one_gpu(scenario, question.largest(), 1);
   const GivenSplit& before = question.job.split;

@@ -56,7 +56,8 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
 /// The assumptions of these tasks, each once, in their order, and which of them are defaults.
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 
-/// "precision mixed (not stated; usual for H100 SXM5)": a line for each fact that the job does not give.
+/// Lines such as "precision mixed (not stated; usual for H100 SXM5)": the defaults that the job fell back to, and its algorithm
+/// and software. `inputs` has all others, too.
 std::vector<std::string> assumed_lines(const Inputs& inputs);
 
 /// The global batch of the largest number of GPUs, where the job gives none and it follows from that number; else 0.

@@ -91,7 +91,7 @@ void copy_experts(LaunchSettings& s, Json& config) {
   copy_pattern(s, "moe_layer_freq", config);
 }
 
-// Layers by letters, those of Megatron-LM's stages divided by "|"; behind "/" stand those that predict further tokens.
+// Reads the pattern of a hybrid: one letter per layer, "|" between pipeline stages, after "/" multi-token prediction.
 void copy_hybrid(LaunchSettings& s, Json& config) {
   const LaunchSetting* const is_hybrid = s.take("is_hybrid_model", kModel);
   auto pattern = s.text("hybrid_layer_pattern", kModel);

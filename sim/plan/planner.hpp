@@ -76,7 +76,7 @@ struct [[nodiscard]] PlanResult {
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
 };
 
-/// Of the machines of a plan, the best ones, which are refined and shown side by side; all of an axis of machines.
+/// So many machines at most, the best ones, are refined and compared. A plan with an axis of machines compares all.
 constexpr std::size_t kMachinesCompared = 12;
 
 /// Shown what is known so far, whenever it is due and a point has finished.

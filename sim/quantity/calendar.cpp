@@ -9,7 +9,7 @@ Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& stor
   Calendar calendar;
   if (gpus <= kUndisturbedGpus) return calendar;
   Json failures{{"repair", "0 s"}};
-  if (!storage.empty()) failures.update(storage_keys("--storage", storage));
+  if (!storage.empty()) failures.update(parse_storage_bandwidth("--storage", storage));
   JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "interruptions");
   failures_format().complete(document, "/failures");
   const FailureSpec spec = failures_format().read(document.root().at("failures"));

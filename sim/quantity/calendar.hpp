@@ -16,7 +16,7 @@ struct Calendar {
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
-/// The calendar of the scenario's training on `gpus` GPUs. `storage`: as storage_keys() reads it; empty: the default.
+/// The calendar of the scenario's training on `gpus` GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
 
 }  // namespace lockstep::sim::quantity

@@ -326,7 +326,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
   int adapters = 0;  // two beside the matrix of queries, keys and values, two beside the output's
   for (int layer = 0; layer < job.shape.layers; ++layer)
-    if (job.shape.parts_of(layer).mixing == model::Mixing::attention) adapters += 4;
+    if (job.shape.parts_of(layer).mixing == model::TokenMixing::attention) adapters += 4;
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
          kept * arrays.passes() * device.update_element_bytes /

@@ -128,7 +128,7 @@ Problem find_bucket_copies_problem(const Scenario& s) {
 
 Problem find_profile_problem(const Scenario& s) {
   const std::string& gpu = s.cluster.gpu.name;
-  const std::string device = s.compute.profile ? contradicting_device(s.compute.profile.profile->device, gpu) : "";
+  const std::string device = s.compute.profile ? find_contradicting_device(s.compute.profile.profile->device, gpu) : "";
   if (device.empty()) return {};
   return {{"/compute/profile", "was measured on " + in_quotes(device) + ", and the cluster's GPU is " + in_quotes(gpu),
            "allowed: a profile of that GPU; without one, simulate job --model M --gpu G --gpus N predicts it by its "

@@ -24,9 +24,9 @@ bool is_type(const std::string& word) {
   return letters >= 1 && letters <= 3 && (digits >= 2 || (letters == 1 && digits == 1)) && behind <= 1;
 }
 
-// GB200 and GH200 are boards with a B200 and an H200.
+// GB200 is a board with B200s. GH200 has an entry of its own.
 std::string type_of_chip(const std::string& word) {
-  return word.size() > 2 && word[0] == 'G' && (word[1] == 'B' || word[1] == 'H') ? word.substr(1) : word;
+  return word.size() > 2 && word[0] == 'G' && word[1] == 'B' ? word.substr(1) : word;
 }
 
 std::set<std::string> types_in(const std::string& name) {
@@ -45,7 +45,7 @@ std::set<std::string> types_in(const std::string& name) {
 
 }  // namespace
 
-std::string contradicting_device(const calib::DeviceFacts& device, const std::string& gpu) {
+std::string find_contradicting_device(const calib::DeviceFacts& device, const std::string& gpu) {
   const std::string name = device.name.substr(0, device.name.find_first_of(",("));
   const std::set<std::string> wanted = types_in(gpu), measured = types_in(name);
   const bool has_common =

@@ -7,9 +7,9 @@
 
 namespace lockstep::sim::scenario {
 
-/// Names of both kinds are compared by their type, such as H100 in "NVIDIA H100 80GB HBM3" and "H100 SXM5"; GB200 is a B200.
-/// Names without a type, such as "processor core", go with any device. Returns the profile's device, cut to its name, where the
-/// two contradict each other, as a processor and an H100 do; else an empty text.
-std::string contradicting_device(const calib::DeviceFacts& device, const std::string& gpu);
+/// Compares the GPU types in both names: "NVIDIA H100 80GB HBM3" and "H100 SXM5" are both H100; GB200 counts as B200. Returns
+/// the profile's device name, cut at the first "," or "(", if the types differ or the profile was measured on a CPU. Returns ""
+/// if they agree, if `gpu` names no type, or if a device that is no CPU names none.
+std::string find_contradicting_device(const calib::DeviceFacts& device, const std::string& gpu);
 
 }  // namespace lockstep::sim::scenario

@@ -25,15 +25,15 @@ class LayerActivations {
         expert_load_(spec.expert_load()) {}
 
   std::vector<Activation> of_layer(const model::LayerParts& parts) {
-    const bool feeds = parts.feeding != model::Feeding::none;
-    if (parts.mixing == model::Mixing::attention) attention();
-    if (parts.mixing == model::Mixing::attention && shape_.has_latent_attention()) compressions();
-    if (parts.mixing == model::Mixing::recurrence) recurrence();
+    const bool feeds = parts.feed_forward != model::FeedForward::none;
+    if (parts.mixing == model::TokenMixing::attention) attention();
+    if (parts.mixing == model::TokenMixing::attention && shape_.has_latent_attention()) compressions();
+    if (parts.mixing == model::TokenMixing::recurrence) recurrence();
     // In parallel both norms have the same input.
     if (feeds && shape_.norm_place != model::NormPlace::parallel) sequence_split("norm's input", shape_.hidden);
     if (shape_.norm_place == model::NormPlace::both) sequence_split("inputs of the norms behind", 2.0 * shape_.hidden);
-    if (parts.feeding == model::Feeding::experts) experts();
-    if (parts.feeding == model::Feeding::network) mlp();
+    if (parts.feed_forward == model::FeedForward::experts) experts();
+    if (parts.feed_forward == model::FeedForward::network) mlp();
     if (feeds && shape_.dropout) mask("dropout's mask");
     return std::move(list_);
   }
@@ -193,14 +193,14 @@ void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOu
 MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
   const model::LayerParts parts = shape.parts_of(layer);
   MatrixOutputs outputs;
-  if (parts.mixing == model::Mixing::attention) outputs = outputs_of_attention(shape, kv_repeats);
-  if (parts.mixing == model::Mixing::recurrence)
+  if (parts.mixing == model::TokenMixing::attention) outputs = outputs_of_attention(shape, kv_repeats);
+  if (parts.mixing == model::TokenMixing::recurrence)
     outputs = {static_cast<double>(shape.recurrence.input_width()), double(shape.hidden)};
-  if (parts.feeding == model::Feeding::experts) {
+  if (parts.feed_forward == model::FeedForward::experts) {
     outputs.whole += shape.mixture.count;
     add_mlp(shape, shape.mixture.inner, shape.mixture.active * spec.expert_load(), outputs);
     if (shape.mixture.shared_inner > 0) add_mlp(shape, shape.mixture.shared_inner, 1, outputs);
-  } else if (parts.feeding == model::Feeding::network) {
+  } else if (parts.feed_forward == model::FeedForward::network) {
     add_mlp(shape, shape.inner, 1, outputs);
   }
   return {outputs.split / 2, outputs.whole / 2};
@@ -210,14 +210,16 @@ MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec&
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
   const double repeats = kv_repeats(shape, spec);
   const model::LayerParts parts = shape.parts_of(layer);
-  const bool has_attention = parts.mixing == model::Mixing::attention;
-  const bool has_order = !shape.has_latent_attention() && has_attention && parts.feeding == model::Feeding::network;
+  const bool has_attention = parts.mixing == model::TokenMixing::attention;
+  const bool has_order =
+      !shape.has_latent_attention() && has_attention && parts.feed_forward == model::FeedForward::network;
   const MatrixOutputs outputs =
       has_order ? alternate_outputs(shape, repeats) : half_of_outputs(shape, spec, layer, repeats);
   const double sums = has_attention && shape.has_fused_attention ? shape.heads * kSingleBytes : 0.0;
-  const double mixed = has_attention                               ? static_cast<double>(shape.output_width())
-                       : parts.mixing == model::Mixing::recurrence ? static_cast<double>(shape.recurrence.value_width())
-                                                                   : 0.0;
+  const double mixed = has_attention ? static_cast<double>(shape.output_width())
+                       : parts.mixing == model::TokenMixing::recurrence
+                           ? static_cast<double>(shape.recurrence.value_width())
+                           : 0.0;
   const double split = (outputs.split + mixed) * element_bytes + sums;
   const double whole = (outputs.whole + shape.hidden) * element_bytes;
   return tokens_of(shape, spec) * (split / spec.tensor + whole / whole_of(spec));

@@ -88,14 +88,14 @@ void add_recurrence_context(TrafficList& list, const TransformerShape& shape, co
 
 void add_mixing_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec, int layer,
                         const TrafficOptions& options, bool is_backward) {
-  if (shape.parts_of(layer).mixing == model::Mixing::recurrence)
+  if (shape.parts_of(layer).mixing == model::TokenMixing::recurrence)
     add_recurrence_context(list, shape, spec, options);
   else
     add_context(list, shape, spec, options, is_backward);
 }
 
-const char* mixing_name(model::Mixing mixing) {
-  return mixing == model::Mixing::recurrence ? "recurrence" : "attention";
+const char* mixing_name(model::TokenMixing mixing) {
+  return mixing == model::TokenMixing::recurrence ? "recurrence" : "attention";
 }
 
 // Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
@@ -116,9 +116,9 @@ struct MlpBytes {
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
   const double hidden = hidden_bytes(shape, spec, options);
-  const model::Feeding feeding = shape.parts_of(layer).feeding;
-  if (feeding == model::Feeding::none) return {};
-  if (feeding == model::Feeding::network) return {hidden, 0};
+  const model::FeedForward feed_forward = shape.parts_of(layer).feed_forward;
+  if (feed_forward == model::FeedForward::none) return {};
+  if (feed_forward == model::FeedForward::network) return {hidden, 0};
   return {shape.mixture.shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
 }
 
@@ -126,7 +126,7 @@ TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec
                          const TrafficOptions& options) {
   TrafficList list;
   const double hidden = hidden_bytes(shape, spec, options);
-  if (const model::Mixing mixing = shape.parts_of(layer).mixing; mixing != model::Mixing::none) {
+  if (const model::TokenMixing mixing = shape.parts_of(layer).mixing; mixing != model::TokenMixing::none) {
     enter_forward(list, spec, hidden, mixing_name(mixing));
     add_mixing_context(list, shape, spec, layer, options, false);
     leave_forward(list, spec, hidden, mixing_name(mixing));
@@ -176,7 +176,7 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
     }
     add_routing(list, shape, spec, options, "gradients from experts");
   }
-  if (const model::Mixing mixing = shape.parts_of(layer).mixing; mixing != model::Mixing::none) {
+  if (const model::TokenMixing mixing = shape.parts_of(layer).mixing; mixing != model::TokenMixing::none) {
     leave_backward(list, spec, hidden, mixing_name(mixing));
     add_mixing_context(list, shape, spec, layer, options, true);
     enter_backward(list, spec, hidden, mixing_name(mixing));

@@ -29,14 +29,14 @@ double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   const double hidden = hidden_bytes_of(shape, spec, options);
   const model::LayerParts parts = shape.parts_of(layer);
-  const double inner = parts.feeding == model::Feeding::network ? shape.inner
-                       : parts.feeding == model::Feeding::experts
+  const double inner = parts.feed_forward == model::FeedForward::network ? shape.inner
+                       : parts.feed_forward == model::FeedForward::experts
                            ? spec.expert_load() * shape.mixture.active * shape.mixture.inner
                            : 0;
   const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.activations.element / spec.tensor;
-  const bool has_attention = parts.mixing == model::Mixing::attention;
+  const bool has_attention = parts.mixing == model::TokenMixing::attention;
   double width = has_attention ? static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width()) : 0;
-  if (parts.mixing == model::Mixing::recurrence) width = recurrence_work(shape);
+  if (parts.mixing == model::TokenMixing::recurrence) width = recurrence_work(shape);
   const double scores = has_attention && !shape.has_fused_attention ? 2 * tokens * shape.sequence * shape.heads : 0;
   const double attention = (tokens * width + scores) * options.activations.element / spec.tensor;
   const double gathered = spec.sequence && spec.tensor > 1 ? 2 * hidden : 0;
@@ -150,12 +150,12 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
       const LayerParameters all = layer_parameters(shape, layer);
       const model::LayerParts of_layer = shape.parts_of(layer);
-      if (of_layer.mixing == model::Mixing::attention) attention = static_cast<double>(all.attention);
-      if (of_layer.mixing == model::Mixing::recurrence) recurrence = static_cast<double>(all.attention);
+      if (of_layer.mixing == model::TokenMixing::attention) attention = static_cast<double>(all.attention);
+      if (of_layer.mixing == model::TokenMixing::recurrence) recurrence = static_cast<double>(all.attention);
       const double mlp = static_cast<double>(all.mlp);
-      if (of_layer.feeding == model::Feeding::experts)
+      if (of_layer.feed_forward == model::FeedForward::experts)
         with_experts = mlp / t + static_cast<double>(all.experts) / shape.mixture.count / of_experts;
-      if (of_layer.feeding == model::Feeding::network) dense = mlp / t;
+      if (of_layer.feed_forward == model::FeedForward::network) dense = mlp / t;
     }
   }
   return (attention + recurrence) / t + dense + with_experts;

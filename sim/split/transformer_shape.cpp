@@ -60,14 +60,14 @@ void add_experts(const TransformerShape& shape, LayerParameters& sum) {
   if (m.shared_gate) sum.replicated += shape.hidden;
 }
 
-int matrices_of_mixing(const TransformerShape& shape, model::Mixing mixing) {
-  if (mixing == model::Mixing::none) return 0;
-  if (mixing == model::Mixing::recurrence || !shape.has_latent_attention()) return 2;
+int matrices_of_mixing(const TransformerShape& shape, model::TokenMixing mixing) {
+  if (mixing == model::TokenMixing::none) return 0;
+  if (mixing == model::TokenMixing::recurrence || !shape.has_latent_attention()) return 2;
   return shape.latent.q_rank > 0 ? 5 : 4;
 }
 
 int dense_matrices(const TransformerShape& shape, const model::LayerParts& parts) {
-  const int of_network = parts.feeding == model::Feeding::none ? 0 : shape.gated ? 3 : 2;
+  const int of_network = parts.feed_forward == model::FeedForward::none ? 0 : shape.gated ? 3 : 2;
   return matrices_of_mixing(shape, parts.mixing) + of_network;
 }
 
@@ -156,13 +156,13 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
 LayerParameters layer_parameters(const TransformerShape& shape, int layer) {
   LayerParameters sum;
   const model::LayerParts parts = shape.parts_of(layer);
-  const bool has_both = parts.mixing != model::Mixing::none && parts.feeding != model::Feeding::none;
+  const bool has_both = parts.mixing != model::TokenMixing::none && parts.feed_forward != model::FeedForward::none;
   const int norms = has_both && shape.norm_place != model::NormPlace::parallel_one ? 2 : 1;
   sum.replicated = (shape.norm_place == model::NormPlace::both ? 2 : 1) * norms * norm_parameters(shape, shape.hidden);
-  if (parts.mixing == model::Mixing::attention) add_attention(shape, sum);
-  if (parts.mixing == model::Mixing::recurrence) add_recurrence(shape, sum);
-  if (parts.feeding == model::Feeding::experts) add_experts(shape, sum);
-  if (parts.feeding == model::Feeding::network) add_mlp(shape, shape.inner, sum);
+  if (parts.mixing == model::TokenMixing::attention) add_attention(shape, sum);
+  if (parts.mixing == model::TokenMixing::recurrence) add_recurrence(shape, sum);
+  if (parts.feed_forward == model::FeedForward::experts) add_experts(shape, sum);
+  if (parts.feed_forward == model::FeedForward::network) add_mlp(shape, shape.inner, sum);
   return sum;
 }
 
@@ -184,7 +184,8 @@ std::int64_t loss_parameters(const TransformerShape& shape) {
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   const LayerParameters all = layer_parameters(shape, layer);
   const double t = spec.tensor;
-  const bool repeats_kv = shape.parts_of(layer).mixing == model::Mixing::attention && !shape.has_latent_attention();
+  const bool repeats_kv =
+      shape.parts_of(layer).mixing == model::TokenMixing::attention && !shape.has_latent_attention();
   const std::int64_t kv = repeats_kv ? shape.key_width() + shape.value_width() : 0;
   const auto of_kv = static_cast<double>((shape.hidden + (shape.qkv_bias ? 1 : 0)) * kv);
   const double repeated = of_kv * (kv_repeats(shape, spec) - 1);
@@ -213,7 +214,7 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
 
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   if (spec.lora_rank == 0) return rank_layer_parameters(shape, spec, layer);
-  if (shape.parts_of(layer).mixing != model::Mixing::attention) return {};
+  if (shape.parts_of(layer).mixing != model::TokenMixing::attention) return {};
   const auto of_heads = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   const double h = shape.hidden, split = of_heads + static_cast<double>(shape.output_width());
   return {spec.lora_rank * (2 * h + split / spec.tensor), 0};

@@ -151,10 +151,11 @@ Workload with_schedule(StackModel& m, Workload workload);
 bool is_split(const Job& job);
 
 inline constexpr const char* kWhyDefaultBatch =
-    "at least 4,194,304 tokens, as Llama 2 was trained, and 1,024 a GPU, as Llama 3.1 405B, in a number of sequences "
-    "that "
-    "the GPUs divide; --global-batch sets it";
-/// Sequences of an iteration for a job whose split is searched: a power of two times the odd part of the number of GPUs.
+    "at least 4,194,304 tokens (Llama 2) and 1,024 tokens per GPU (Llama 3.1 405B), a power of two times the odd part "
+    "of "
+    "the number of GPUs; --global-batch sets it";
+/// Default global batch in sequences, for a job whose split is searched: the smallest power of two times the odd part of
+/// `gpus` that reaches both minimums. With long sequences it can be smaller than `gpus`.
 std::int64_t default_global_batch(int sequence_tokens, int gpus);
 int micro_batch_of(StackModel& m);
 /// Which activations are recomputed: as given, in the words of its software, or as that software does it.

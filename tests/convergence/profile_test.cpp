@@ -206,7 +206,7 @@ TEST_CASE("runs that no law takes are kept with the reason, and the others are f
   sim::fit_profile(profile);
   CHECK(profile.fit(Algorithm::s_sgd, "batch", 0));
   const std::string text = sim::profile_text(profile, {});
-  CHECK_THAT(text, Contains("kept without a law: 1 run of local-sgd: no law of convergence is known for local-sgd"));
+  CHECK_THAT(text, Contains("not fitted: 1 run of local-sgd: no law of convergence is known for local-sgd"));
   CHECK_THAT(text, Contains("1 run of sma: the number of learners changed during the run"));
   const std::string path = folder.write("profile.json", sim::to_json(profile).dump());
   const JsonDocument again = JsonDocument::load(path);
@@ -215,7 +215,7 @@ TEST_CASE("runs that no law takes are kept with the reason, and the others are f
   const TemporaryFolder other;
   other.write("a.json", record("local-sgd", 16, 1, {{100, 0.9}}).dump());
   CHECK_THROWS_WITH(sim::profile_of({other.path("a.json")}, request),
-                    Contains("none of the 1 runs can take part in a law") && Contains("also runs of s-sgd"));
+                    Contains("none of the 1 runs can be fitted") && Contains("also runs of s-sgd"));
 }
 
 TEST_CASE("other files of JSON lines in a folder are no records") {

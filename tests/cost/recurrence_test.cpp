@@ -43,7 +43,7 @@ double elements_of(const std::vector<cost::Kernel>& kernels) {
 TEST_CASE("a Mamba-2 layer by hand") {
   // 256 tokens, W = 128 values, N = 32, K = 64 keys of two groups, chunks of 64 tokens: states of each chunk, the chunk's
   // products of keys and queries, half of them times values, and the states times queries.
-  const cost::Kernels kernels = cost::recurrence_kernels(recurrence(RecurrenceRule::per_head, 128), 2);
+  const cost::Kernels kernels = cost::list_recurrence_kernels(recurrence(RecurrenceRule::per_head, 128), 2);
   const double n = 256, by_state = 2 * n * 128 * 32, in_chunk = 2 * n * 128 * 32, of_keys = 2 * n * 64 * 64;
   CHECK(flop_of(kernels.forward) == Approx(2 * by_state + in_chunk + of_keys));
   CHECK(flop_of(kernels.backward) == Approx(5 * by_state + 2 * in_chunk + 3 * of_keys));
@@ -58,9 +58,9 @@ TEST_CASE("every rule's time grows with the tokens, backward is longer than forw
   for (const Choice<RecurrenceRule>& choice : choices_of(RecurrenceRule())) {
     INFO(choice.name);
     const RecurrenceRule rule = choice.value;
-    const cost::Kernels one = cost::recurrence_kernels(recurrence(rule, 128), 1);
-    const cost::Kernels batch = cost::recurrence_kernels(recurrence(rule, 128), 4);
-    const cost::Kernels longer = cost::recurrence_kernels(recurrence(rule, 512), 1);
+    const cost::Kernels one = cost::list_recurrence_kernels(recurrence(rule, 128), 1);
+    const cost::Kernels batch = cost::list_recurrence_kernels(recurrence(rule, 128), 4);
+    const cost::Kernels longer = cost::list_recurrence_kernels(recurrence(rule, 512), 1);
     CHECK(flop_of(longer.forward) == Approx(4 * flop_of(one.forward)));
     CHECK(flop_of(longer.backward) == Approx(flop_of(batch.backward)));
     CHECK(elements_of(longer.forward) == Approx(elements_of(batch.forward)));
@@ -74,7 +74,7 @@ TEST_CASE("no kernel of a recurrence computes less than its states need") {
   for (const RecurrenceRule rule : {RecurrenceRule::per_head, RecurrenceRule::delta, RecurrenceRule::fixed}) {
     const model::Layer layer = recurrence(rule, 128);
     const double least = 2 * 2 * 128. * static_cast<double>(layer.recurrence.state_elements());  // written and read
-    CHECK(flop_of(cost::recurrence_kernels(layer, 1).forward) >= least);
+    CHECK(flop_of(cost::list_recurrence_kernels(layer, 1).forward) >= least);
   }
 }
 

@@ -63,13 +63,14 @@ TEST_CASE("the committed schema and table of failures follow from the format") {
 }
 
 TEST_CASE("storage in words is the storage of all nodes, or each node's bandwidth to it") {
-  const Json all = sim::storage_keys("--storage", "200 GB/s");
+  const Json all = sim::parse_storage_bandwidth("--storage", "200 GB/s");
   CHECK(all.at("storage_bandwidth").at("value") == "200 GB/s");
   CHECK(all.at("storage_bandwidth").at("source") == "--storage 200 GB/s");
-  CHECK(sim::storage_keys("--storage", "5 GB/s per node").at("checkpoint_bandwidth").at("value") == "5 GB/s");
+  CHECK(sim::parse_storage_bandwidth("--storage", "5 GB/s per node").at("checkpoint_bandwidth").at("value") ==
+        "5 GB/s");
   for (const char* wrong : {"fast", "200", "1 kB/s", "5 GB/s per rack"}) {
     INFO(wrong);
-    CHECK_THROWS_WITH(sim::storage_keys("--storage", wrong),
+    CHECK_THROWS_WITH(sim::parse_storage_bandwidth("--storage", wrong),
                       Contains(std::string("--storage \"") + wrong) && Contains("write the storage's bandwidth"));
   }
 }

@@ -52,7 +52,8 @@ TEST_CASE("each algorithm has a scenario to start from, which runs as it is") {
   CHECK(sim::template_algorithms().size() >= 20);
   for (const std::string& algorithm : sim::template_algorithms()) {
     INFO(algorithm);
-    const std::string path = folder.write(algorithm + ".json", sim::algorithm_template(algorithm, catalogue()).dump());
+    const std::string path =
+        folder.write(algorithm + ".json", sim::make_scenario_template(algorithm, catalogue()).dump());
     const Outcome outcome = run_program(folder.path("."), "simulate", path + " --fidelity fast --quiet");
     INFO(outcome.err);
     CHECK(outcome.code == 0);
@@ -70,7 +71,7 @@ TEST_CASE("a template names its algorithm, and an algorithm without options poin
       run_program(folder.path("."), "simulate", "job --model resnet50 --gpu H100 --gpus 8 --algorithm local-sgd");
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, Contains("simulate --scenario-template local-sgd"));
-  CHECK_THROWS_WITH(sim::algorithm_template("magic", catalogue()),
+  CHECK_THROWS_WITH(sim::make_scenario_template("magic", catalogue()),
                     Contains("--scenario-template \"magic\"") && Contains("sma"));
 }
 

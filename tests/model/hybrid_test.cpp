@@ -47,8 +47,8 @@ TEST_CASE("Nemotron-H 8B by hand") {
   const std::int64_t mamba =
       h * (2 * width + 2 * keys + 128) + (width + 2 * keys) * (4 + 1) + 3 * 128 + width + width * h;
   const std::int64_t attention = h * (4096 + 2 * 1024) + 4096 * h, network = 2 * h * 21504;
-  CHECK(std::count(spec.layer_parts.begin(), spec.layer_parts.end(), LayerParts{Mixing::recurrence, Feeding::none}) ==
-        24);
+  CHECK(std::count(spec.layer_parts.begin(), spec.layer_parts.end(),
+                   LayerParts{TokenMixing::recurrence, FeedForward::none}) == 24);
   CHECK(counted(spec) == 24 * mamba + 4 * attention + 24 * network + 53 * h + 2 * 131072 * h);
   // Megatron-LM's count of a Mamba layer: 7 FLOP for each element of the state; its convolution beside it.
   const Layer& scan = layer_named(transformer_graph(spec, {1024, true}), "l1/recurrence");

@@ -8,7 +8,7 @@ namespace lockstep::tests {
 
 TEST_CASE("names of one GPU agree, names of two contradict each other, and names without a type go with any") {
   const auto contradicts = [](const std::string& device, const std::string& kind, const std::string& gpu) {
-    return !sim::contradicting_device({device, kind, 1}, gpu).empty();
+    return !sim::find_contradicting_device({device, kind, 1}, gpu).empty();
   };
   CHECK_FALSE(contradicts("NVIDIA H100 80GB HBM3 (132 SMs, 79 GiB), CUDA 13.0", "cuda", "H100 SXM5"));
   CHECK_FALSE(contradicts("NVIDIA B200", "cuda", "GB200"));
@@ -19,7 +19,7 @@ TEST_CASE("names of one GPU agree, names of two contradict each other, and names
   CHECK(contradicts("NVIDIA H200", "cuda", "H20"));
   CHECK(contradicts("Tesla T4", "cuda", "L4"));
   CHECK(contradicts("AMD EPYC, 2 threads", "host", "H100 SXM5"));
-  CHECK(sim::contradicting_device({"AMD EPYC, 2 threads", "host", 1}, "MI300X") == "AMD EPYC");
+  CHECK(sim::find_contradicting_device({"AMD EPYC, 2 threads", "host", 1}, "MI300X") == "AMD EPYC");
 }
 
 TEST_CASE("a scenario whose profile was measured on another device is refused, with what to do instead") {

@@ -102,7 +102,7 @@ TEST_CASE("seeds of a cell are their median in a band, as long as half of them g
     runs.push_back(run);
   }
   runs.push_back({"alone", "", {{1, 10, 80, 1, 0.2, 2, 0.1}}});
-  const std::vector<SeedBand> bands = seed_bands(runs);
+  const std::vector<SeedBand> bands = make_seed_bands(runs);
   REQUIRE(bands.size() == 2);
   CHECK(bands[0].median.name == "ssgd-8, median of 3 seeds");
   REQUIRE(bands[0].median.points.size() == 2);  // one of three is less than half

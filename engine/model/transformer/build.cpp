@@ -116,11 +116,11 @@ class Builder {
       return net_.add(n + "/add", {at, attended, fed});
     }
     const LayerParts parts = s_.parts_of(index);
-    if (parts.mixing == Mixing::recurrence) at = joined(n, 1, at, [&](int x) { return recurrence(n, x); });
-    if (parts.mixing == Mixing::attention) at = joined(n, 1, at, attend);
+    if (parts.mixing == TokenMixing::recurrence) at = joined(n, 1, at, [&](int x) { return recurrence(n, x); });
+    if (parts.mixing == TokenMixing::attention) at = joined(n, 1, at, attend);
     if (side == Side::decoder)
       at = joined(n + "/cross", 1, at, [&](int x) { return attention(n + "/cross", x, memory_, index, false, 0); });
-    return parts.feeding == Feeding::none ? at : joined(n, 2, at, feed);
+    return parts.feed_forward == FeedForward::none ? at : joined(n, 2, at, feed);
   }
 
   int recurrence(const std::string& n, int at) {

@@ -1,7 +1,6 @@
 #pragma once
-// Configurations of networks that are no single stack of layers over tokens: image and text towers with one loss, sound and
-// text, diffusion. They are read as transformers and diffusers read them, and predicted as networks of layers, so their
-// replicas are whole GPUs; the part that is trained is all that they hold.
+// Configurations of networks with more than one stack of layers: CLIP, Whisper, diffusion. They are read as transformers and
+// diffusers read them. Each replica is one GPU (no model parallelism). All parameters count as trained.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Transformers that remove noise from latents, by diffusers' configurations: Flux (Black Forest Labs 2024), Wan 2.1 (Alibaba
-// 2025, arXiv:2503.20314). Time and text steer each block by vectors that scale and shift its norms. What the encoders of text
-// and images give is taken as ready.
+// 2025, arXiv:2503.20314). Time and text steer each block by vectors that scale and shift its norms. The outputs of the
+// encoders of text and images are inputs; computing them is not included. The squared error is timed as a softmax.
 #include "engine/model/transformer/composite.hpp"
 #include "engine/model/transformer/config_reader.hpp"
 #include "engine/model/transformer/families.hpp"
@@ -53,15 +53,16 @@ Sides double_block(GraphBuilder& net, TokenBlocks& blocks, const std::string& n,
   const std::string of_image = n + "/image", of_text = n + "/text";
   const int steers_image = net.linear(of_image + "/steering", steering, 6 * s.width);
   const int steers_text = net.linear(of_text + "/steering", steering, 6 * s.width);
-  const Heads image = heads_of(net, of_image, blocks.steered_norm(of_image + "/norm1", at.image, steers_image), s);
-  const Heads text = heads_of(net, of_text, blocks.steered_norm(of_text + "/norm1", at.text, steers_text), s);
+  const Heads image =
+      heads_of(net, of_image, blocks.add_modulated_norm(of_image + "/norm1", at.image, steers_image), s);
+  const Heads text = heads_of(net, of_text, blocks.add_modulated_norm(of_text + "/norm1", at.text, steers_text), s);
   const Heads both{joint_tokens(net, n + "/q", {text.q, image.q}), joint_tokens(net, n + "/k", {text.k, image.k}),
                    joint_tokens(net, n + "/v", {text.v, image.v})};
   const int attended = attend(net, n, both, s);
   const auto behind = [&](const std::string& name, int side, int steers, int tokens) {
     const int out = net.linear(name + "/out", net.take(name + "/attended", attended, tokens), s.width);
     side = net.add(name + "/add1", {side, out});
-    const int normed = blocks.steered_norm(name + "/norm2", side, steers);
+    const int normed = blocks.add_modulated_norm(name + "/norm2", side, steers);
     return net.add(name + "/add2", {side, blocks.network(name, normed, s.inner, LayerKind::gelu)});
   };
   return {behind(of_image, at.image, steers_image, kFluxTokens), behind(of_text, at.text, steers_text, kTextTokens)};
@@ -70,7 +71,7 @@ Sides double_block(GraphBuilder& net, TokenBlocks& blocks, const std::string& n,
 // Attention and network stand beside each other behind one norm, and share their last matrix.
 int single_block(GraphBuilder& net, TokenBlocks& blocks, const std::string& n, int at, int steering,
                  const FluxSizes& s) {
-  const int normed = blocks.steered_norm(n + "/norm", at, net.linear(n + "/steering", steering, 3 * s.width));
+  const int normed = blocks.add_modulated_norm(n + "/norm", at, net.linear(n + "/steering", steering, 3 * s.width));
   const int attended = attend(net, n, heads_of(net, n, normed, s), s);
   const int up = net.activation(n + "/active", LayerKind::gelu, net.linear(n + "/up", normed, s.inner));
   return net.add(n + "/add", {at, net.linear(n + "/out", net.concat(n + "/join", {attended, up}), s.width)});
@@ -95,20 +96,20 @@ Graph read_flux(const JsonNode& node) {
                    {channels, kFluxTokens, 1});
   TokenBlocks blocks(net);
   Sides at{net.linear("image", 0, s.width),
-           net.linear("text", blocks.other_input("text/tokens", kTextTokens, s.text), s.width)};
-  int steering = blocks.vector_network("time", blocks.other_input("time/sines", 1, kTimeFeatures), s.width, s.width);
+           net.linear("text", blocks.add_input("text/tokens", kTextTokens, s.text), s.width)};
+  int steering = blocks.vector_network("time", blocks.add_input("time/sines", 1, kTimeFeatures), s.width, s.width);
   if (c.boolean("guidance_embeds", false)) {
     const int guidance =
-        blocks.vector_network("guidance", blocks.other_input("guidance/sines", 1, kTimeFeatures), s.width, s.width);
+        blocks.vector_network("guidance", blocks.add_input("guidance/sines", 1, kTimeFeatures), s.width, s.width);
     steering = net.add("time/guided", {steering, guidance});
   }
-  const int of_text = blocks.vector_network("pooled", blocks.other_input("pooled/text", 1, pooled), s.width, s.width);
+  const int of_text = blocks.vector_network("pooled", blocks.add_input("pooled/text", 1, pooled), s.width, s.width);
   steering = net.activation("steering", LayerKind::silu, net.add("steering/add", {steering, of_text}));
   for (int i = 1; i <= doubles; ++i) at = double_block(net, blocks, "d" + std::to_string(i), at, steering, s);
   int all = joint_tokens(net, "joined", {at.text, at.image});
   for (int i = 1; i <= singles; ++i) all = single_block(net, blocks, "s" + std::to_string(i), all, steering, s);
   const int steers = net.linear("last/steering", steering, 2 * s.width);
-  const int image = blocks.steered_norm("last/norm", net.take("last/image", all, kFluxTokens), steers);
+  const int image = blocks.add_modulated_norm("last/norm", net.take("last/image", all, kFluxTokens), steers);
   net.softmax("loss", net.linear("noise", image, channels));
   return net.finish();
 }
@@ -135,10 +136,10 @@ Graph read_wan(const JsonNode& node) {
       {kPatch * channels, kTokens, 1});
   TokenBlocks blocks(net);
   int at = net.linear("patches", 0, width);
-  const int read = blocks.other_input("text/tokens", kTextTokens, text_width);
+  const int read = blocks.add_input("text/tokens", kTextTokens, text_width);
   const int text =
       net.linear("text/2", net.activation("text/active", LayerKind::gelu, net.linear("text/1", read, width)), width);
-  const int time = blocks.vector_network("time", blocks.other_input("time/sines", 1, time_width), width, width);
+  const int time = blocks.vector_network("time", blocks.add_input("time/sines", 1, time_width), width, width);
   const int steering = net.linear("steering", net.activation("time/silu", LayerKind::silu, time), 6 * width);
   for (int layer = 1; layer <= layers; ++layer) {
     const std::string n = "l" + std::to_string(layer);
@@ -147,8 +148,9 @@ Graph read_wan(const JsonNode& node) {
     at = net.add(n + "/add1", {at, blocks.attention(n, normed, normed, own)});
     const int asking = has_cross_norm ? blocks.layer_norm(n + "/norm3", at) : at;
     at = net.add(n + "/add2", {at, blocks.attention(n + "/cross", asking, text, part)});
-    at = net.add(n + "/add3",
-                 {at, blocks.network(n, blocks.steered_norm(n + "/norm2", at, steering), inner, LayerKind::gelu)});
+    at =
+        net.add(n + "/add3",
+                {at, blocks.network(n, blocks.add_modulated_norm(n + "/norm2", at, steering), inner, LayerKind::gelu)});
   }
   const int last = net.opaque("last/norm", {at}, net.shape(at), {2 * std::int64_t{width}}, 0);
   net.softmax("loss", net.linear("noise", last, kPatch * out_channels));

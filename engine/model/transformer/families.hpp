@@ -72,8 +72,8 @@ TransformerSpec jamba(const ConfigReader& config);
 TransformerSpec bamba(const ConfigReader& config);
 TransformerSpec granite_hybrid(const ConfigReader& config);
 TransformerSpec nemotron_h(const ConfigReader& config);
-/// The parts of layers by the letters of a text: M Mamba-2, * attention, - a network, E experts. Sets `layers` and `layer_parts`;
-/// refuses another letter.
+/// Sets `spec.layers` and `spec.layer_parts` from a pattern with one letter per layer: M Mamba-2, * attention, - feed-forward
+/// network, E experts. Throws InputError for any other letter.
 void read_layer_pattern(const ConfigReader& config, const std::string& key, const std::string& pattern,
                         TransformerSpec& spec);
 TransformerSpec qwen3_next(const ConfigReader& config);

@@ -21,7 +21,7 @@ int steps_rank(const ConfigReader& c, const std::string& key, int hidden) {
 }
 
 void recurrent_everywhere(TransformerSpec& s) {
-  s.layer_parts.assign(static_cast<std::size_t>(s.layers), {Mixing::recurrence, Feeding::none});
+  s.layer_parts.assign(static_cast<std::size_t>(s.layers), {TokenMixing::recurrence, FeedForward::none});
   s.norm = LayerKind::rms_norm;
   s.heads = s.kv_heads = s.recurrence.heads;
   s.head_dim = s.recurrence.head_dim;
@@ -61,7 +61,7 @@ RecurrenceShape second_mamba(const ConfigReader& c, int hidden) {
   return r;
 }
 
-// The kinds of layers by name; where there are no names, attention in each layer for which `otherwise` is true.
+// Sets each layer's mixing from "layer_types". Without that key, layers for which `otherwise` is true have attention.
 template <typename IsAttention>
 void set_mixing_by_type(const ConfigReader& c, const std::string& recurrence, const std::string& attention,
                         const IsAttention& otherwise, TransformerSpec& s) {
@@ -76,7 +76,7 @@ void set_mixing_by_type(const ConfigReader& c, const std::string& recurrence, co
     const bool is_attention = types.empty()
                                   ? otherwise(layer)
                                   : types[static_cast<std::size_t>(layer)].choice({recurrence, attention}) == attention;
-    parts.push_back({is_attention ? Mixing::attention : Mixing::recurrence, s.parts_of(layer).feeding});
+    parts.push_back({is_attention ? TokenMixing::attention : TokenMixing::recurrence, s.parts_of(layer).feed_forward});
   }
   s.layer_parts = std::move(parts);
 }
@@ -155,7 +155,7 @@ TransformerSpec bamba(const ConfigReader& c) {
   return s;
 }
 
-// Beside the experts, or without any alone, a network for every token.
+// Every layer has a shared feed-forward network, in parallel with the experts if there are any.
 TransformerSpec granite_hybrid(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {32000, 4096, 11008, 32, 32, 0, 0, 2048, true}, "silu");
   const std::string positions = c.text("position_embedding_type", "nope");
@@ -180,17 +180,17 @@ TransformerSpec granite_hybrid(const ConfigReader& c) {
 
 void read_layer_pattern(const ConfigReader& c, const std::string& key, const std::string& pattern, TransformerSpec& s) {
   for (const char letter : pattern) {
-    if (letter == 'M') s.layer_parts.push_back({Mixing::recurrence, Feeding::none});
-    if (letter == '*') s.layer_parts.push_back({Mixing::attention, Feeding::none});
-    if (letter == '-') s.layer_parts.push_back({Mixing::none, Feeding::network});
-    if (letter == 'E') s.layer_parts.push_back({Mixing::none, Feeding::experts});
+    if (letter == 'M') s.layer_parts.push_back({TokenMixing::recurrence, FeedForward::none});
+    if (letter == '*') s.layer_parts.push_back({TokenMixing::attention, FeedForward::none});
+    if (letter == '-') s.layer_parts.push_back({TokenMixing::none, FeedForward::network});
+    if (letter == 'E') s.layer_parts.push_back({TokenMixing::none, FeedForward::experts});
   }
   s.layers = static_cast<int>(s.layer_parts.size());
   if (s.layer_parts.empty() || s.layer_parts.size() != pattern.size())
     c.fail(key, "a layer of a kind that is not known", "M, *, - and E, one for each layer");
 }
 
-// A layer is one part alone, by a letter of the pattern.
+// Each layer is Mamba-2, attention, a feed-forward network or experts, by its letter in the pattern.
 TransformerSpec nemotron_h(const ConfigReader& c) {
   TransformerSpec s;
   s.hidden = c.whole("hidden_size", 4096);
@@ -231,7 +231,7 @@ TransformerSpec nemotron_h(const ConfigReader& c) {
   return s;
 }
 
-// Three layers of four by the gated delta rule, every fourth by attention whose output is gated.
+// Gated delta rule in three of four layers, gated attention in every fourth.
 TransformerSpec qwen3_next(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {151936, 2048, 5632, 48, 16, 2, 256, 32768, false}, "silu");
   s.rotary_features = static_cast<int>(s.head_dim * c.fraction("partial_rotary_factor", 0.25));

@@ -91,7 +91,7 @@ std::int64_t embeddings(const TransformerSpec& s) {
 }  // namespace
 
 bool TransformerSpec::has_experts(int layer) const {
-  if (!layer_parts.empty()) return layer_parts[to_index(layer)].feeding == Feeding::experts;
+  if (!layer_parts.empty()) return layer_parts[to_index(layer)].feed_forward == FeedForward::experts;
   const MixtureSpec& m = mixture;
   const bool is_named_dense = std::count(m.dense_layers.begin(), m.dense_layers.end(), layer) > 0;
   return m.count > 0 && layer >= m.first && layer % m.every == m.phase && !is_named_dense;
@@ -99,12 +99,12 @@ bool TransformerSpec::has_experts(int layer) const {
 
 LayerParts TransformerSpec::parts_of(int layer) const {
   if (!layer_parts.empty()) return layer_parts[to_index(layer)];
-  return {Mixing::attention, has_experts(layer) ? Feeding::experts : Feeding::network};
+  return {TokenMixing::attention, has_experts(layer) ? FeedForward::experts : FeedForward::network};
 }
 
 bool TransformerSpec::has_recurrence() const {
   return std::any_of(layer_parts.begin(), layer_parts.end(),
-                     [](const LayerParts& parts) { return parts.mixing == Mixing::recurrence; });
+                     [](const LayerParts& parts) { return parts.mixing == TokenMixing::recurrence; });
 }
 
 DistinctLayers find_distinct_layers(const TransformerSpec& spec) {
@@ -150,12 +150,12 @@ ParameterParts parameters_of(const TransformerSpec& s) {
   int norms = s.decoder_layers + (s.final_norm ? (s.decoder_layers > 0 ? 2 : 1) : 0);
   for (int layer = 0; layer < blocks; ++layer) {
     const LayerParts of_layer = s.parts_of(layer);
-    const bool has_both = of_layer.mixing != Mixing::none && of_layer.feeding != Feeding::none;
+    const bool has_both = of_layer.mixing != TokenMixing::none && of_layer.feed_forward != FeedForward::none;
     norms += norms_around_part * (has_both && s.norm_place != NormPlace::parallel_one ? 2 : 1);
-    if (of_layer.mixing == Mixing::attention) parts.attention += attention(s);
-    if (of_layer.mixing == Mixing::recurrence) parts.recurrence += recurrence(s);
-    if (of_layer.feeding == Feeding::network) parts.feed_forward += network(s, s.inner);
-    if (of_layer.feeding != Feeding::experts) continue;
+    if (of_layer.mixing == TokenMixing::attention) parts.attention += attention(s);
+    if (of_layer.mixing == TokenMixing::recurrence) parts.recurrence += recurrence(s);
+    if (of_layer.feed_forward == FeedForward::network) parts.feed_forward += network(s, s.inner);
+    if (of_layer.feed_forward != FeedForward::experts) continue;
     parts.feed_forward += mixture(s).always;
     parts.experts += mixture(s).routed;
   }

@@ -41,14 +41,16 @@ struct MixtureSpec {
   std::vector<int> dense_layers;  ///< and these have none
 };
 
-/// What mixes the tokens of a layer, and what follows for each token alone.
-enum class Mixing { none, attention, recurrence };
-enum class Feeding { none, network, experts };
+/// The two parts of a layer: token mixing, then the feed-forward network or the experts.
+enum class TokenMixing { none, attention, recurrence };
+enum class FeedForward { none, network, experts };
 struct LayerParts {
-  Mixing mixing = Mixing::attention;
-  Feeding feeding = Feeding::network;
-  bool operator<(const LayerParts& o) const { return mixing != o.mixing ? mixing < o.mixing : feeding < o.feeding; }
-  bool operator==(const LayerParts& o) const { return mixing == o.mixing && feeding == o.feeding; }
+  TokenMixing mixing = TokenMixing::attention;
+  FeedForward feed_forward = FeedForward::network;
+  bool operator<(const LayerParts& o) const {
+    return mixing != o.mixing ? mixing < o.mixing : feed_forward < o.feed_forward;
+  }
+  bool operator==(const LayerParts& o) const { return mixing == o.mixing && feed_forward == o.feed_forward; }
 };
 
 /// Multi-latent attention (DeepSeek-V2, 2024, section 2.1): keys and values from a short vector of each token.
@@ -94,10 +96,10 @@ struct TransformerSpec {
   Objective objective = Objective::next_token;
   MixtureSpec mixture;
   LatentSpec latent;
-  RecurrenceShape recurrence;           ///< of the layers whose mixing it is, between two matrices
-  bool recurrence_bias = false;         ///< of the two matrices
-  std::vector<LayerParts> layer_parts;  ///< of every layer, where they differ by more than `mixture` says; else empty
-  bool attention_gate = false;  ///< heads' outputs are multiplied by a sigmoid of the token, as wide (Qwen3-Next)
+  RecurrenceShape recurrence;           ///< of layers with TokenMixing::recurrence
+  bool recurrence_bias = false;         ///< biases in the input and output projections of a recurrence
+  std::vector<LayerParts> layer_parts;  ///< one per layer; empty: attention everywhere, experts as `mixture` says
+  bool attention_gate = false;          ///< attention output times sigmoid(linear(token)), element-wise (Qwen3-Next)
   PatchSpec patches;
   int context = 0;  ///< tokens that it was made for
 

@@ -35,11 +35,11 @@ int TokenBlocks::pre_norm_block(const std::string& name, int at, const Attention
   return net_.add(name + "/add2", {at, network(name, layer_norm(name + "/norm2", at), inner, activation)});
 }
 
-int TokenBlocks::other_input(const std::string& name, int tokens, int features) {
+int TokenBlocks::add_input(const std::string& name, int tokens, int features) {
   return net_.opaque(name, {0}, {features, tokens, 1}, {}, 0);
 }
 
-int TokenBlocks::steered_norm(const std::string& name, int at, int vector) {
+int TokenBlocks::add_modulated_norm(const std::string& name, int at, int vector) {
   return net_.opaque(name, {at, vector}, net_.shape(at), {}, 0);
 }
 

@@ -15,7 +15,7 @@ struct AttentionPart {
   bool rotary = false;
 };
 
-/// Appends parts to `net`. Norms are layer norms. Attention is fused.
+/// Appends parts to `net`. Norms are layer norms, except the RMS norms of queries and keys. Attention is fused.
 class TokenBlocks {
  public:
   explicit TokenBlocks(GraphBuilder& net) : net_(net) {}
@@ -27,10 +27,10 @@ class TokenBlocks {
   int network(const std::string& name, int at, int inner, LayerKind activation, bool is_gated = false);
   /// x + attention(norm(x)), then x + network(norm(x)).
   int pre_norm_block(const std::string& name, int at, const AttentionPart& part, int inner, LayerKind activation);
-  /// Tokens of other samples than `at`'s: text beside an image. Neither parameters nor arithmetic.
-  int other_input(const std::string& name, int tokens, int features);
-  /// A norm without parameters of its own, which a vector of the sample scales and shifts.
-  int steered_norm(const std::string& name, int at, int vector);
+  /// Appends a further input of the sample, such as the text of an image: no parameters, no FLOP.
+  int add_input(const std::string& name, int tokens, int features);
+  /// Appends a norm without parameters of its own, scaled and shifted by a vector of the sample (adaptive layer norm).
+  int add_modulated_norm(const std::string& name, int at, int vector);
   /// Two matrices with biases and a SiLU between them, of one vector.
   int vector_network(const std::string& name, int at, int inner, int out);
 

@@ -61,7 +61,7 @@ Graph read_clip(const JsonNode& node) {
   seen = add_layers(blocks, "image", blocks.layer_norm("image/norm0", seen), image);
   seen = blocks.layer_norm("image/norm", net.take("image/class", seen, 1));
   seen = net.linear("image/projection", seen, joint, false);
-  int read = net.embedding("text/words", blocks.other_input("text/tokens", length, 1), words, text.width);
+  int read = net.embedding("text/words", blocks.add_input("text/tokens", length, 1), words, text.width);
   read = add_layers(blocks, "text", net.positions("text/positions", read, length), text);
   read = net.linear("text/projection", net.take("text/end", blocks.layer_norm("text/norm", read), 1), joint, false);
   // Every image with every text of the batch: a product of vectors, with one scale that is learned.
@@ -96,7 +96,7 @@ Graph read_whisper(const JsonNode& node) {
   for (int layer = 1; layer <= layers; ++layer)
     heard = blocks.pre_norm_block("e" + std::to_string(layer), heard, part, inner, LayerKind::gelu);
   heard = blocks.layer_norm("sound/norm", heard);
-  const int table = net.embedding("words", blocks.other_input("tokens", length, 1), vocabulary, width);
+  const int table = net.embedding("words", blocks.add_input("tokens", length, 1), vocabulary, width);
   int at = net.positions("positions", table, length);
   AttentionPart own = part;
   own.causal = true;

@@ -1,6 +1,7 @@
 // The network that removes noise in Stable Diffusion 1, 2 and XL (Rombach et al. 2022; Podell et al. 2023, arXiv:2307.01952), by
 // diffusers' configuration: residual blocks on the way down and up, with attention over the pixels and over text. Latents and text
-// are taken as ready. Group norms count as batch norms and the squared error as a softmax, which pass over as much.
+// are inputs; computing them is not included. Group norms are timed as batch norms and the squared error as a softmax: each
+// moves as much memory.
 #include <algorithm>
 
 #include "engine/model/transformer/composite.hpp"
@@ -47,7 +48,7 @@ class UnetBuilder {
 
   Graph build() {
     steer();
-    text_ = blocks_.other_input("text/tokens", kTextTokens, text_width_);
+    text_ = blocks_.add_input("text/tokens", kTextTokens, text_width_);
     int at = conv("in", 0, levels_.front().channels, 3);
     std::vector<int> kept{at};
     for (std::size_t i = 0; i < levels_.size(); ++i) at = go_down("down" + std::to_string(i + 1), at, i, kept);
@@ -73,10 +74,9 @@ class UnetBuilder {
   void steer() {
     const int width = 4 * levels_.front().channels;
     int vector =
-        blocks_.vector_network("time", blocks_.other_input("time/sines", 1, levels_.front().channels), width, width);
+        blocks_.vector_network("time", blocks_.add_input("time/sines", 1, levels_.front().channels), width, width);
     if (vector_width_ > 0) {
-      const int more =
-          blocks_.vector_network("size", blocks_.other_input("size/vector", 1, vector_width_), width, width);
+      const int more = blocks_.vector_network("size", blocks_.add_input("size/vector", 1, vector_width_), width, width);
       vector = net_.add("steering/add", {vector, more});
     }
     steering_ = net_.activation("steering", LayerKind::silu, vector);
