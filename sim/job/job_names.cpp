@@ -233,10 +233,11 @@ void check_algorithm(const Job& job) {
            "a scenario file with it, or an algorithm that --list prints");
   const int nodes = (job.gpus + std::max(1, job.gpus_per_node) - 1) / std::max(1, job.gpus_per_node);
   refuse("--algorithm", name, "simulate job has no options for the parameters of this algorithm",
-         "the same command with --scenario job.json instead of --algorithm, then: simulate job.json --set /algorithm=" +
+         std::string("a scenario to start from, by simulate --scenario-template ") + named->id +
+             ", or the same command with --scenario job.json instead of --algorithm, then: simulate job.json --set "
+             "/algorithm=" +
              named->id +
-             (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)) +
-             ", or a scenario to start from: simulate --scenario-template " + named->id);
+             (named->algorithm == Algorithm::local_sgd ? "" : " --set /cluster/nodes=" + std::to_string(nodes + 1)));
 }
 
 template <class Ids>

@@ -23,7 +23,8 @@ TEST_CASE("bad usage is one line and exit code 2") {
   };
   const std::vector<Usage> usages{
       {"",
-       "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
+       "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --scenario-template ALGORITHM, "
+       "--list-models, --show-model NAME (see "
        "--help)"},
       {"none.json", "none.json: cannot read: No such file or directory"},
       {"scenario.json --set /iterations", "--set /iterations: not a setting; allowed: /json/pointer=value"},

@@ -191,7 +191,8 @@ TEST_CASE("a name that is not known is refused, with the nearest of its family",
                    "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list"},
            Refused{exchange, "backup workers",
                    "--algorithm \"backup workers\": simulate job has no options for the parameters of this algorithm; "
-                   "allowed: the same command with --scenario"},
+                   "allowed: a scenario to start from, by simulate --scenario-template backup-workers, or the same "
+                   "command"},
            Refused{link, "NVLink 9",
                    "--link \"NVLink 9\": no link in a node of that name is known; allowed: the names of --list, the "
                    "nearest nvlink"},
