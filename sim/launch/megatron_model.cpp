@@ -124,7 +124,11 @@ void copy_window(LaunchSettings& s, Json& config) {
 }
 
 void copy_positions(LaunchSettings& s, Json& config) {
-  std::string kind = s.text("position_embedding_type", kModel).value_or("learned_absolute");
+  // "none" is a choice of Megatron-LM's here, and not the lack of one.
+  const LaunchSetting* const given = s.take("position_embedding_type", kModel);
+  const std::string written = given == nullptr ? "" : lower_case(plain_text(given->value));
+  std::string kind =
+      written == "none" ? written : s.text("position_embedding_type", kModel).value_or("learned_absolute");
   if (s.is_on("use_rotary_position_embeddings", kModel)) kind = "rope";
   if (s.is_on("use_alibi_position_embeddings", kModel) || s.is_on("no_position_embedding", kModel))
     if (kind != "rope") kind = "none";

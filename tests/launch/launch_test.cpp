@@ -171,7 +171,9 @@ TEST_CASE("layers of a hybrid are those of its pattern") {
   const sim::LaunchedJob job = launched("megatron_nemotron3_nano.sh");
   CHECK(option_of(job, "--model") == "nemotron3_nano_30b@8192");
   CHECK(option_of(job, "--expert") == "8");
-  const std::string hybrid = "torchrun --nproc-per-node 8 pretrain_mamba.py --hidden-size 256 --num-attention-heads 4 ";
+  const std::string hybrid =
+      "torchrun --nproc-per-node 8 pretrain_mamba.py --micro-batch-size 1 --seq-length 128 --hidden-size 256 "
+      "--num-attention-heads 4 ";
   CHECK_THAT(option_of(launched_text(hybrid + "--hybrid-layer-pattern 'M-|M*/M'"), "--model"),
              Contains("\"hybrid_layer_pattern\":\"M-M*\"") && Contains("\"num_layers\":4"));
   CHECK_THROWS_WITH(launched_text(hybrid + "--num-layers 3 --hybrid-layer-pattern 'M-M*'"), Contains("has 4 layers"));

@@ -24,7 +24,8 @@ const TransformerSpec* transformer_of(const sim::ModelEntry& entry) {
 // Weights of the matrices that a token is multiplied by in a layer's attention.
 double attention_weights(const TransformerSpec& s) {
   const double h = s.hidden, heads = s.heads;
-  if (s.latent.kv_rank == 0) return 2.0 * h * s.head_dim * (heads + s.kv_heads);
+  if (s.latent.kv_rank == 0)
+    return 2.0 * h * s.head_dim * (heads + s.kv_heads) + (s.attention_gate ? h * heads * s.head_dim : 0);
   const auto& l = s.latent;
   const double query = heads * (l.nope_dim + l.rope_dim);
   return (l.q_rank > 0 ? l.q_rank * (h + query) : h * query) + h * (l.kv_rank + l.rope_dim) +
@@ -36,6 +37,24 @@ double network_weights(const TransformerSpec& s, int layer) {
   const double matrices = s.gated ? 3 : 2, h = s.hidden;
   if (!s.has_experts(layer)) return matrices * h * s.inner;
   return matrices * h * (m.active * m.inner + m.shared_inner) + h * m.count + (m.shared_gate ? h : 0);
+}
+
+// Multiply-adds of a token: both projections, the convolution, and the rule's share of a state of H P N elements.
+double recurrence_macs(const TransformerSpec& s) {
+  const model::RecurrenceShape& r = s.recurrence;
+  const double values = double(r.heads) * r.head_dim, keys = double(r.groups) * r.state, state = values * r.state;
+  const double h = s.hidden;
+  switch (r.rule) {
+    case model::RecurrenceRule::per_channel:
+      return 3 * h * values + values * r.taps + values * (2. * r.step_rank + 2 * r.state) + 3.5 * state;
+    case model::RecurrenceRule::per_head:
+      return h * (3 * values + 2 * keys + r.heads) + r.taps * (values + 2 * keys) + 3.5 * state;
+    case model::RecurrenceRule::delta:
+      return h * (3 * values + 2 * keys + 2 * r.heads) + r.taps * (values + 2 * keys) + 4 * state;
+    case model::RecurrenceRule::fixed:
+      return h * 5 * values + 2 * state;  // queries, keys, values and gate are as wide; output
+  }
+  return 0;
 }
 
 // Of a pair of a query and a key: a score, and a value that is added.
@@ -60,7 +79,10 @@ double forward_macs(const TransformerSpec& s, int tokens) {
   double sum = output_macs(s, tokens) + patch_macs(s, tokens);
   for (int layer = 0; layer < s.layers; ++layer) {
     const int window = s.window_of(layer), keys = window > 0 ? std::min(window, tokens) : tokens;
-    sum += tokens * (attention_weights(s) + network_weights(s, layer) + keys * pair_macs(s));
+    const model::LayerParts parts = s.parts_of(layer);
+    if (parts.mixing == model::TokenMixing::attention) sum += tokens * (attention_weights(s) + keys * pair_macs(s));
+    if (parts.mixing == model::TokenMixing::recurrence) sum += tokens * recurrence_macs(s);
+    if (parts.feed_forward != model::FeedForward::none) sum += tokens * network_weights(s, layer);
   }
   return sum;
 }
