@@ -8,6 +8,7 @@
 #include "sim/program/split_fits.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/ranges.hpp"
 #include "sim/schedule/fusion.hpp"
 #include "sim/schedule/sharded.hpp"
 
@@ -167,6 +168,14 @@ std::string spaced(std::string name) {
   return name;
 }
 
+// Whether a batch of 1 fits, if weights, gradients and the optimizer's state are sharded over `gpus` GPUs.
+bool fits_sharded(const Scenario& s, int gpus) {
+  Scenario sharded = s;
+  sharded.algorithm = Algorithm::sharded;
+  const GpuMemory memory = gpu_memory(sharded, gpus, 1);
+  return memory.total_bytes() <= memory.capacity_bytes;
+}
+
 std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory) {
   if (s.parallel) return split_that_fits(s, gpus);
   const int largest = memory.largest_batch();
@@ -174,9 +183,10 @@ std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory
     return "a batch of at most " + std::to_string(largest) + (s.trains_learners() ? ", fewer learners" : "");
   if (s.trains_learners() && s.learners.per_gpu > 1) return "fewer learners";
   const std::string split = s.model.transformer ? ", or a split over GPUs (/parallel, --tensor and others)" : "";
-  return s.algorithm == Algorithm::sharded
-             ? "more GPUs, or GPUs of more memory" + split
-             : "GPUs of more memory, or the algorithm sharded" + split + " (no batch fits)";
+  if (s.algorithm == Algorithm::sharded)
+    return (fits_sharded(s, kMostGpus) ? "more GPUs, or GPUs of more memory" : "GPUs of more memory") + split;
+  const std::string sharded = !s.trains_learners() && fits_sharded(s, gpus) ? ", or the algorithm sharded" : "";
+  return "GPUs of more memory" + sharded + split + " (no batch fits)";
 }
 
 }  // namespace
