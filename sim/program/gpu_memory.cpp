@@ -168,12 +168,14 @@ std::string spaced(std::string name) {
   return name;
 }
 
+constexpr double kRoomForBuffers = 0.02;  // of the GPU: software that shards has other buffers
+
 // Whether a batch of 1 fits, if weights, gradients and the optimizer's state are sharded over `gpus` GPUs.
 bool fits_sharded(const Scenario& s, int gpus) {
   Scenario sharded = s;
   sharded.algorithm = Algorithm::sharded;
   const GpuMemory memory = gpu_memory(sharded, gpus, 1);
-  return memory.total_bytes() <= memory.capacity_bytes;
+  return memory.total_bytes() <= (1 - kRoomForBuffers) * memory.capacity_bytes;
 }
 
 std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory) {
