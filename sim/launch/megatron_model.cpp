@@ -101,6 +101,9 @@ void copy_hybrid(LaunchSettings& s, Json& config) {
       s.require_option(*is_hybrid, kModel, "layers by shares of attention are not read; give --hybrid-layer-pattern");
     return;
   }
+  const std::string written = s.has("hybrid_layer_pattern") ? "hybrid_layer_pattern" : "hybrid_override_pattern";
+  if (pattern->find('/') != std::string::npos)
+    s.mark(written, Use::not_simulated, "multi-token prediction, behind \"/\", is left out, as of every model");
   std::string letters = pattern->substr(0, pattern->find('/'));
   letters.erase(std::remove(letters.begin(), letters.end(), '|'), letters.end());
   config["hybrid_layer_pattern"] = letters;
@@ -218,7 +221,8 @@ void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue
       config.contains("num_layers") && config.contains("hidden_size") && config.contains("num_attention_heads");
   if (!is_shape || f.has(kModel)) return;
   const LaunchSetting* setting = s.take("num_layers");
-  if (setting == nullptr) setting = s.take("hybrid_layer_pattern");
+  for (const char* key : {"hybrid_layer_pattern", "hybrid_override_pattern"})
+    if (setting == nullptr) setting = s.take(key);
   const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");
   f.give(kModel, option.text, setting->place, "the model's numbers");
   if (!option.note.empty()) f.notes.push_back(option.note);

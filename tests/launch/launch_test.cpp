@@ -176,6 +176,8 @@ TEST_CASE("layers of a hybrid are those of its pattern") {
       "--num-attention-heads 4 ";
   CHECK_THAT(option_of(launched_text(hybrid + "--hybrid-layer-pattern 'M-|M*/M'"), "--model"),
              Contains("\"hybrid_layer_pattern\":\"M-M*\"") && Contains("\"num_layers\":4"));
+  CHECK_THAT(option_of(launched_text(hybrid + "--hybrid-override-pattern M*"), "--model"),
+             Contains("\"hybrid_layer_pattern\":\"M*\""));
   CHECK_THROWS_WITH(launched_text(hybrid + "--num-layers 3 --hybrid-layer-pattern 'M-M*'"), Contains("has 4 layers"));
   CHECK_THROWS_WITH(launched_text(hybrid + "--hybrid-layer-pattern 'MG'"), Contains("kind that is not known"));
 }
