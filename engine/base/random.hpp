@@ -1,7 +1,7 @@
 #pragma once
 // Random numbers addressed by a key instead of drawn in order, so that a draw does not depend on who asks first:
 // the value for (seed, stream, index) is the same in every fidelity, thread count and platform.
-// TokenMixing function: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+// Mixing function: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 #include <cstdint>
 
 namespace lockstep {

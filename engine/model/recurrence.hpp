@@ -14,8 +14,8 @@
 //   fixed        lightning attention (Qin et al. 2024, arXiv:2405.17381): queries, keys, values and gate, 2 H N + 2 H P; decays
 //                that are not learned, a norm, the gate
 //
-// Multiply-adds per token, beside the inner projections and the convolution: 7/2 H P N for Mamba and Mamba-2, 4 H P N for the
-// delta rule (both as Megatron-LM's training.py counts), 2 H P N for fixed decays (the state is written once and read once).
+// Multiply-adds per token: 7/2 H P N for Mamba and Mamba-2 and 4 H P N for the delta rule (Megatron-LM, training.py), 2 H P N for
+// fixed decays, since each element of the state is written and read once. Inner projections and the convolution come on top.
 #include <cstdint>
 
 #include "engine/base/choice.hpp"

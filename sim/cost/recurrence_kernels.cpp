@@ -11,7 +11,7 @@ using model::RecurrenceShape;
 constexpr double kSingle = 2;              // elements of half precision in one of single precision
 constexpr double kNormForward = 3;         // reads values and gate, writes
 constexpr double kNormBackward = 5;        // reads both and the gradient, writes two
-constexpr double kScanTimePerTraffic = 2;  // time of Mamba's scan over that of its traffic
+constexpr double kScanTimePerTraffic = 2;  // time of Mamba's scan divided by the time of its memory traffic; assumed
 
 // Sizes of one batch.
 struct Work {

@@ -18,7 +18,7 @@ struct MachineOption {
 /// Throws InputError, which quotes the option and says which part is wrong.
 MachineOption read_machine_option(const std::string& written);
 
-/// Of --options, in their order. Throws InputError, also if prices are given for only some of them and no --price is.
+/// Reads --options, in their order. Throws InputError, also if prices are given for only some of them and no --price is.
 std::vector<MachineOption> read_machine_options(const JobPlan& words);
 
 /// The text of option `i`, without blanks at its ends.

@@ -324,7 +324,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const ParallelSpec& spec = job.spec;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  int adapters = 0;  // two beside the matrix of queries, keys and values, two beside the output's
+  int adapters = 0;  // matrices: two for queries, keys and values, two for the output, in each layer with attention
   for (int layer = 0; layer < job.shape.layers; ++layer)
     if (job.shape.parts_of(layer).mixing == model::TokenMixing::attention) adapters += 4;
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;

@@ -45,6 +45,9 @@ TEST_CASE("a configuration of diffusers that is not known is refused with those 
   CHECK_THAT(problem_of(R"({"_class_name": "UNet2DConditionModel", "sample_size": 63})"), Contains("multiples of 8"));
   CHECK_THAT(problem_of(R"({"_class_name": "WanTransformer3DModel", "patch_size": [1, 1, 1]})"),
              Contains("patch_size"));
+  CHECK_THAT(problem_of(R"({"_class_name": "WanTransformer3DModel", "image_dim": 1280})"), Contains("image_dim"));
+  CHECK_THAT(problem_of(R"({"_class_name": "UNet2DConditionModel", "num_class_embeds": 1000})"), Contains("U-Net"));
+  CHECK_THAT(problem_of(R"({"model_type": "clip", "vision_config": "large"})"), Contains("vision_config"));
   CHECK_THAT(problem_of(R"({"model_type": "clip"})", 100), Contains("have one size"));
 }
 

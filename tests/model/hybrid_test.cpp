@@ -50,7 +50,7 @@ TEST_CASE("Nemotron-H 8B by hand") {
   CHECK(std::count(spec.layer_parts.begin(), spec.layer_parts.end(),
                    LayerParts{TokenMixing::recurrence, FeedForward::none}) == 24);
   CHECK(counted(spec) == 24 * mamba + 4 * attention + 24 * network + 53 * h + 2 * 131072 * h);
-  // Megatron-LM's count of a Mamba layer: 7 FLOP for each element of the state; its convolution beside it.
+  // Per token, 7 FLOP for each element of the state, as Megatron-LM counts, and the convolution.
   const Graph graph = transformer_graph(spec, {1024, true});
   CHECK(layer_named(graph, "l1/recurrence").macs == 1024 * (7 * width * 128 / 2 + 4 * (width + 2 * keys)));
 }

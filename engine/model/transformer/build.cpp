@@ -169,7 +169,7 @@ class Builder {
     shape.kv_heads = s_.kv_heads;
     shape.head_dim = shape.value_dim = s_.head_dim;
     int attended = net_.attention(n + "/attention", {q, k, v}, shape);
-    if (s_.attention_gate) {
+    if (s_.attention_gate) {  // its sigmoid costs as much as a SiLU
       const int weight = net_.linear(n + "/weight", at, s_.heads * s_.head_dim, s_.qkv_bias);
       attended =
           net_.multiply(n + "/weighed", {attended, net_.activation(n + "/weight/active", LayerKind::silu, weight)});

@@ -68,7 +68,7 @@ Sides double_block(GraphBuilder& net, TokenBlocks& blocks, const std::string& n,
   return {behind(of_image, at.image, steers_image, kFluxTokens), behind(of_text, at.text, steers_text, kTextTokens)};
 }
 
-// Attention and network stand beside each other behind one norm, and share their last matrix.
+// Attention and the feed-forward network run in parallel after one norm. One output matrix takes both results.
 int single_block(GraphBuilder& net, TokenBlocks& blocks, const std::string& n, int at, int steering,
                  const FluxSizes& s) {
   const int normed = blocks.add_modulated_norm(n + "/norm", at, net.linear(n + "/steering", steering, 3 * s.width));
@@ -124,6 +124,8 @@ Graph read_wan(const JsonNode& node) {
   const int channels = c.whole("in_channels", 16), out_channels = c.whole("out_channels", 16);
   const int text_width = c.whole("text_dim", 4096), time_width = c.whole("freq_dim", kTimeFeatures);
   const bool has_cross_norm = c.boolean("cross_attn_norm", true);
+  for (const char* key : {"image_dim", "added_kv_proj_dim"})
+    c.must_be(key, nullptr, "attention to an image is not modelled");
   c.must_be("qk_norm", "rms_norm_across_heads", "other norms of queries and keys are not known");
   c.must_be("patch_size", Json::array({1, 2, 2}), "other patches are not known");
   part.norm_width = width;

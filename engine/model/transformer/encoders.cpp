@@ -3,10 +3,22 @@
 namespace lockstep::model::families {
 namespace {
 
-// BERT and RoBERTa differ in their tables and in what they predict.
-TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
+// Post-norm layers with biases and learned positions, without a mask on the future.
+TransformerSpec encoder_of_masked_words() {
   TransformerSpec s;
   s.qkv_bias = s.attention_out_bias = s.inner_bias = s.output_bias = true;
+  s.positions = PositionKind::learned;
+  s.norm_place = NormPlace::after;
+  s.embedding_norm = true;
+  s.final_norm = false;
+  s.causal = false;
+  s.objective = Objective::masked_token;
+  return s;
+}
+
+// BERT and RoBERTa differ in their tables and in what they predict.
+TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
+  TransformerSpec s = encoder_of_masked_words();
   s.hidden = c.whole("hidden_size", 768);
   s.layers = c.whole("num_hidden_layers", 12, 1, kMostLayers);
   s.heads = c.whole("num_attention_heads", 12);
@@ -18,12 +30,6 @@ TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
   s.token_types = c.whole("type_vocab_size", 2);
   s.activation = c.activation("hidden_act", "gelu");
   s.tied_output = c.boolean("tie_word_embeddings", true);
-  s.positions = PositionKind::learned;
-  s.norm_place = NormPlace::after;
-  s.embedding_norm = true;
-  s.final_norm = false;
-  s.causal = false;
-  s.objective = Objective::masked_token;
   s.dropout = c.drops("hidden_dropout_prob", 0.1);
   s.attention_dropout = c.drops("attention_probs_dropout_prob", 0.1);
   c.must_be("is_decoder", false, "a decoder of this architecture is not known");
@@ -56,9 +62,8 @@ TransformerSpec xlm_roberta(const ConfigReader& c) {
 
 // BERT with half of its layers, without types of tokens.
 TransformerSpec distilbert(const ConfigReader& c) {
-  TransformerSpec s;
+  TransformerSpec s = encoder_of_masked_words();
   s.title = "DistilBERT";
-  s.qkv_bias = s.attention_out_bias = s.inner_bias = s.output_bias = true;
   s.hidden = c.whole("dim", 768);
   s.layers = c.whole("n_layers", 6, 1, kMostLayers);
   s.heads = s.kv_heads = c.whole("n_heads", 12);
@@ -68,12 +73,6 @@ TransformerSpec distilbert(const ConfigReader& c) {
   s.position_rows = s.context = c.whole("max_position_embeddings", 512);
   s.activation = c.activation("activation", "gelu");
   s.tied_output = c.boolean("tie_word_embeddings", true);
-  s.positions = PositionKind::learned;
-  s.norm_place = NormPlace::after;
-  s.embedding_norm = true;
-  s.final_norm = false;
-  s.causal = false;
-  s.objective = Objective::masked_token;
   s.dropout = c.drops("dropout", 0.1);
   s.attention_dropout = c.drops("attention_dropout", 0.1);
   return s;

@@ -16,7 +16,10 @@ TransformerSpec internlm2(const ConfigReader& c) {
 TransformerSpec baichuan(const ConfigReader& c) {
   const bool is_13b = c.has("model_max_length") && !c.has("max_position_embeddings");
   TransformerSpec s = gated_decoder(c, {125696, 4096, 11008, 32, 32, 0, 0, 4096, false}, "silu");
-  if (is_13b) s.positions = PositionKind::none;
+  if (is_13b) {
+    s.positions = PositionKind::none;
+    s.context = c.whole("model_max_length", 4096);
+  }
   s.title = "Baichuan";
   return s;
 }
@@ -42,7 +45,7 @@ TransformerSpec stablelm(const ConfigReader& c) {
   return s;
 }
 
-// One norm, without bias, before attention and network beside each other. A norm without bias counts as an RMS norm.
+// Attention and the feed-forward network run in parallel after one norm. The norm has no bias, so it counts as an RMS norm.
 TransformerSpec cohere(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {256000, 8192, 22528, 40, 64, 0, 0, 8192, true}, "silu");
   s.norm_place = NormPlace::parallel_one;

@@ -31,9 +31,11 @@ int add_layers(TokenBlocks& blocks, const std::string& prefix, int at, const Tow
   return at;
 }
 
-ConfigReader part_of(const JsonNode& node, const char* key, const char* class_name, const JsonDocument& empty) {
-  const auto found = node.find(key);
-  return ConfigReader(found && found->is_object() ? *found : empty.root(), class_name);
+// `empty` stands for a part that is not given, which has all defaults of its class.
+ConfigReader part_of(const ConfigReader& all, const char* key, const char* class_name, const JsonDocument& empty) {
+  if (all.has(key)) return ConfigReader(all.at(key), class_name);
+  all.note(key, Json::object(), std::string("default of transformers' ") + class_name);
+  return ConfigReader(empty.root(), class_name);
 }
 
 }  // namespace
@@ -41,8 +43,8 @@ ConfigReader part_of(const JsonNode& node, const char* key, const char* class_na
 Graph read_clip(const JsonNode& node) {
   const JsonDocument empty = JsonDocument::parse("{}", "config.json");
   const ConfigReader all(node, "CLIPConfig");
-  const ConfigReader seeing = part_of(node, "vision_config", "CLIPVisionConfig", empty);
-  const ConfigReader reading = part_of(node, "text_config", "CLIPTextConfig", empty);
+  const ConfigReader seeing = part_of(all, "vision_config", "CLIPVisionConfig", empty);
+  const ConfigReader reading = part_of(all, "text_config", "CLIPTextConfig", empty);
   const Tower image = read_tower(seeing, 768, 12, 12, 3072);
   Tower text = read_tower(reading, 512, 12, 8, 2048);
   text.attention.causal = true;

@@ -22,8 +22,7 @@ struct Level {
 
 // A number, or one for each level.
 std::vector<int> per_level(const ConfigReader& c, const std::string& key, std::size_t levels, int otherwise) {
-  if (!c.has(key)) return std::vector<int>(levels, c.whole(key, otherwise));
-  if (!c.at(key).is_array()) return std::vector<int>(levels, c.whole(key, otherwise));
+  if (!c.has(key) || !c.at(key).is_array()) return std::vector<int>(levels, c.whole(key, otherwise));
   std::vector<int> values = c.wholes(key);
   if (values.size() != levels || std::count(values.begin(), values.end(), 0) > 0)
     c.fail(key, "array of " + std::to_string(values.size()), "a number above 0 for each of block_out_channels");
@@ -182,7 +181,12 @@ Graph read_unet(const JsonNode& node) {
     for (std::size_t i = 0; i < count; ++i)
       attends[i] = types[i].choice({"CrossAttnDownBlock2D", "DownBlock2D"}) == "CrossAttnDownBlock2D";
   }
-  c.must_be("class_embed_type", nullptr, "classes of images are not known");
+  for (const char* key : {"class_embed_type", "num_class_embeds", "encoder_hid_dim", "time_cond_proj_dim"})
+    c.must_be(key, nullptr, "this part of a U-Net is not modelled");
+  for (const char* key : {"only_cross_attention", "dual_cross_attention"})
+    c.must_be(key, false, "other attention than to the pixels and then to the text is not modelled");
+  c.must_be("mid_block_type", "UNetMidBlock2DCrossAttn", "another block in the middle is not modelled");
+  c.must_be("addition_embed_type", "text_time", "other further inputs are not modelled");
   std::vector<Level> levels;
   for (std::size_t i = 0; i < count; ++i) {
     if (channels[i] % heads[i] != 0)
@@ -195,7 +199,6 @@ Graph read_unet(const JsonNode& node) {
   if (size % least != 0)
     c.fail("sample_size", std::to_string(size) + " is not halved " + std::to_string(count - 1) + " times",
            "multiples of " + std::to_string(least));
-  if (!attends.back()) levels.back().transformers = 0;
   return UnetBuilder(c, levels, size).build();
 }
 
