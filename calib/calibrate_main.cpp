@@ -14,6 +14,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/launch.hpp"
 #ifdef LOCKSTEP_WITH_CHECK
+#include "sim/api/names.hpp"
 #include "sim/explain/check_command.hpp"
 #endif
 
@@ -67,13 +68,9 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
 
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
-  command
-      ->add_option(
-          "FORMAT", r.format,
-          "nccl-tests, osu, imb, gloo, nvbandwidth, p2p, torch-trace, torch-probe, training-log, mlperf, csv, topology")
+  command->add_option("FORMAT", r.format, joined(calib::import_formats()))
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "p2p", "torch-trace", "torch-probe",
-                             "training-log", "mlperf", "csv", "topology"}));
+      ->check(CLI::IsMember(calib::import_formats()));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
@@ -125,6 +122,15 @@ CLI::App* declare_topology(CLI::App& app, calib::TopologySources& sources, bool&
   return command;
 }
 
+CompletionNames completion_names() {
+  CompletionNames names;
+#ifdef LOCKSTEP_WITH_CHECK
+  names = sim::completion_names();
+#endif
+  names["--models"] = model::zoo_names();
+  return names;
+}
+
 // As one of the processes of mpirun where that started it. What all find wrong the first says; what fails in one ends
 // all.
 int measure_with_others(const calib::MeasureRequest& request, int argc, char** argv) {
@@ -174,20 +180,22 @@ int main(int argc, char** argv) {
   CLI::App* const check_command = sim::declare_check(app, check);
 #endif
   app.require_subcommand(0, 1);
-  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
-    measure.argv = import.argv = words;
-    measure.has_bar = !measure.quiet && has_drawable_stderr();
+  return run_program(
+      app, argc, argv,
+      [&](const std::vector<std::string>& words) {
+        if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
+        measure.argv = import.argv = words;
+        measure.has_bar = !measure.quiet && has_drawable_stderr();
 #ifdef LOCKSTEP_WITH_CHECK
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    if (*check_command) return sim::answer_check(check, *check_command, cores, words);
+        const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+        if (*check_command) return sim::answer_check(check, *check_command, cores, words);
 #endif
-    if (*import_command && import.format == "training-log") return calib::import_trainings(import);
-    if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
-    if (*scenario_command) return calib::write_scenario(scenario);
-    if (*show) return calib::show_profile(shown);
-    if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
-    if (*topology) return calib::show_topology(sources, is_json);
-    return measure_with_others(measure, argc, argv);
-  });
+        if (*import_command) return calib::import_measurements(import);
+        if (*scenario_command) return calib::write_scenario(scenario);
+        if (*show) return calib::show_profile(shown);
+        if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
+        if (*topology) return calib::show_topology(sources, is_json);
+        return measure_with_others(measure, argc, argv);
+      },
+      completion_names);
 }

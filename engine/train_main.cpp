@@ -70,7 +70,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
     train::Observer nobody;
     return exit_code_of(trainer.run(nobody).at("status"));
   }
-  train::Screen screen(!request.quiet && has_drawable_stderr(), !request.quiet);
+  train::Screen screen(!request.quiet && has_drawable_stderr(), !request.quiet, settings.request.epochs);
   const Json record = trainer.run(screen);
   if (record.at("status") == "interrupted") {
     std::fprintf(stderr, "train: interrupted after %lld epochs, %lld iterations; --resume goes on from %s\n",
@@ -176,12 +176,15 @@ int main(int argc, char** argv) {
   CLI::App* const sweeps = declare_sweep(app, sweep);
   lockstep::train::PlotOptions plot;
   CLI::App* const plots = lockstep::train::declare_plot(app, plot);
-  return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
-    if (plots->parsed()) {
-      lockstep::train::run_plot(plot);
-      return 0;
-    }
-    return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
-  });
+  return lockstep::run_program(
+      app, argc, argv,
+      [&](const std::vector<std::string>& words) {
+        if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
+        if (plots->parsed()) {
+          lockstep::train::run_plot(plot);
+          return 0;
+        }
+        return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
+      },
+      lockstep::train::completion_names);
 }

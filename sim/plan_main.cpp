@@ -17,7 +17,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/units.hpp"
-#include "sim/api/other_format.hpp"
+#include "sim/api/names.hpp"
 #include "sim/api/plan_options.hpp"
 #include "sim/launch/from_option.hpp"
 #include "sim/plan/plan_result.hpp"
@@ -57,7 +57,7 @@ void declare_work(CLI::App& app, Options& o) {
   app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
   app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
       ->check(number_between(2, 86400));
-  app.add_flag("--quiet", o.quiet, "No progress");
+  app.add_flag("--quiet", o.quiet, "No progress line");
 }
 
 CLI::App* declare_job(CLI::App& app, Options& o) {
@@ -113,35 +113,6 @@ std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
   return inputs;
 }
 
-// "points: 1200/10368, 42 s left", some times a second.
-class ProgressLine {
- public:
-  void operator()(const std::string& what, std::size_t done, std::size_t of) {
-    const Clock::time_point now = Clock::now();
-    if (what != what_ || done == 1) {
-      what_ = what;
-      began_ = now;
-    }
-    if (done < of && now < next_) return;
-    next_ = now + std::chrono::milliseconds(200);
-    const double passed_s = std::chrono::duration<double>(now - began_).count();
-    std::fprintf(stderr, "\r\033[K%s: %zu/%zu", what.c_str(), done, of);
-    if (passed_s > 2)
-      std::fprintf(stderr, ", %s left", format_seconds(std::ceil(passed_s / double(done) * double(of - done))).c_str());
-    if (done == of) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::string what_;
-  Clock::time_point began_, next_;
-};
-
-sim::Progress progress_of(const Options& o) {
-  if (o.quiet || !has_drawable_stderr()) return {};
-  return ProgressLine();
-}
-
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_json(result, argv)));
   if (o.json == kStandardOutput)
@@ -184,7 +155,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   sim::Journal none;
   sim::Journal& journal = kept ? *kept : none;
   if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());
-  sim::Evaluation evaluation(plan, workers, journal, progress_of(o));
+  sim::Evaluation evaluation(plan, workers, journal);
   const sim::PlanResult result = sim::work_out(plan, evaluation, watch_of(o, argv));
   if (o.resume && !o.quiet)
     std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
@@ -216,18 +187,9 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   return plan;
 }
 
-sim::PlanSpec load_plan(const Options& o) {
-  try {
-    return sim::load_plan(o.plan, o.ignore_memory);
-  } catch (const InputError&) {
-    sim::refuse_scenario(o.plan);
-    throw;
-  }
-}
-
 sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
   if (o.plan.empty()) throw InputError("plan: no plan; allowed: a plan file, or plan job (see --help)");
-  sim::PlanSpec plan = load_plan(o);
+  sim::PlanSpec plan = sim::load_plan(o.plan, o.ignore_memory);
   if (is_first_rank) check_outputs(all_outputs_of(o), inputs_of(plan));
   return plan;
 }
@@ -269,12 +231,15 @@ int main(int argc, char** argv) {
   Options options;
   declare(app, options);
   const CLI::App* const job = declare_job(app, options);
-  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    options.is_of_words = job->parsed();
-    sim::MpiSession session;
-    const int code = run(options, words, session);
-    if (!session.has_lost_rank()) return code;
-    std::fflush(nullptr);
-    std::_Exit(code);  // MPI's own end at exit would wait for the dead rank
-  });
+  return run_program(
+      app, argc, argv,
+      [&](const std::vector<std::string>& words) {
+        options.is_of_words = job->parsed();
+        sim::MpiSession session;
+        const int code = run(options, words, session);
+        if (!session.has_lost_rank()) return code;
+        std::fflush(nullptr);
+        std::_Exit(code);  // MPI's own end at exit would wait for the dead rank
+      },
+      sim::completion_names);
 }

@@ -18,7 +18,7 @@
 #include "sim/api/job_command.hpp"
 #include "sim/api/kernel_options.hpp"
 #include "sim/api/loss_options.hpp"
-#include "sim/api/other_format.hpp"
+#include "sim/api/names.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job_prediction/algorithm_template.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
@@ -52,7 +52,6 @@ struct Options {
   std::string scenario_template;
   bool list_models = false;
   bool ignore_memory = false;
-  bool quiet = false;
   int jobs = 0;
 };
 
@@ -64,7 +63,9 @@ std::vector<std::string> optimised_settings() {
   return settings;
 }
 
-void declare_log(CLI::App& app) {
+// Options of the program and of each command: what is said beside the result.
+void declare_reporting(CLI::App& app) {
+  app.add_flag("--quiet", "No progress line");
   app.add_option_function<std::string>(
          "--log", [](const std::string& level) { set_log_level(*find_choice<LogLevel>(level)); },
          "Writes to standard error what was decided, why, and how long it took: info or debug")
@@ -110,8 +111,7 @@ void declare(CLI::App& app, Options& o) {
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
   sim::declare_expectations(app, o.expectations);
   app.add_flag("--ignore-memory", o.ignore_memory, "Predicts what does not fit into a GPU's memory, too");
-  app.add_flag("--quiet", o.quiet, "No progress bar");
-  declare_log(app);
+  declare_reporting(app);
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
@@ -152,12 +152,6 @@ void check_dump(const sim::Scenario& scenario) {
         "--fidelity fast, no split, no backup workers, no asynchronous workers");
 }
 
-void show_progress(std::size_t done, std::size_t of) {
-  std::fprintf(stderr, "\r[%.*s%*s] %zu/%zu points", static_cast<int>(done * 30 / of), "##############################",
-               static_cast<int>(30 - done * 30 / of), "", done, of);
-  if (done == of) std::fputs("\r\033[K", stderr);
-}
-
 int all_cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
@@ -173,12 +167,7 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
 }
 
 sim::LoadedScenario load_scenario(const Options& o) {
-  try {
-    return sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  } catch (const InputError&) {
-    sim::refuse_other_format(o.scenario);
-    throw;
-  }
+  return sim::load_scenario(o.scenario, settings_of(o), o.gpus);
 }
 
 int simulate(const Options& o, const std::vector<std::string>& argv) {
@@ -188,12 +177,9 @@ int simulate(const Options& o, const std::vector<std::string>& argv) {
   if (o.dump_links_s) check_dump(loaded.variants.front());
   check_outputs_beside(loaded, o);
   sim::check_memory(loaded, o.scenario);
-  const bool has_bar = !o.quiet && has_drawable_stderr();
   std::optional<sim::TraceFile> trace_file;
   if (!o.trace.empty()) trace.sink = trace_file.emplace(o.trace).sink();
-  const sim::Report report = sim::predict(loaded, jobs_of(o), trace, [&](std::size_t done, std::size_t of) {
-    if (has_bar) show_progress(done, of);
-  });
+  const sim::Report report = sim::predict(loaded, jobs_of(o), trace);
   const sim::ExpectationResult expected =
       expectations.empty() ? sim::ExpectationResult()
                            : sim::check_expectations(expectations, sim::rows_of_points(sim::result_json(report, argv)));
@@ -227,11 +213,7 @@ void predict_from_records(const Options& o) {
 void search(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = load_scenario(o);
   check_outputs_beside(loaded, o);
-  const bool has_bar = !o.quiet && has_drawable_stderr();
-  const std::vector<sim::Optimisation> curves =
-      sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
-        if (has_bar) show_progress(done, of);
-      });
+  const std::vector<sim::Optimisation> curves = sim::optimise(loaded, o.optimise, jobs_of(o));
   if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);
   print_result(o.json, sim::optimisation_text(curves));
 }
@@ -297,13 +279,6 @@ int answer(JobOptions& o, CLI::App& app) {
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   print_result(o.json, sim::job_table(predicted, catalogue) + expected.text);
   return expected.exit_code();
-}
-
-void answer_loss(const sim::LossOptions& o) {
-  const bool has_bar = !o.quiet && has_drawable_stderr();
-  sim::answer_loss_command(o, all_cores(), [has_bar](std::size_t done, std::size_t of) {
-    if (has_bar) show_progress(done, of);
-  });
 }
 
 // An output that is asked for and would not be written is refused.
@@ -392,22 +367,25 @@ int main(int argc, char** argv) {
   CLI::App* const loss_command = sim::declare_loss(app, loss);
   const std::vector<CLI::App*> subcommands{convergence_command, job_command, all_reduce_command, kernel_command,
                                            loss_command};
-  for (CLI::App* subcommand : subcommands) declare_log(*subcommand);
-  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    for (const CLI::App* subcommand : subcommands)
-      if (subcommand->parsed()) check_alone(app, *subcommand);
-    if (convergence_command->parsed())
-      sim::build_profile(convergence);
-    else if (job_command->parsed())
-      return answer(job, *job_command);
-    else if (all_reduce_command->parsed())
-      return sim::answer_all_reduce(all_reduce, all_cores(), words);
-    else if (kernel_command->parsed())
-      sim::answer_kernel(kernel);
-    else if (loss_command->parsed())
-      answer_loss(loss);
-    else
-      return run(options, words);
-    return 0;
-  });
+  for (CLI::App* subcommand : subcommands) declare_reporting(*subcommand);
+  return run_program(
+      app, argc, argv,
+      [&](const std::vector<std::string>& words) {
+        for (const CLI::App* subcommand : subcommands)
+          if (subcommand->parsed()) check_alone(app, *subcommand);
+        if (convergence_command->parsed())
+          sim::build_profile(convergence);
+        else if (job_command->parsed())
+          return answer(job, *job_command);
+        else if (all_reduce_command->parsed())
+          return sim::answer_all_reduce(all_reduce, all_cores(), words);
+        else if (kernel_command->parsed())
+          sim::answer_kernel(kernel);
+        else if (loss_command->parsed())
+          sim::answer_loss_command(loss, all_cores());
+        else
+          return run(options, words);
+        return 0;
+      },
+      sim::completion_names);
 }

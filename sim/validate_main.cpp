@@ -7,10 +7,12 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/base/progress_line.hpp"
 #include "engine/base/provenance.hpp"
 #include "sim/report/html.hpp"
 #include "sim/validation/bounds.hpp"
 #include "sim/validation/kernel_tables.hpp"
+#include "sim/validation/paper_figure.hpp"
 #include "sim/validation/scoring.hpp"
 #include "sim/validation/suite.hpp"
 
@@ -23,6 +25,7 @@ struct Options {
   std::string json, html;
   std::string only;
   std::string kernel_tables;
+  std::string paper, svg;
   bool fit = false;
   bool leave_out = false;
   bool sensitivity = false;
@@ -52,7 +55,13 @@ void declare(CLI::App& app, Options& o) {
          "Fits the laws of kernels to the measured tables of a folder, writes the catalogue's kernels/*.json, and "
          "shows their errors on held-out shapes")
       ->excludes(fit);
-  app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
+  CLI::Option* plot =
+      app.add_option("--plot", o.paper,
+                     "Draws a paper's results, predicted beside published: crossbow, poseidon, theano-mpi, "
+                     "revisiting-sync-sgd, ... (the folders of scenarios/published)")
+          ->excludes(fit);
+  app.add_option("--svg", o.svg, "The picture of --plot (PAPER.svg)")->needs(plot);
+  app.add_flag("--quiet", o.quiet, "The summary only: no line per record, no progress line");
 }
 
 std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vector<std::string>& argv) {
@@ -62,6 +71,7 @@ std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vec
 }
 
 void tell(const std::string& line) {
+  clear_progress();
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
@@ -115,15 +125,26 @@ int fit_kernels(const Options& asked) {
   find_folders(o);
   check_outputs({o.json});
   const sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
-  const sim::KernelFit fit = sim::fit_kernel_laws(sim::read_kernel_tables(o.kernel_tables, catalogue), catalogue,
-                                                  o.jobs, [&](const std::string& line) {
-                                                    if (!o.quiet) tell(line);
-                                                  });
+  const sim::KernelFit fit =
+      sim::fit_kernel_laws(sim::read_kernel_tables(o.kernel_tables, catalogue), catalogue, o.jobs);
   std::filesystem::create_directories(o.catalogue + "/kernels");
   for (const sim::KernelLawFile& file : fit.files)
     write_json_atomically(o.catalogue + "/kernels/" + file.gpu + ".json", to_json(file), -1);
   if (!o.json.empty()) write_json_atomically(o.json, sim::kernel_fit_json(fit), 1);
   print_result(o.json, sim::kernel_fit_table(fit));
+  return 0;
+}
+
+int plot(const Options& asked) {
+  Options o = asked;
+  find_folders(o);
+  if (!o.json.empty() || !o.html.empty())
+    throw InputError("--plot " + o.paper + ": no --json and no --html of a picture; allowed: --svg FILE");
+  if (o.svg.empty()) o.svg = std::filesystem::path(o.paper).filename().string() + ".svg";
+  check_outputs({o.svg});
+  const sim::PaperFigure figure = sim::plot_paper(o.suites + "/..", o.paper, o.jobs);
+  write_file_atomically(o.svg, figure.svg);
+  print((o.quiet ? "" : figure.table) + "picture: " + o.svg + "\n");
   return 0;
 }
 
@@ -167,6 +188,7 @@ int main(int argc, char** argv) {
   Options options;
   declare(app, options);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    if (!options.paper.empty()) return plot(options);
     return options.kernel_tables.empty() ? validate(options, words) : fit_kernels(options);
   });
 }

@@ -63,19 +63,42 @@ void show_bar(const Progress& p) {
   if (p.now.empty()) std::fputs("\r\033[K", stderr);
 }
 
+CollectiveLogOptions collective_options(const ImportRequest& r) {
+  return {r.nccl.ranks, r.nccl.nodes, r.library};
+}
+
+constexpr const char *kTrainingLog = "training-log", *kMlperf = "mlperf";
+
+struct LogFormat {
+  std::string name;
+  Imported (*read)(const std::string& text, const std::string& path, const ImportRequest& r);
+};
+
+using Text = const std::string&;
+using Asked = const ImportRequest&;
+
+const std::vector<LogFormat>& log_formats() {
+  static const std::vector<LogFormat> all{
+      {"nccl-tests", [](Text text, Text path, Asked r) { return import_nccl_tests(text, path, r.nccl); }},
+      {"osu", [](Text text, Text path, Asked r) { return import_osu(text, path, collective_options(r)); }},
+      {"imb", [](Text text, Text path, Asked r) { return import_imb(text, path, collective_options(r)); }},
+      {"gloo", [](Text text, Text path, Asked r) { return import_gloo(text, path, collective_options(r)); }},
+      {"nvbandwidth", [](Text text, Text path, Asked) { return import_nvbandwidth(text, path); }},
+      {"p2p", [](Text text, Text path, Asked) { return import_p2p_bandwidth(text, path); }},
+      {"torch-trace", [](Text text, Text path, Asked r) { return import_torch_trace(text, path, r.torch); }},
+      {"torch-probe", [](Text text, Text path, Asked) { return import_torch_probe(text, path); }},
+      {"csv",
+       [](Text text, Text path, Asked r) {
+         return import_csv(text, path, {r.torch.model, r.torch.precision});
+       }},
+      {"topology", [](Text text, Text path, Asked) { return import_topology(text, path); }}};
+  return all;
+}
+
 Imported import_file(const ImportRequest& request, const std::string& path) {
-  const std::string text = log_text(path);
-  if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
-  if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
-  if (request.format == "p2p") return import_p2p_bandwidth(text, path);
-  if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
-  const CollectiveLogOptions collectives{request.nccl.ranks, request.nccl.nodes, request.library};
-  if (request.format == "osu") return import_osu(text, path, collectives);
-  if (request.format == "imb") return import_imb(text, path, collectives);
-  if (request.format == "gloo") return import_gloo(text, path, collectives);
-  if (request.format == "csv") return import_csv(text, path, {request.torch.model, request.torch.precision});
-  if (request.format == "torch-probe") return import_torch_probe(text, path);
-  return import_topology(text, path);
+  for (const LogFormat& format : log_formats())
+    if (format.name == request.format) return format.read(log_text(path), path, request);
+  throw InputError("import " + request.format + ": no such format; allowed: " + joined(import_formats()));
 }
 
 // Samples of all files, those of the same thing as one series; the device of the first that names one.
@@ -332,6 +355,17 @@ int show_topology(const TopologySources& sources, bool is_json) {
   else
     std::printf("%s\n%s", gpus_text(facts).c_str(), facts_text(facts).c_str());
   return 0;
+}
+
+std::vector<std::string> import_formats() {
+  std::vector<std::string> names{kTrainingLog, kMlperf};
+  for (const LogFormat& format : log_formats()) names.push_back(format.name);
+  return names;
+}
+
+int import_measurements(const ImportRequest& request) {
+  if (request.format == kTrainingLog) return import_trainings(request);
+  return request.format == kMlperf ? import_results(request) : import_logs(request);
 }
 
 int import_logs(const ImportRequest& request) {

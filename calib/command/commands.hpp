@@ -60,6 +60,10 @@ struct ScenarioRequest {
 int measure_devices(const MeasureRequest& request, sync::Processes& processes);
 /// Prints what the machine has and how it is joined.
 int show_topology(const TopologySources& sources, bool is_json);
+/// The formats that import_measurements() reads, by name.
+std::vector<std::string> import_formats();
+/// By the request's format one of the three below. Throws InputError for an unknown one.
+int import_measurements(const ImportRequest& request);
 /// All files into one profile. Refused rows go to standard error.
 int import_logs(const ImportRequest& request);
 /// Logs of MLPerf Training as published results, and as runs to a target beside them (OUTPUT with ".convergence.json").

@@ -7,6 +7,7 @@
 
 #include "calib/import/log_text.hpp"
 #include "calib/import/training_formats.hpp"
+#include "engine/base/file_format.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
@@ -113,6 +114,7 @@ TrainingLog recognised(const std::string& text, const std::string& file, const s
   std::vector<TrainingLog> logs = logs_of(text, file, format);
   // DeepSpeed's own lines are part of the logs of programs that use it; it is last.
   if (logs.size() > 1 && logs.back().format == "deepspeed") logs.pop_back();
+  if (logs.empty()) refuse_known_format(file);
   if (logs.empty())
     throw InputError(file + ": no time of a training step" + (format.empty() ? "" : " as " + format + " prints it") +
                      "; allowed: logs of " + joined(training_formats()));

@@ -31,10 +31,14 @@ import tempfile
 import threading
 import time
 
-import torch
-import torch.distributed as dist
-from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
+try:
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+    from torch.utils._python_dispatch import TorchDispatchMode
+except ImportError as missing:
+    sys.exit(f"lockstep_probe: {missing} (by {sys.executable}); allowed: the python of the environment that trains, with torch 1.13 "
+             "to 2.x")
 
 SCHEMA = "lockstep/torch-probe/1"
 KIB = 1024
@@ -845,26 +849,40 @@ class Series:
         return self.run(self.repeats) / self.repeats if self.repeats_short else self.run()
 
 
+def duration(seconds):
+    """"45 s", "12 min", "3.5 h"."""
+    if seconds < 120:
+        return f"{math.ceil(seconds)} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 class Sampler:
     """Series in turn, one sample of each a round, so that a machine that others disturb does not decide between them."""
 
-    def __init__(self, log, processes, options):
-        self.log, self.processes, self.options, self.known = log, processes, options, set()
+    def __init__(self, log, processes, options, planned):
+        self.log, self.processes, self.options = log, processes, options
+        self.planned = planned  # series that are still to be measured, of this part and of later ones
+        self.is_drawn, self.next_drawn = processes.rank == 0 and sys.stderr.isatty(), 0.0
 
     def measure(self, what, series):
+        later = max(0, self.planned - len(series))
+        self.planned = later
         is_open = [float(series_id(s.probe, s.key) not in self.log.finished) for s in series]
         series = [s for s, open_ in zip(series, self.processes.of_first(is_open)) if open_ > 0]
         if not series:
             return
         if self.processes.rank == 0:
-            print(f"lockstep_probe: {what}: {len(series)} series", file=sys.stderr)
+            most_s = (len(series) + later) * self.options.seconds
+            print(f"lockstep_probe: {what}: {len(series)} series of at most {self.options.seconds:g} s"
+                  f"{f', {later} later' if later else ''}; at most {duration(most_s)} left, what is measured twice not counted",
+                  file=sys.stderr)
         self._warm_up(series)
-        self._rounds(series, again=False)
+        self._rounds(series, later, again=False)
         again = self._bad(series)
         if again:
             if self.processes.rank == 0:
                 print(f"lockstep_probe: {what}: {len(again)} disturbed series once more, in turn", file=sys.stderr)
-            self._rounds(again, again=True)
+            self._rounds(again, later, again=True)
             still = self._bad(again)
             if still:
                 worst = max(still, key=lambda s: half_width(s.seconds))
@@ -890,7 +908,15 @@ class Sampler:
             if s.repeats_short:
                 s.repeats = int(self.processes.of_first([float(min(256, max(1, math.ceil(5e-4 / max(took, 1e-7)))))])[0])
 
-    def _rounds(self, series, again):
+    def _draw(self, left, spent, later):
+        if not self.is_drawn or (left and time.perf_counter() < self.next_drawn):
+            return
+        self.next_drawn = time.perf_counter() + 0.2
+        most_s = sum(max(0.0, self.options.seconds - spent[id(s)]) for s in left) + later * self.options.seconds
+        text = f"{len(left)} series not known yet, at most {duration(most_s)} left" if left else ""
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def _rounds(self, series, later, again):
         spent = {id(s): 0.0 for s in series}
         for s in series:
             s.number, s.seconds = self.log.begin(s.probe, s.key, again), []
@@ -910,6 +936,7 @@ class Sampler:
                 self.log.write({"at": s.number, "seconds": round(seconds, 9)})
             goes_on = self.processes.of_first([float(self._goes_on(s, spent[id(s)])) for s in left])
             left = [s for s, more in zip(left, goes_on) if more > 0]
+            self._draw(left, spent, later)
 
     def _goes_on(self, s, spent):
         n = len(s.seconds)
@@ -950,7 +977,7 @@ def in_two(run, alone):
     return run if alone else (lambda: 0.0)
 
 
-def measure_steps(jobs, graph, sampler, processes, options):
+def series_of_steps(jobs, graph, processes, options):
     job, several = jobs["alone"], processes.count > 1
     key = {"model": graph["name"], "precision": graph["precision"]}
     series = []
@@ -986,7 +1013,10 @@ def measure_steps(jobs, graph, sampler, processes, options):
                 add("overlap", {**shared, "beside": "nothing"}, lambda size=size: job.gradient_s(size))
                 add("overlap", {**shared, "beside": "all-reduce"},
                     lambda size=size, beside=beside: beside.run(lambda: job.gradient_s(size)))
-    sampler.measure("steps", series)
+    return series
+
+
+def measure_update(job, graph, sampler, options):
     job.gradient(job.batch(min(options.batches)))
     sampler.measure("update", [Series("update", {"kernel": optimizer_name(job.optimizer), "elements": graph["parameters"]},
                                       job.update_s)])
@@ -1077,18 +1107,29 @@ class Collective:
         return time.perf_counter() - began
 
 
-def measure_collectives(job, graph, sampler, processes, options):
+def collective_sizes(graph, options):
     most = min(options.most_bytes, max(64 * KIB, 2 * graph["parameters"] * 4))
     sizes = [4 * KIB]
     while sizes[-1] < most:
         sizes.append(sizes[-1] * 4)
+    return sizes
+
+
+def collective_ranks(processes):
+    if processes.count == 1:
+        return []
+    return sorted({n for n in [2 ** i for i in range(1, 16)] if n < processes.count} | {processes.count})
+
+
+def measure_collectives(job, graph, sampler, processes, options):
+    sizes = collective_sizes(graph, options)
     dtype = next(job.model.parameters()).dtype
-    counts = sorted({n for n in [2 ** i for i in range(1, 16)] if n < processes.count} | {processes.count})
-    for ranks in counts:
+    for ranks in collective_ranks(processes):
         group = dist.new_group(list(range(ranks)))
         is_in = processes.rank < ranks
         for operation in COLLECTIVES:
             if not _works(operation, group, ranks, dtype, job.device, is_in, processes):
+                sampler.planned = max(0, sampler.planned - len(sizes))
                 sampler.log.say(f"{operation} over {ranks} processes: {processes.library} does not have it")
                 continue
             series = []
@@ -1110,12 +1151,16 @@ def _works(operation, group, ranks, dtype, device, is_in, processes):
     return processes.slowest([failed])[0] == 0
 
 
+def copy_sizes(job, options):
+    sizes = []
+    while job.device.type == "cuda" and 64 * KIB * 8 ** len(sizes) <= options.most_bytes:
+        sizes.append(64 * KIB * 8 ** len(sizes))
+    return sizes
+
+
 def measure_copies(job, sampler, options):
-    if job.device.type != "cuda":
-        return
     series = []
-    size = 64 * KIB
-    while size <= options.most_bytes:
+    for size in copy_sizes(job, options):
         on_device = torch.empty(size, dtype=torch.uint8, device=job.device)
         for pinned in (False, True):
             on_host = torch.empty(size, dtype=torch.uint8, pin_memory=pinned)
@@ -1126,7 +1171,6 @@ def measure_copies(job, sampler, options):
                     key["memory"] = "pinned"
                 run = lambda repeats, a=source, b=to: job.timed(lambda: [b.copy_(a, non_blocking=True) for _ in range(repeats)])
                 series.append(Series("copy", key, run, repeats_short=True))
-        size *= 8
     sampler.measure("copies", series)
 
 
@@ -1323,12 +1367,14 @@ def probe(where, options):
         log.say(f"parameters that no layer reads, left out: {', '.join(graph.unused[:5])}")
     told = {"name": graph.name, "precision": graph.precision, "layers": graph.layers,
             "parameters": network["parameters"]}
-    sampler = Sampler(log, processes, options)
-    jobs = {"alone": job, **around_ddp(build, processes, options, log.say)}
-    measure_steps(jobs, told, sampler, processes, options)
+    steps = series_of_steps({"alone": job, **around_ddp(build, processes, options, log.say)}, told, processes, options)
+    collectives = len(COLLECTIVES) * len(collective_ranks(processes)) * len(collective_sizes(told, options))
+    copies = 4 * len(copy_sizes(job, options))
+    sampler = Sampler(log, processes, options, len(steps) + 1 + collectives + copies)
+    sampler.measure("steps", steps)
+    measure_update(job, told, sampler, options)
     measure_layers(job, trace, told, log, processes, options)
-    if processes.count > 1:
-        measure_collectives(job, told, sampler, processes, options)
+    measure_collectives(job, told, sampler, processes, options)
     measure_copies(job, sampler, options)
     if job.device.type == "cuda":
         log.write({"peak_memory_bytes": torch.cuda.max_memory_allocated()})
@@ -1408,7 +1454,7 @@ def check(where, options):
     job = around_ddp(build, processes, options, lambda text: None).get("ddp", alone)
     job.model.train()
     series = [Series("step", {"batch": size}, lambda size=size: job.iteration_s(size)) for size in options.batches]
-    Sampler(Log(None), processes, options).measure("steps", series)
+    Sampler(Log(None), processes, options, len(series)).measure("steps", series)
     if processes.rank == 0:
         print("batch  processes   predicted              bounds    measured        its interval     error")
         for s in series:

@@ -2,15 +2,26 @@
 // Completion of a program's command line in bash and zsh, from the definitions of its options: PROGRAM --completion
 // bash|zsh prints the script that the build installs.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace lockstep {
 
+/// Names that follow an option and that its definition does not list, such as those of a catalogue: "--gpu" -> {"H100", ...}.
+using CompletionNames = std::map<std::string, std::vector<std::string>>;
+
 namespace completion {
 
-/// What can follow an option whose values are a list of names: CLI11 tells it as "TEXT:{a,b}".
-inline std::string values_of(const CLI::Option& option) {
+/// What can follow an option whose values are a list of names, separated by blanks. CLI11 tells it as "TEXT:{a,b}".
+inline std::string values_of(const CLI::Option& option, const CompletionNames& known) {
+  for (const std::string& name : option.get_lnames()) {
+    const auto found = known.find("--" + name);
+    if (found == known.end()) continue;
+    std::string values;
+    for (const std::string& value : found->second) values += (values.empty() ? "" : " ") + value;
+    return values;
+  }
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{'), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos) return "";
@@ -43,72 +54,90 @@ inline std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-/// Cases of a shell's `case` by the word before: options that take one of a list.
-inline std::string cases_of_values(const CLI::App& app) {
+/// Cases of a shell's `case` by the word before: options that take names of a list. Where they take several, the one behind the
+/// last comma is completed.
+inline std::string cases_of_values(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {
-    const std::string values = values_of(*option);
+    const std::string values = values_of(*option, known);
     std::string names;
     for (const std::string& name : names_of(*option)) names += (names.empty() ? "" : "|") + name;
     if (values.empty() || names.empty()) continue;
-    cases += "    " + names + ") COMPREPLY=($(compgen -W '" + values + "' -- \"$word\")); return ;;\n";
+    cases += "    " + names + ") COMPREPLY=($(compgen " + (option->get_delimiter() != '\0' ? "-P \"$before\" " : "") +
+             "-W '" + values + "' -- \"" + (option->get_delimiter() != '\0' ? "${word##*,}" : "$word") +
+             "\")); return ;;\n";
   }
   return cases;
 }
 
-inline std::string bash(const CLI::App& app) {
+/// Names that a command's first argument takes, such as the formats of an importer.
+inline std::string first_argument_of(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional()) return values_of(*option, {});
+  return "";
+}
+
+inline std::string bash(const CLI::App& app, const CompletionNames& known) {
   const std::string program = app.get_name(), commands = names_of_commands(app);
-  std::string values = cases_of_values(app), options;
+  std::string values = cases_of_values(app, known), options, arguments;
   for (const CLI::App* command : commands_of(app)) {
-    values += cases_of_values(*command);
+    values += cases_of_values(*command, known);
     options += "    " + command->get_name() + ") options='" + all_names_of(*command) + "' ;;\n";
+    if (const std::string names = first_argument_of(*command); !names.empty())
+      arguments += "  [ \"$COMP_CWORD ${COMP_WORDS[1]}\" = '2 " + command->get_name() +
+                   "' ] && COMPREPLY+=($(compgen -W '" + names + "' -- \"$word\"))\n";
   }
   return "# bash completion of " + program + ", made from its options\n_lockstep_" + program +
-         "() {\n  local word=${COMP_WORDS[COMP_CWORD]} options\n  case ${COMP_WORDS[COMP_CWORD-1]} in\n" + values +
-         "  esac\n  case ${COMP_WORDS[1]} in\n" + options + "    *) options='" + all_names_of(app) +
+         "() {\n  local word=${COMP_WORDS[COMP_CWORD]} before= options\n  [[ $word == *,* ]] && before=${word%,*},\n  "
+         "case ${COMP_WORDS[COMP_CWORD-1]} in\n" +
+         values + "  esac\n  case ${COMP_WORDS[1]} in\n" + options + "    *) options='" + all_names_of(app) +
          "' ;;\n  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n" +
          "    return\n  fi\n  COMPREPLY=($(compgen -f -- \"$word\"))\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n" +
-         "    COMPREPLY+=($(compgen -W '" + commands +
-         "' -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _lockstep_" + program + " " + program + "\n";
+         "    COMPREPLY+=($(compgen -W '" + commands + "' -- \"$word\"))\n  fi\n" + arguments +
+         "}\ncomplete -o filenames -F _lockstep_" + program + " " + program + "\n";
 }
 
 /// One of zsh's specifications, in single quotes: '--gpus[GPU counts]:value:'.
-inline std::string specification(const CLI::Option& option, const std::string& name) {
+inline std::string specification(const CLI::Option& option, const std::string& name, const CompletionNames& known) {
   std::string text;
   for (const char c : option.get_description())
     text += c == '\'' || c == '[' || c == ']' || c == ':' || c == '\\' ? ' ' : c;
-  const std::string values = values_of(option);
+  const std::string values = values_of(option, known);
   std::string follows;
-  if (!option.get_type_name().empty()) follows = values.empty() ? ":value:_files" : ":value:(" + values + ")";
+  if (!option.get_type_name().empty()) follows = ":value:_files";
+  if (!values.empty())
+    follows = option.get_delimiter() != '\0' ? ":value:_sequence compadd - " + values : ":value:(" + values + ")";
   return "'*" + name + "[" + text + "]" + follows + "'";
 }
 
-inline std::string specifications_of(const CLI::App& app) {
+inline std::string specifications_of(const CLI::App& app, const CompletionNames& known) {
   std::string all;
   for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : names_of(*option)) all += " \\\n      " + specification(*option, name);
+    for (const std::string& name : names_of(*option)) all += " \\\n      " + specification(*option, name, known);
   return all;
 }
 
-inline std::string zsh(const CLI::App& app) {
+inline std::string zsh(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
-  for (const CLI::App* command : commands_of(app))
-    cases += "  " + command->get_name() + ")\n    _arguments" + specifications_of(*command) +
-             " \\\n      '*:file:_files' ;;\n";
+  for (const CLI::App* command : commands_of(app)) {
+    const std::string names = first_argument_of(*command);
+    cases += "  " + command->get_name() + ")\n    _arguments" + specifications_of(*command, known) +
+             (names.empty() ? "" : " \\\n      '2:name:(" + names + ")'") + " \\\n      '*:file:_files' ;;\n";
+  }
   const std::string commands = names_of_commands(app);
   const std::string first = commands.empty() ? ""
                                              : " \\\n      '1:command or file:_alternative \"c:command:(" + commands +
                                                    ")\" \"f:file:_files\"'";
   return "#compdef " + app.get_name() + "\n# zsh completion of " + app.get_name() +
-         ", made from its options\ncase ${words[2]} in\n" + cases + "  *)\n    _arguments" + specifications_of(app) +
-         first + " \\\n      '*:file:_files' ;;\nesac\n";
+         ", made from its options\ncase ${words[2]} in\n" + cases + "  *)\n    _arguments" +
+         specifications_of(app, known) + first + " \\\n      '*:file:_files' ;;\nesac\n";
 }
 
 }  // namespace completion
 
 /// The script for "bash" or "zsh"; empty for another shell.
-inline std::string completion_script(const CLI::App& app, const std::string& shell) {
-  return shell == "bash" ? completion::bash(app) : shell == "zsh" ? completion::zsh(app) : "";
+inline std::string completion_script(const CLI::App& app, const std::string& shell, const CompletionNames& known) {
+  return shell == "bash" ? completion::bash(app, known) : shell == "zsh" ? completion::zsh(app, known) : "";
 }
 
 }  // namespace lockstep

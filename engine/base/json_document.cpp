@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/command_name.hpp"
 #include "engine/base/json.hpp"
 #include "engine/base/json_text.hpp"
 #include "engine/base/provenance.hpp"
@@ -71,6 +72,9 @@ JsonDocument JsonDocument::load(const std::string& path) {
   std::string text;
   std::string why;
   if (!try_read_file(path, kLargestFile, text, why)) throw InputError(one_line(path + ": cannot read: " + why));
+  if (text.rfind("#!", 0) == 0)
+    throw InputError(
+        one_line(path + ": this is a script; allowed: " + command_of_program("simulate") + " job --from " + path));
   JsonDocument document = parse(text, path);
   document.inputs_[path] = sha256_hex(text);
   return document;

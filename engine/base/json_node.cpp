@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/file_format.hpp"
 #include "engine/base/json.hpp"
 #include "engine/base/json_text.hpp"
 #include "engine/base/text.hpp"
@@ -68,6 +69,12 @@ bool exact_integer(const Json& value, std::int64_t& number) {
   return true;
 }
 
+// Throws where the whole document is of a format whose keys are not all among `known`.
+void refuse_other_format(const JsonDocument& document, const std::vector<std::string>& known) {
+  const std::string other = describe_other_format(document.json(), document.name(), known);
+  if (!other.empty()) throw InputError(one_line(document.name() + ": " + other));
+}
+
 }  // namespace
 
 void JsonNode::fail(const std::string& wrong, const std::string& allowed) const {
@@ -78,6 +85,7 @@ void JsonNode::fail(const std::string& wrong, const std::string& allowed) const 
 void JsonNode::keys(const std::vector<std::string>& known) const {
   for (const auto& [key, member] : members()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
+      if (pointer_.empty()) refuse_other_format(*document_, known);
       fail("unknown key " + in_quotes(key), "known: " + joined(known));
     }
   }
@@ -101,6 +109,7 @@ std::optional<JsonNode> JsonNode::find(const std::string& key) const {
 }
 
 std::vector<JsonNode> JsonNode::items() const {
+  if (!value_->is_array() && pointer_.empty()) refuse_other_format(*document_, {});
   if (!value_->is_array()) fail("expected an array, got " + kind_of(*value_));
   std::vector<JsonNode> nodes;
   for (const Json& element : *value_) {
@@ -130,7 +139,9 @@ std::string JsonNode::choice(const std::vector<std::string>& allowed) const {
   const std::string list = "allowed: " + joined(allowed);
   if (!value_->is_string()) fail("expected a string, got " + kind_of(*value_), list);
   std::string text = value_->get<std::string>();
-  if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) fail(in_quotes(text) + " is unknown", list);
+  const bool is_allowed = std::find(allowed.begin(), allowed.end(), text) != allowed.end();
+  if (!is_allowed && pointer_ == "/schema") refuse_other_format(*document_, {});
+  if (!is_allowed) fail(in_quotes(text) + " is unknown", list);
   return text;
 }
 

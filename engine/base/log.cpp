@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "engine/base/progress_line.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -27,6 +29,7 @@ bool is_logged(LogLevel level) {
 void write_log(LogLevel level, const std::string& text) {
   if (!is_logged(level)) return;
   const std::string line = formatted("%.3f s  ", seconds_since(start)) + name_of(level) + "  " + text + "\n";
+  clear_progress();
   std::fputs(line.c_str(), stderr);
 }
 

@@ -17,6 +17,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/base/progress_line.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -131,6 +133,7 @@ int ProcessPool::start(const std::function<void(const ToParent&)>& body) {
     for (int fd : open_ends().fds) ::close(fd);
     open_ends().fds = {ends[1]};
     lock.unlock();
+    show_progress_on(nullptr);
     const ToParent to_parent(ends[1]);
     try {
       body(to_parent);
@@ -196,12 +199,13 @@ std::vector<ProcessEvent> ProcessPool::wait(int timeout_ms) {
 }
 
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
-                                      const std::function<void(std::size_t)>& progress) {
+                                      const std::string& what) {
   ProcessPool pool(jobs);
+  ProgressLine progress(what, count);
   std::vector<std::string> results(count);
   std::vector<bool> has_result(count, false);
   std::string first_error;
-  std::size_t next = 0, done = 0;
+  std::size_t next = 0;
   const auto start_what_can = [&] {
     try {
       for (; first_error.empty() && next < count && pool.free() > 0; ++next)
@@ -221,7 +225,7 @@ std::vector<std::string> in_processes(std::size_t count, int jobs, const std::fu
       std::string error = event.text;
       if (!has_result[i]) error = error.empty() ? "a child process ended without a result" : error;
       if (first_error.empty()) first_error = error;
-      if (progress) progress(++done);
+      progress.advance();
     }
   }
   if (!first_error.empty()) throw std::runtime_error(first_error);
@@ -229,8 +233,10 @@ std::vector<std::string> in_processes(std::size_t count, int jobs, const std::fu
 }
 
 std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
-                                             const std::function<std::string(std::size_t)>& work) {
+                                             const std::function<std::string(std::size_t)>& work,
+                                             const std::string& what) {
   ProcessPool pool(jobs);
+  ProgressLine progress(what, count);
   const std::size_t children = std::min(count, static_cast<std::size_t>(pool.jobs()));
   std::vector<std::size_t> next;  // of each child
   for (std::size_t child = 0; child < children; ++child) {
@@ -247,6 +253,7 @@ std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
       if (!event.is_end) {
         results[i] = event.text;
         i += children;
+        progress.advance();
         continue;
       }
       std::string error = event.text;

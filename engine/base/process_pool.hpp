@@ -72,15 +72,16 @@ class ProcessPool {
   std::map<int, Child> children_;
 };
 
-/// Runs `work(i)` for i in [0, count) in a child each, at most `jobs` at a time, and returns what each gave, in order.
-/// `progress(done)` is called in this process as they finish. A child that throws or dies makes this throw
-/// std::runtime_error with its message, after the others running have ended; no other is started then.
+/// Runs `work(i)` for i in [0, count) in a child each, at most `jobs` at a time, and returns their texts in order. `what`
+/// names them in the progress line, in the plural. A child that throws or dies makes this throw std::runtime_error with its
+/// message, after the others running have ended; no other is started then.
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
-                                      const std::function<void(std::size_t)>& progress = {});
+                                      const std::string& what = "processes");
 
 /// The same for work that is short beside a fork: `jobs` children in all, of which child k does k, k + jobs, k + 2 jobs,
 /// ... one after the other. One that throws or dies fails them all, as above.
 std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
-                                             const std::function<std::string(std::size_t)>& work);
+                                             const std::function<std::string(std::size_t)>& work,
+                                             const std::string& what = "pieces of work");
 
 }  // namespace lockstep

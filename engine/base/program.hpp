@@ -1,6 +1,7 @@
 #pragma once
 // The outermost part of every program: command line, version, exit codes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "engine/base/error_report.hpp"
 #include "engine/base/json.hpp"
 #include "engine/base/printing.hpp"
+#include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/unknown_argument.hpp"
 #include "engine/base/version.hpp"
@@ -67,15 +70,24 @@ inline void set_name_as_called(CLI::App& app) {
   app.name(called);
 }
 
+/// Whether --quiet is given, to the program or to one of its commands.
+inline bool is_quiet(const CLI::App& app) {
+  const CLI::Option* const quiet = app.get_option_no_throw("--quiet");
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App* one) { return one->parsed(); });
+  return (quiet != nullptr && quiet->count() > 0) ||
+         std::any_of(commands.begin(), commands.end(), [](const CLI::App* one) { return is_quiet(*one); });
+}
+
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work fails
-/// or standard output cannot be written. An error prints one line to stderr. With `--json -` it is also written to standard
-/// output as JSON (error_report.hpp).
+/// or standard output cannot be written. Progress of the work is drawn on a terminal unless --quiet is given. An error prints one line to stderr. With `--json -` it is also written to standard
+/// output as JSON (error_report.hpp). `find_names`: what follows options besides, for the completion.
 template <class Work>
-int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
+int run_program(CLI::App& app, int argc, char** argv, const Work& work,
+                const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
   if (argc == 3 && std::string(argv[1]) == "--completion") {
-    const std::string script = completion_script(app, argv[2]);
+    const std::string script = completion_script(app, argv[2], find_names ? find_names() : CompletionNames());
     std::fputs(script.c_str(), stdout);
     return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
   }
@@ -87,6 +99,7 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   };
   try {
     app.parse(argc, argv);
+    if (!is_quiet(app) && has_drawable_stderr()) show_progress_on(stderr);
     return with_standard_output(app.get_name(), work(words));
   } catch (const CLI::ExtrasError&) {
     const std::string text = unknown_argument_text(app);

@@ -1,19 +1,13 @@
 #pragma once
 // The message for an argument that a program does not have, with the nearest option or subcommand.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "engine/base/command_name.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep {
-
-/// A program as its user calls it: "plan", or "lockstep plan" where the command lockstep started this program.
-inline std::string command_of_program(const std::string& program) {
-  const char* const command = std::getenv("LOCKSTEP_COMMAND");
-  return command == nullptr ? program : std::string(command) + " " + program;
-}
 
 /// The subcommand that the command line chose last; the program itself where it chose none.
 inline const CLI::App& chosen_command(const CLI::App& app) {

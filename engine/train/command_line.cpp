@@ -4,6 +4,7 @@
 
 #include "engine/base/program.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/trained_algorithm.hpp"
 
 namespace lockstep::train {
@@ -118,6 +119,19 @@ void declare_algorithm(CLI::App& app, Request& r) {
 void declare(CLI::App& app, Request& request) {
   declare_run(app, request);
   declare_algorithm(app, request);
+}
+
+CompletionNames completion_names() {
+  std::vector<std::string> algorithms;
+  for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
+    algorithms.push_back(name_of(algorithm->algorithm()));
+  return {{"--model", model::trainable_names()},
+          {"--data", {"mnist", "fashion-mnist", "cifar-10", "synthetic", "synthetic-imagenet", "synthetic-cifar"}},
+          {"--algorithm", algorithms},
+          {"--optimizer", choice_names<sync::UpdateRule>()},
+          {"--schedule", {"constant", "steps", "linear", "cosine"}},
+          {"--device", {"host", "cuda"}},
+          {"--precision", {"fp32", "tf32", "fp16", "bf16"}}};
 }
 
 Request request_of(const std::vector<std::string>& arguments) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "engine/base/svg.hpp"
 #include "engine/base/text.hpp"
 #include "engine/train/curves.hpp"
 
@@ -61,22 +62,8 @@ std::string number(double value) {
   return text;
 }
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return safe;
-}
-
-/// 1, 2 or 5 times a power of ten: at most `most` of them cover `span`.
-double step_of(double span, int most) {
-  const double power = std::pow(10, std::floor(std::log10(span / most)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power * most >= span) return factor * power;
-  return 10 * power;
-}
-
 std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" + escaped(text) +
+  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" + svg::escaped(text) +
          "</text>\n";
 }
 
@@ -87,12 +74,12 @@ std::string line(double x1, double y1, double x2, double y2) {
 
 std::string axes(const Panel& panel, const std::string& title, const std::string& below) {
   std::string grid = "<g stroke=\"#ddd\">\n", text;
-  const double step = step_of(panel.to - panel.from, 6);
+  const double step = svg::step_of(panel.to - panel.from, 6);
   for (double v = std::ceil(panel.from / step) * step; v <= panel.to + 1e-9 * step; v += step) {
     grid += line(kLeft, panel.y(v), kRight, panel.y(v));
     text += label(kLeft - 6, panel.y(v) + 4, "end", short_number(std::abs(v) < 1e-12 ? 0 : v));
   }
-  const double along_step = step_of(panel.last, 8);
+  const double along_step = svg::step_of(panel.last, 8);
   for (double v = 0; v <= panel.last * (1 + 1e-9); v += along_step) {
     grid += line(panel.x(v), panel.top, panel.x(v), panel.bottom);
     text += label(panel.x(v), panel.bottom + 16, "middle", short_number(v));

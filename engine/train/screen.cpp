@@ -1,8 +1,10 @@
 #include "engine/train/screen.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
+#include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
@@ -41,22 +43,35 @@ void Screen::remark(const std::string& line) {
   if (has_notes_) std::fprintf(stderr, "train: %s\n", one_line(line).c_str());
 }
 
+std::string Screen::time_left(double epochs_done) {
+  const auto now = std::chrono::steady_clock::now();
+  if (first_call_.time_since_epoch().count() == 0) {
+    first_call_ = now;
+    first_epochs_ = epochs_done;
+  }
+  const double passed_s = std::chrono::duration<double>(now - first_call_).count(), done = epochs_done - first_epochs_;
+  if (passed_s < 2 || done <= 0) return "";
+  return ", at most " + time_left_text(passed_s * std::max(0.0, epochs_ - epochs_done) / done) + " left";
+}
+
 void Screen::iteration(std::int64_t epoch, double share, double loss) {
   if (!has_bar_ && !has_notes_) return;
   const auto now = std::chrono::steady_clock::now();
+  const std::string left = time_left(double(epoch - 1) + share);
   if (!has_bar_) {  // standard error is a file or a pipe: a line now and then
     if (last_bar_.time_since_epoch().count() == 0) last_bar_ = now;
     if (now - last_bar_ < kBetweenLines) return;
     last_bar_ = now;
-    std::fprintf(stderr, "train: epoch %lld, %.0f %%, loss %.4f\n", static_cast<long long>(epoch), 100 * share, loss);
+    std::fprintf(stderr, "train: epoch %lld, %.0f %%, loss %.4f%s\n", static_cast<long long>(epoch), 100 * share, loss,
+                 left.c_str());
     return;
   }
   if (bar_shown_ && now - last_bar_ < std::chrono::milliseconds(100)) return;
   last_bar_ = now;
   bar_shown_ = true;
   const int done = static_cast<int>(share * kBarWidth);
-  std::fprintf(stderr, "\repoch %lld [%.*s%*s] %3.0f %%, loss %.4f ", static_cast<long long>(epoch), done,
-               "##############################", kBarWidth - done, "", 100 * share, loss);
+  std::fprintf(stderr, "\repoch %lld [%.*s%*s] %3.0f %%, loss %.4f%s\033[K", static_cast<long long>(epoch), done,
+               "##############################", kBarWidth - done, "", 100 * share, loss, left.c_str());
 }
 
 void Screen::epoch(const Json& epoch) {

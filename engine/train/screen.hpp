@@ -1,6 +1,7 @@
 #pragma once
 // What a person sees of a run: a line per epoch on standard output, a progress bar on standard error.
 #include <chrono>
+#include <string>
 
 #include "engine/train/trainer.hpp"
 
@@ -8,8 +9,9 @@ namespace lockstep::train {
 
 class Screen final : public Observer {
  public:
-  /// `has_bar`: standard error is a terminal and nobody asked for quiet. `has_notes`: remarks on standard error.
-  Screen(bool has_bar, bool has_notes) : has_bar_(has_bar), has_notes_(has_notes) {}
+  /// `has_bar`: standard error is a terminal and nobody asked for quiet. `has_notes`: remarks on standard error. `epochs`: after
+  /// which training ends at the latest.
+  Screen(bool has_bar, bool has_notes, int epochs) : has_bar_(has_bar), has_notes_(has_notes), epochs_(epochs) {}
 
   void resumed(std::int64_t epochs, std::int64_t iterations) override;
   void iteration(std::int64_t epoch, double share, double loss) override;
@@ -19,12 +21,17 @@ class Screen final : public Observer {
 
  private:
   void clear_bar();
+  /// ", at most 12 min left": at the pace since the first call. Empty in the first two seconds.
+  std::string time_left(double epochs_done);
 
   bool has_bar_;
   bool has_notes_;
+  int epochs_;
   bool has_header_ = false;
   bool bar_shown_ = false;
   std::chrono::steady_clock::time_point last_bar_;
+  std::chrono::steady_clock::time_point first_call_;
+  double first_epochs_ = 0;  ///< that were done at the first call: a resumed run has some
 };
 
 /// The lines after the table.

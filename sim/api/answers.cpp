@@ -41,7 +41,7 @@ Json loss_answer(const Json& options, const Catalogue& given) {
   const OptionTexts texts = declare_loss_question(app, command);
   give_options(app, options, texts);
   const CatalogueWithFiles catalogue(given, {command.question.job.job.gpu.stated});
-  return loss_json(answer_loss(loss_question_of(command), catalogue.get(), 1, {}));
+  return loss_json(answer_loss(loss_question_of(command), catalogue.get(), 1));
 }
 
 using Answer = std::function<Json(const Json& options, const Catalogue& catalogue)>;

@@ -22,7 +22,6 @@ struct LossOptions {
   std::string parameters, deadline, budget, critical_batch;
   std::string fit, name, data, output;  ///< of a law of one's own
   std::string json, svg, catalogue;
-  bool quiet = false;
 };
 
 /// The options that say what is asked.
@@ -68,7 +67,6 @@ inline CLI::App* declare_loss(CLI::App& app, LossOptions& o) {
   sub->add_option("--json", o.json, "Writes the answer (schema lockstep/loss/1); - is standard output");
   sub->add_option("--svg", o.svg, "Writes a chart of the loss");
   sub->add_option("--catalogue", o.catalogue, "Folder of names and laws (default: installed)");
-  sub->add_flag("--quiet", o.quiet, "No progress");
   sub->footer(
       "Example:\n  simulate loss --parameters 8B --tokens 1T,15T\n  simulate loss --model-family llama3 --gpu H100 "
       "--gpus 256,1024 --price 2 --budget \"1 MUSD\" --deadline 30d");
@@ -118,7 +116,7 @@ inline std::string fit_law(const LossOptions& o, const Catalogue& catalogue) {
   return fit_report_text(report);
 }
 
-inline void answer_loss_command(const LossOptions& o, int jobs, const LossProgress& progress) {
+inline void answer_loss_command(const LossOptions& o, int jobs) {
   check_outputs({o.json, o.svg, o.output}, {o.fit});
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
@@ -129,7 +127,7 @@ inline void answer_loss_command(const LossOptions& o, int jobs, const LossProgre
   if (!o.output.empty() || !o.name.empty() || !o.data.empty())
     throw InputError("simulate loss: -o, --name and --data describe a law that is fitted; allowed: with --fit");
   add_gpus_of_files(catalogue, {o.question.job.job.gpu.stated});
-  const LossAnswer answer = answer_loss(loss_question_of(o), catalogue, jobs, progress);
+  const LossAnswer answer = answer_loss(loss_question_of(o), catalogue, jobs);
   if (!o.json.empty()) write_json_atomically(o.json, loss_json(answer), 2);
   if (!o.svg.empty()) write_file_atomically(o.svg, loss_svg(answer));
   print_result(o.json, loss_text(answer));

@@ -2,6 +2,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job/job_names.hpp"
+#include "sim/job_prediction/algorithm_template.hpp"
 
 namespace lockstep::sim::api {
 namespace {
@@ -38,7 +39,26 @@ Json algorithms_json() {
   return list;
 }
 
+template <class Of>
+std::vector<std::string> ids_of(const Entries<Of>& entries) {
+  std::vector<std::string> ids;
+  for (const Of& entry : entries) ids.push_back(entry.id);
+  return ids;
+}
+
 }  // namespace
+
+CompletionNames completion_names() {
+  const Catalogue catalogue = load_catalogue(default_catalogue_folder());
+  std::vector<std::string> algorithms;
+  for (const JobAlgorithm& algorithm : job_algorithms())
+    if (algorithm.needs_no_numbers) algorithms.push_back(algorithm.id);
+  return {{"--model", ids_of(catalogue.models)},          {"--show-model", model::zoo_names()},
+          {"--scenario-template", template_algorithms()}, {"--gpu", ids_of(catalogue.gpus)},
+          {"--link", ids_of(catalogue.intra_nodes)},      {"--network", ids_of(catalogue.networks)},
+          {"--software", ids_of(catalogue.stacks)},       {"--algorithm", algorithms},
+          {"--loss-law", ids_of(catalogue.loss_laws)}};
+}
 
 Json names_json(const Catalogue& catalogue) {
   return {{"models", list_json(catalogue.models)},     {"gpus", gpus_json(catalogue)},

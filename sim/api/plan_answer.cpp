@@ -19,7 +19,7 @@ Json plan_answer(const Json& options, const Catalogue& given) {
   const PlanSpec plan = read_plan(JsonDocument::parse(read.plan.dump(), "plan job"), words.question.ignores_memory);
   const std::unique_ptr<Workers> workers = in_process_workers(plan_runner(plan));
   Journal none;
-  Evaluation evaluation(plan, *workers, none, {});
+  Evaluation evaluation(plan, *workers, none);
   return plan_json(work_out(plan, evaluation), {"plan", "job"});
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/base/file_format.hpp"
 #include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
 #include "engine/sync/algorithm.hpp"
@@ -224,6 +225,7 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
     throw InputError(one_line(paths.front() + ": none of the " + std::to_string(profile.runs_without_law.size()) +
                               " runs can be fitted; the first: " + profile.runs_without_law.front().why +
                               "; allowed: also runs of " + joined(names_with_laws())));
+  if (profile.runs.empty() && !paths.empty()) refuse_known_format(paths.front());
   if (profile.runs.empty())
     throw InputError((paths.empty() ? std::string("convergence") : paths.front()) +
                      ": no record of a run; allowed: records of train, or their folders");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
@@ -54,6 +55,7 @@ std::string best_text(const SplitRanking& ranking) {
 }  // namespace
 
 void search_splits(JobPrediction& predicted) {
+  ProgressLine progress("GPU counts", predicted.question.gpus.size());
   for (int gpus : predicted.question.gpus) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
@@ -62,6 +64,7 @@ void search_splits(JobPrediction& predicted) {
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }
+    progress.advance();
   }
   const auto largest = std::max_element(predicted.rankings.begin(), predicted.rankings.end(),
                                         [](const SplitRanking& a, const SplitRanking& b) { return a.gpus < b.gpus; });

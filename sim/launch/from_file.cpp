@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_format.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/launch_line.hpp"
 #include "sim/launch/megatron.hpp"
@@ -128,6 +129,7 @@ class Launch {
     if (job_.settings.has("model_type") && job_.settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);
+    if (job_.settings.has("schema")) refuse_known_format(request_.path);
     if (job_.settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
     reader_ = &chosen(recognisers_of(job_.settings, request_.format));

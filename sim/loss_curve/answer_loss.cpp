@@ -2,9 +2,9 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <mutex>
 #include <thread>
 
+#include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "engine/model/transformer/spec.hpp"
@@ -255,23 +255,21 @@ std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
   return rows;
 }
 
-std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue, int jobs,
-                              const LossProgress& progress) {
+std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue, int jobs) {
   const std::vector<Candidate> candidates = candidates_of(q, law, catalogue);
   std::vector<std::vector<LossRow>> found(candidates.size());
-  std::atomic<std::size_t> next{0};
-  std::size_t done = 0;
-  std::mutex mutex;
-  const auto work = [&] {
+  std::atomic<std::size_t> next{0}, done{0};
+  const auto work = [&](ProgressLine* progress) {
     for (std::size_t i = next++; i < candidates.size(); i = next++) {
       found[i] = rows_of(q, law, candidates[i], catalogue);
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (progress) progress(++done, candidates.size());
+      ++done;
+      if (progress != nullptr) progress->advance_to(done);
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < jobs && q.has_machine(); ++i) others.emplace_back(work);
-  work();
+  for (int i = 1; i < jobs && q.has_machine(); ++i) others.emplace_back(work, nullptr);
+  ProgressLine progress("candidates", candidates.size());
+  work(&progress);
   for (std::thread& other : others) other.join();
   std::vector<LossRow> rows;
   for (std::vector<LossRow>& some : found) std::move(some.begin(), some.end(), std::back_inserter(rows));
@@ -286,14 +284,12 @@ std::vector<std::string> notes_of(const LossAnswer& answer) {
 
 }  // namespace
 
-LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs,
-                       const LossProgress& progress) {
+LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs) {
   check_question(question);
   LossAnswer answer{question, loss_law_of(question.job, catalogue), {}, {}};
   const bool has_model =
       question.parameters > 0 || !question.model_family.empty() || !question.job.job.model.stated.empty();
-  answer.rows =
-      has_model ? all_rows(question, answer.law, catalogue, jobs, progress) : optimum_rows(question, answer.law);
+  answer.rows = has_model ? all_rows(question, answer.law, catalogue, jobs) : optimum_rows(question, answer.law);
   if (std::none_of(answer.rows.begin(), answer.rows.end(), [](const LossRow& row) { return row.refused.empty(); }))
     throw InputError("simulate loss: no candidate can run: " + answer.rows.front().refused);
   sort_rows(question, answer.rows);

@@ -51,11 +51,9 @@ struct LossAnswer {
 };
 
 /// Called after each candidate.
-using LossProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 /// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
-LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs,
-                       const LossProgress& progress);
+LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 
 /// Tables for a person, with a sentence on what is best.
 std::string loss_text(const LossAnswer& answer);

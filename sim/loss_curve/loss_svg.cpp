@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/base/svg.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/loss_curve/loss_question.hpp"
@@ -14,18 +15,13 @@ constexpr int kPoints = 60;   // of a line
 constexpr double kSpan = 10;  // a line reaches from a tenth of the row's tokens to ten times as many
 constexpr std::size_t kMostLines = 8;
 constexpr double kDay_s = 86400;
+constexpr const char* kGrid = "#dddddd";
 
 struct Line {
   std::string label;
   std::vector<std::pair<double, double>> points;  ///< x (days or tokens), loss
   std::pair<double, double> row;                  ///< what was asked for
 };
-
-const std::vector<std::string>& colours() {
-  static const std::vector<std::string> all{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                            "#e69f00", "#56b4e9", "#000000", "#999933"};
-  return all;
-}
 
 std::string label_of(const LossAnswer& answer, const LossRow& row) {
   std::string label = answer.question.model_family.empty() ? "" : format_count(row.parameters) + ", ";
@@ -77,31 +73,21 @@ Axes axes_of(const std::vector<Line>& lines) {
   return axes;
 }
 
-std::string number(double value) {
-  return formatted("%.1f", value);
-}
-
-std::string text_at(double x, double y, const std::string& anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" + text + "</text>\n";
-}
-
 std::string grid_of(const Axes& axes, bool is_days) {
   std::string svg;
   for (double decade = std::pow(10, std::floor(std::log10(axes.least_x))); decade < axes.most_x; decade *= 10)
     for (const double step : {1, 2, 5}) {
       const double x = decade * step;
       if (x < axes.least_x || x > axes.most_x) continue;
-      svg += "<line x1=\"" + number(axes.x(x)) + "\" x2=\"" + number(axes.x(x)) + "\" y1=\"" + number(kTop) +
-             "\" y2=\"" + number(kHeight - kBottom) + "\" stroke=\"#ddd\"/>\n" +
-             text_at(axes.x(x), kHeight - kBottom + 18, "middle", format_count(x));
+      svg += svg::line(axes.x(x), kTop, axes.x(x), kHeight - kBottom, kGrid) +
+             svg::text(axes.x(x), kHeight - kBottom + 18, "middle", format_count(x));
     }
   const double step = std::max(0.05, std::round((axes.most_loss - axes.least_loss) / 8 / 0.05) * 0.05);
   for (double loss = std::ceil(axes.least_loss / step) * step; loss <= axes.most_loss; loss += step)
-    svg += "<line x1=\"" + number(kLeft) + "\" x2=\"" + number(kWidth - kRight) + "\" y1=\"" + number(axes.y(loss)) +
-           "\" y2=\"" + number(axes.y(loss)) + "\" stroke=\"#ddd\"/>\n" +
-           text_at(kLeft - 8, axes.y(loss) + 4, "end", formatted("%.2f", loss));
-  svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 12, "middle", is_days ? "days of training" : "tokens");
-  return svg + text_at(kLeft, kTop - 8, "start", "loss (nats per token)");
+    svg += svg::line(kLeft, axes.y(loss), kWidth - kRight, axes.y(loss), kGrid) +
+           svg::text(kLeft - 8, axes.y(loss) + 4, "end", formatted("%.2f", loss));
+  svg += svg::text((kLeft + kWidth - kRight) / 2, kHeight - 12, "middle", is_days ? "days of training" : "tokens");
+  return svg + svg::text(kLeft, kTop - 8, "start", "loss (nats per token)");
 }
 
 }  // namespace
@@ -109,25 +95,18 @@ std::string grid_of(const Axes& axes, bool is_days) {
 std::string loss_svg(const LossAnswer& answer) {
   const std::vector<Line> lines = lines_of(answer);
   const Axes axes = axes_of(lines);
-  std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) + " " + number(kHeight) +
-      "\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\" aria-label=\"Loss over " +
-      (answer.question.has_machine() ? "days" : "tokens") + "\">\n<rect width=\"" + number(kWidth) + "\" height=\"" +
-      number(kHeight) + "\" fill=\"white\"/>\n" + grid_of(axes, answer.question.has_machine());
+  std::string body = grid_of(axes, answer.question.has_machine());
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string& colour = colours()[i % colours().size()];
-    std::string path;
-    for (const auto& [x, loss] : lines[i].points)
-      path += (path.empty() ? "" : " ") + number(axes.x(x)) + "," + number(axes.y(loss));
-    svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\" points=\"" + path + "\"/>\n";
-    svg += "<circle r=\"4\" fill=\"" + colour + "\" cx=\"" + number(axes.x(lines[i].row.first)) + "\" cy=\"" +
-           number(axes.y(lines[i].row.second)) + "\"/>\n";
+    const std::string& colour = svg::colours()[i % svg::colours().size()];
+    std::vector<std::pair<double, double>> points;
+    for (const auto& [x, loss] : lines[i].points) points.emplace_back(axes.x(x), axes.y(loss));
     const double y = kTop + 16 + 18 * static_cast<double>(i);
-    svg += "<rect x=\"" + number(kWidth - kRight + 12) + "\" y=\"" + number(y - 9) +
-           "\" width=\"10\" height=\"10\" fill=\"" + colour + "\"/>\n" +
-           text_at(kWidth - kRight + 28, y, "start", lines[i].label);
+    body += svg::polyline(points, colour) + svg::dot(axes.x(lines[i].row.first), axes.y(lines[i].row.second), colour) +
+            svg::square(kWidth - kRight + 12, y - 9, 10, colour) +
+            svg::text(kWidth - kRight + 28, y, "start", lines[i].label);
   }
-  return svg + "</svg>\n";
+  const std::string over = answer.question.has_machine() ? "days" : "tokens";
+  return svg::document(kWidth, kHeight, "Loss over " + over, body);
 }
 
 }  // namespace lockstep::sim::loss_curve

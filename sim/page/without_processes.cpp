@@ -7,7 +7,7 @@
 namespace lockstep {
 
 std::vector<std::string> in_processes(std::size_t count, int, const std::function<std::string(std::size_t)>& work,
-                                      const std::function<void(std::size_t)>& progress) {
+                                      const std::string&) {
   std::vector<std::string> results;
   for (std::size_t i = 0; i < count; ++i) {
     try {
@@ -15,14 +15,14 @@ std::vector<std::string> in_processes(std::size_t count, int, const std::functio
     } catch (const std::exception& error) {
       throw std::runtime_error(error.what());
     }
-    if (progress) progress(i + 1);
   }
   return results;
 }
 
 std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
-                                             const std::function<std::string(std::size_t)>& work) {
-  return in_processes(count, jobs, work);
+                                             const std::function<std::string(std::size_t)>& work,
+                                             const std::string& what) {
+  return in_processes(count, jobs, work, what);
 }
 
 }  // namespace lockstep

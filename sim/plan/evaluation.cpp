@@ -4,6 +4,7 @@
 #include <deque>
 #include <stdexcept>
 
+#include "engine/base/progress_line.hpp"
 #include "sim/plan/evaluate.hpp"
 
 namespace lockstep::sim::plan {
@@ -71,8 +72,8 @@ Outcome death(const std::string& why) {
 
 }  // namespace
 
-Evaluation::Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal, Progress progress)
-    : plan_(plan), workers_(workers), journal_(journal), progress_(std::move(progress)) {}
+Evaluation::Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal)
+    : plan_(plan), workers_(workers), journal_(journal) {}
 
 void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
                      const std::function<void(const Task&)>& finished) {
@@ -89,16 +90,15 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
       left.push_back(task);
     }
   }
-  const std::size_t count = left.size();
+  ProgressLine progress(what, left.size());
   Queue queue(std::move(left), workers_.slots());
   std::map<int, std::vector<std::size_t>> running;
-  std::size_t done = 0;
   const auto finish = [&](std::size_t task, const Outcome& outcome) {
     const std::string key = queue.task(task).key();
     outcomes_[key] = outcome;
     journal_.add(key, outcome);
     ++simulated_;
-    if (progress_) progress_(what, ++done, count);
+    progress.advance();
     if (finished) finished(queue.task(task));
   };
   while (!queue.is_empty() || !running.empty()) {

@@ -12,13 +12,11 @@
 
 namespace lockstep::sim::plan {
 
-using Progress = std::function<void(const std::string& what, std::size_t done, std::size_t of)>;
-
 class Evaluation {
  public:
-  Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal, Progress progress);
+  Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal);
 
-  /// Afterwards at() knows all of them; `finished` is told of each that is simulated, once at() knows it. A task whose
+  /// Afterwards at() knows all of them. `what` names them in the progress line, in the plural; `finished` is told of each that is simulated, once at() knows it. A task whose
   /// process dies twice has failed. Throws std::runtime_error where no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
            const std::function<void(const Task&)>& finished = {});
@@ -32,7 +30,6 @@ class Evaluation {
   const PlanSpec& plan_;
   Workers& workers_;
   Journal& journal_;
-  Progress progress_;
   std::map<std::string, Outcome> outcomes_;
   std::size_t simulated_ = 0;
   std::size_t resumed_ = 0;

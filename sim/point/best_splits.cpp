@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "engine/base/progress_line.hpp"
 #include "engine/base/units.hpp"
 #include "sim/point/point.hpp"
 #include "sim/program/jitter.hpp"
@@ -47,11 +48,13 @@ class Search {
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.least_s < b.least_s; });
     std::vector<RankedSplit>& best = ranking_.best;
+    ProgressLine progress("splits predicted", 0);
     for (const Candidate& candidate : candidates) {
       const bool is_full = static_cast<int>(best.size()) == most;
       if (is_full && candidate.least_s >= best.back().iteration.iteration_s) break;
       const RankedSplit split = predicted(candidate);
       ++ranking_.predicted;
+      progress.advance();
       const auto behind = std::upper_bound(best.begin(), best.end(), split, [](const auto& a, const auto& b) {
         return a.iteration.iteration_s < b.iteration.iteration_s;
       });
@@ -93,8 +96,11 @@ class Search {
     const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
     ranking_.valid = static_cast<int>(splits.size());
     std::vector<Candidate> candidates;
-    for (const ParallelSpec& spec : splits)
+    ProgressLine progress("splits", 2 * splits.size());  // each into memory, then its least time
+    for (const ParallelSpec& spec : splits) {
       if (std::optional<Candidate> candidate = in_memory(spec)) candidates.push_back(*candidate);
+      progress.advance();
+    }
     ranking_.fitting = static_cast<int>(candidates.size());
     if (splits.empty())
       if (const auto problem = find_problem(question_.stated, gpus_))
@@ -117,6 +123,7 @@ class Search {
                        spec.micro_batch, spec.recompute, spec.recompute_modules};
       const auto known = least.try_emplace(key, job, seconds_, *shared, slowest_).first;
       candidate.least_s = known->second.seconds(job);
+      progress.advance();
     }
     return candidates;
   }

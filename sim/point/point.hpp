@@ -84,9 +84,8 @@ struct PointJob {
 
 /// Predicts every job in a process of its own, up to `jobs` at a time, for parallelism and for SimGrid's sake; results in
 /// the order given. jobs = 0: one after the other in this process, for fidelities other than `message`.
-/// `progress` is called as points finish. Throws std::runtime_error with the first failure's message.
-std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
-                                        const std::function<void(std::size_t done)>& progress = {});
+/// Throws std::runtime_error with the first failure's message.
+std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs);
 
 /// Software overheads of messages, as the scenario has them.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);

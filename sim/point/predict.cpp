@@ -5,8 +5,8 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim::point {
-std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
-                                        const std::function<void(std::size_t done)>& progress) {
+
+std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs) {
   const auto work = [&](std::size_t i) {
     try {
       return fields_to_json(predict_point(*points[i].scenario, points[i].request)).dump();
@@ -18,13 +18,10 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
   };
   std::vector<PointResult> results;
   if (jobs == 0) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      results.push_back(predict_point(*points[i].scenario, points[i].request));
-      if (progress) progress(i + 1);
-    }
+    for (const PointJob& point : points) results.push_back(predict_point(*point.scenario, point.request));
     return results;
   }
-  for (const std::string& text : in_processes(points.size(), jobs, work, progress))
+  for (const std::string& text : in_processes(points.size(), jobs, work, "points"))
     results.push_back(fields_from_json<PointResult>(Json::parse(text)));
   return results;
 }

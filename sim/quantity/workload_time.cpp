@@ -183,8 +183,8 @@ std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, co
         processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options.bounds)); });
     for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
   };
-  time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
-  time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
+  time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work, "jobs"); });
+  time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work, "jobs by messages"); });
   return times;
 }
 

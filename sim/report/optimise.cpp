@@ -120,8 +120,7 @@ const Candidate& Optimisation::best() const {
                            [](const Candidate& a, const Candidate& b) { return a.seconds() < b.seconds(); });
 }
 
-std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs,
-                                   const std::function<void(std::size_t done, std::size_t of)>& progress) {
+std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs) {
   const Target& target = target_named(what);
   std::vector<Optimisation> curves;
   std::vector<Scenario> varied;  // one per candidate of all curves
@@ -154,9 +153,7 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
   }
   std::vector<PointJob> points;
   for (std::size_t i = 0; i < varied.size(); ++i) points.push_back({&varied[i], requests[i]});
-  const std::vector<PointResult> results = predict_points(points, jobs, [&](std::size_t done) {
-    if (progress) progress(done, points.size());
-  });
+  const std::vector<PointResult> results = predict_points(points, jobs);
   std::size_t next = 0;
   for (Optimisation& curve : curves)
     for (Candidate& candidate : curve.candidates) {

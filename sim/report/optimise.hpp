@@ -41,8 +41,7 @@ struct Optimisation {
 std::vector<std::string> optimise_targets();
 
 /// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.
-std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs,
-                                   const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs);
 
 /// Numbers of backups that are tried for a number of machines: each of the first ten, then ever fewer, up to half.
 std::vector<int> backups_to_try(int machines);

@@ -33,11 +33,11 @@ class Predictions {
     jobs_[points_.front()[static_cast<std::size_t>(largest)]].request.trace = trace;
   }
 
-  void run(int jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
+  void run(int jobs) {
     add_baselines(false);
-    run_added(jobs, progress);
+    run_added(jobs);
     add_baselines(true);
-    run_added(jobs, progress);
+    run_added(jobs);
   }
 
   const PointResult& point(std::size_t variant, std::size_t i) const { return results_[points_[variant][i]]; }
@@ -79,13 +79,10 @@ class Predictions {
     return add(baseline_scenarios_.back(), request_for(s, s.baseline_gpus, batch));
   }
 
-  void run_added(int jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
+  void run_added(int jobs) {
     const std::size_t before = results_.size();
     const std::vector<PointJob> added(jobs_.begin() + static_cast<std::ptrdiff_t>(before), jobs_.end());
-    for (PointResult& result : predict_points(added, jobs, [&](std::size_t done) {
-           if (progress) progress(before + done, jobs_.size());
-         }))
-      results_.push_back(std::move(result));
+    for (PointResult& result : predict_points(added, jobs)) results_.push_back(std::move(result));
   }
 
   const std::vector<Scenario>& variants_;
@@ -224,10 +221,9 @@ void check_memory(const LoadedScenario& loaded, const std::string& file) {
   }
 }
 
-Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace,
-               const std::function<void(std::size_t done, std::size_t of)>& progress) {
+Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace) {
   Predictions predictions(loaded.variants, trace);
-  predictions.run(jobs, progress);
+  predictions.run(jobs);
   Report report{loaded, {}, {}};
   for (std::size_t v = 0; v < loaded.variants.size(); ++v)
     for (std::size_t i = 0; i < loaded.variants[v].gpus.size(); ++i)

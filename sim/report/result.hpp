@@ -46,8 +46,7 @@ struct [[nodiscard]] Report {
 
 /// Predicts every GPU count of every variant and, where it is not among them, the baseline at each batch size.
 /// `trace`: of the largest GPU count of the first variant.
-Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace,
-               const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace);
 
 /// Refuses the scenario of `file` where a point that it asks for does not fit into a GPU's memory, unless it ignores
 /// memory: throws InputError. A baseline that was not asked for may be more than fits.

@@ -43,9 +43,10 @@ class Fit {
     rows_.linearise(catalogue_);
     FittedConstants fitted{solve_constants(rows_.all(), catalogue_, ""), {}, {}};
     const std::vector<std::string> sources = rows_.sources();
-    const std::vector<std::string> texts = in_shared_processes(sources.size(), jobs_at_a_time_, [&](std::size_t i) {
-      return constants_json(solve_constants(rows_.all(), catalogue_, sources[i])).dump();
-    });
+    const std::vector<std::string> texts = in_shared_processes(
+        sources.size(), jobs_at_a_time_,
+        [&](std::size_t i) { return constants_json(solve_constants(rows_.all(), catalogue_, sources[i])).dump(); },
+        "sources left out");
     for (std::size_t i = 0; i < sources.size(); ++i) {
       fitted.without[sources[i]] = catalogue_;
       fitted.without[sources[i]].constants = constants_from(Json::parse(texts[i]));

@@ -153,7 +153,7 @@ std::string FitRows::answers_text(const Task& task, const Catalogue& catalogue) 
 std::vector<std::vector<FitRows::Answer>> FitRows::answers_of(const std::vector<Task>& tasks,
                                                               const Catalogue& catalogue) const {
   const std::vector<std::string> texts = in_shared_processes(
-      tasks.size(), jobs_at_a_time_, [&](std::size_t i) { return answers_text(tasks[i], catalogue); });
+      tasks.size(), jobs_at_a_time_, [&](std::size_t i) { return answers_text(tasks[i], catalogue); }, "slopes");
   std::vector<std::vector<Answer>> all;
   for (const std::string& text : texts) {
     all.emplace_back();

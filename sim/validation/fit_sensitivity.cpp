@@ -101,7 +101,8 @@ bool is_same(const FitSensitivity& a, const FitSensitivity& b) {
 std::vector<FitSensitivity> fit_sensitivities(const FitRows& rows, const Catalogue& catalogue, int jobs) {
   const std::vector<Variant> all = variants();
   const std::vector<std::string> texts = in_shared_processes(
-      all.size(), jobs, [&](std::size_t i) { return errors_text(errors_of(rows, catalogue, all[i].scales)); });
+      all.size(), jobs, [&](std::size_t i) { return errors_text(errors_of(rows, catalogue, all[i].scales)); },
+      "assumptions");
   std::vector<FitSensitivity> found;
   for (std::size_t i = 0; i < all.size(); ++i) found.push_back({all[i].of, all[i].factor, errors_from(texts[i])});
   return found;

@@ -5,11 +5,11 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "calib/import/log_text.hpp"
+#include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "sim/kernel/kernel_row.hpp"
 #include "sim/kernel/kernel_table.hpp"
@@ -88,23 +88,21 @@ std::vector<KernelSeries> read_kernel_tables(const std::string& folder, const Ca
   return series;
 }
 
-KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs,
-                          const std::function<void(const std::string&)>& tell) {
+KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs) {
   std::vector<KernelLawFit> laws(series.size());
   std::atomic<std::size_t> next{0}, done{0};
-  std::mutex telling;
-  const auto work = [&] {
+  const auto work = [&](ProgressLine* progress) {
     for (std::size_t i = next++; i < series.size(); i = next++) {
       const KernelPeaks peaks = kernel_peaks(catalogue.gpus.with_id(series[i].gpu)->spec);
       laws[i] = fit_kernel_law(series[i].law, series[i].source, series[i].samples, peaks);
-      const std::lock_guard<std::mutex> lock(telling);
-      tell("law " + std::to_string(++done) + " of " + std::to_string(series.size()) + ": " + series[i].gpu + " " +
-           series[i].law);
+      ++done;
+      if (progress != nullptr) progress->advance_to(done);
     }
   };
   std::vector<std::thread> threads;
-  for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
-  work();
+  for (int i = 1; i < jobs; ++i) threads.emplace_back(work, nullptr);
+  ProgressLine progress("laws", series.size());
+  work(&progress);
   for (std::thread& thread : threads) thread.join();
 
   KernelFit fit;

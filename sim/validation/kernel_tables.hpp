@@ -40,9 +40,7 @@ struct KernelFit {
   std::vector<CarriedLaw> carried;
 };
 
-/// `tell` is called with a line of progress behind every law.
-KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs,
-                          const std::function<void(const std::string&)>& tell);
+KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs);
 
 /// A row per law: rows, median and ninth decile of the errors on held-out shapes.
 std::string kernel_fit_table(const KernelFit& fit);

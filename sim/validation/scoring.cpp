@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "engine/base/format_printf.hpp"
+#include "engine/base/progress_line.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/validation/bounds.hpp"
@@ -87,6 +88,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
   const Utilisations utilisations(known, fitted.all);
   const std::vector<Record> given = given_results(records, fitted.all);
   std::vector<std::optional<LeftOut>> facts(targets.size()), results(targets.size());
+  ProgressLine progress("sources", by_source.size());
   for (const auto& [source, places] : by_source) {
     const auto found = fitted.without.find(source);
     const Catalogue& without = found == fitted.without.end() ? fitted.all : found->second;
@@ -112,6 +114,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
         results[places[i]] = {Track::results, source, by_results[i],
                               baselines_of(by_results[i], *asked[i], with_given, utilisation, without)};
     }
+    progress.advance();
   }
   std::vector<LeftOut> all;
   for (auto* track : {&facts, &results})

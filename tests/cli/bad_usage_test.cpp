@@ -1,4 +1,5 @@
 // Bad usage of simulate: one line on stderr and exit code 2.
+#include <array>
 #include <vector>
 
 #include "engine/base/json.hpp"
@@ -139,4 +140,27 @@ TEST_CASE("a file of another of the project's formats is refused with the comman
   const std::string profile = std::string(LOCKSTEP_SOURCE_DIR) + "/results/host_chain/profile.json";
   CHECK(run_program(folder.path(""), "simulate", profile)
             .err.find("this is a profile; allowed: calibrate scenario " + profile) != std::string::npos);
+  const std::string network = scenarios + "models/llama3_8b/config.json",
+                    script = scenarios + "launch/megatron_llama3_8b.sh";
+  for (const auto& [program, arguments, what] : std::vector<std::array<std::string, 3>>{
+           {"calibrate", "show " + scenario, "a scenario; allowed: simulate " + scenario},
+           {"calibrate", "scenario " + plan + " -o x.json", "a plan; allowed: plan " + plan},
+           {"calibrate", "check " + scenario, "a scenario; allowed: simulate " + scenario},
+           {"train", "plot " + scenario + " -o x.svg", "a scenario; allowed: simulate " + scenario},
+           {"train", "sweep " + plan + " -o x", "a plan; allowed: plan " + plan},
+           {"simulate", "--predict " + scenario, "a scenario; allowed: simulate " + scenario},
+           {"simulate", "convergence " + scenario + " -o x.json", "a scenario; allowed: simulate " + scenario},
+           {"simulate", "job --from " + scenario, "a scenario; allowed: simulate " + scenario},
+           {"simulate", "job --gpus 8 --gpu H100 --batch 8 --model " + scenario,
+            "a scenario; allowed: simulate " + scenario},
+           {"simulate", "job --gpus 8 --model resnet50 --batch 8 --gpu " + plan, "a plan; allowed: plan " + plan},
+           {"simulate", "loss --flops 1e22 --loss-law " + plan, "a plan; allowed: plan " + plan},
+           {"simulate", network, "a HuggingFace configuration; allowed: simulate job --model " + network},
+           {"plan", network, "a HuggingFace configuration; allowed: simulate job --model " + network},
+           {"simulate", script, "a script; allowed: simulate job --from " + script}}) {
+    INFO(program << " " << arguments);
+    const Outcome refused = run_program(folder.path(""), program, arguments);
+    CHECK(refused.code == 2);
+    CHECK(refused.err.find("this is " + what + "\n") != std::string::npos);
+  }
 }

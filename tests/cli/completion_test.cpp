@@ -44,6 +44,31 @@ TEST_CASE("both shells' completion is made of every option, and shells read it")
   CHECK(unknown.code == 2);
 }
 
+// What bash offers for the words of a command line, the last of which is being written.
+std::string offered(const TemporaryFolder& folder, const std::string& program, const std::vector<std::string>& words) {
+  folder.write("script", run_program(folder.path(""), program, "--completion bash").out);
+  std::string line = program;
+  for (const std::string& word : words) line += " '" + word + "'";
+  const std::string asks = "bash -c \"source " + folder.path("script") + " && COMP_WORDS=(" + line +
+                           ") COMP_CWORD=" + std::to_string(words.size()) + " && _lockstep_" + program +
+                           " && echo \\${COMPREPLY[@]}\" >" + folder.path("reply");
+  REQUIRE(std::system(asks.c_str()) == 0);
+  return slurp(folder.path("reply"));
+}
+
+TEST_CASE("names of models, GPUs, algorithms, data and formats are completed, also behind a comma") {
+  const TemporaryFolder folder;
+  CHECK(offered(folder, "simulate", {"job", "--gpu", "a100-pc"}).find("a100-pcie") != std::string::npos);
+  CHECK(offered(folder, "simulate", {"job", "--model", "llama3_1_"}).find("llama3_1_8b") != std::string::npos);
+  CHECK(offered(folder, "simulate", {"job", "--algorithm", "param"}) == "parameter-server\n");
+  CHECK(offered(folder, "simulate", {"--scenario-template", "local"}) == "local-sgd\n");
+  CHECK(offered(folder, "train", {"--algorithm", "local"}) == "local-sgd\n");
+  CHECK(offered(folder, "train", {"--data", "cif"}) == "cifar-10\n");
+  CHECK(offered(folder, "calibrate", {"import", "nccl"}) == "nccl-tests\n");
+  const std::string two = offered(folder, "plan", {"job", "--gpu", "h100-sxm,b200"});
+  CHECK(two.find("h100-sxm,b200") != std::string::npos);
+}
+
 TEST_CASE("a man page has every option of its program") {
   const TemporaryFolder folder;
   for (const auto& [program, page] :

@@ -206,7 +206,7 @@ TEST_CASE("simulate: files appear whole, nothing else does, stdout has the table
   CHECK(outcome.code == 0);
   CHECK(outcome.err == "");
   CHECK(outcome.out.rfind("small: LeNet", 0) == 0);
-  CHECK(outcome.out.find("points]") == std::string::npos);
+  CHECK(outcome.out.find("points 1/2") == std::string::npos);
   CHECK(outcome.out.find_first_of("\r\033") == std::string::npos);
   CHECK(names_in(folder) ==
         std::set<std::string>{"cluster.json", "out.csv", "out.json", "scenario.json", "trace.json"});
@@ -272,15 +272,18 @@ TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   const char* const before = getenv("TERM");
   const std::string terminal = before == nullptr ? "" : before;
   setenv("TERM", "xterm", 1);
+  CHECK(on_terminal(folder, "scenario.json --jobs 1") == "");  // it takes less than two seconds
+  setenv("LOCKSTEP_PROGRESS_AFTER_MS", "0", 1);
   const std::string shown = on_terminal(folder, "scenario.json --jobs 1");
-  CHECK(shown.find("1/2 points") != std::string::npos);
-  CHECK(shown.find("2/2 points") != std::string::npos);
-  CHECK(shown.substr(shown.size() - 4) == "\r\033[K");  // the bar is wiped at the end
+  CHECK(shown.find("points 1/2") != std::string::npos);
+  CHECK(shown.find("points 2/2") != std::string::npos);
+  CHECK(shown.substr(shown.size() - 4) == "\r\033[K");  // the line is wiped at the end
   CHECK(slurp(folder.path("stdout.txt")).find("points]") == std::string::npos);
   CHECK(slurp(folder.path("stdout.txt")).find_first_of("\r\033") == std::string::npos);
   CHECK(on_terminal(folder, "scenario.json --quiet") == "");
   setenv("TERM", "dumb", 1);  // knows no way back to a line's begin
   CHECK(on_terminal(folder, "scenario.json --jobs 1") == "");
+  unsetenv("LOCKSTEP_PROGRESS_AFTER_MS");
   terminal.empty() ? unsetenv("TERM") : setenv("TERM", terminal.c_str(), 1);
 }
 

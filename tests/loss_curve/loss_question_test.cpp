@@ -26,7 +26,7 @@ LossQuestion question_on(const char* gpu, std::vector<int> gpus) {
 }
 
 LossAnswer answer_to(const LossQuestion& question) {
-  return answer_loss(question, shipped_catalogue(), 2, {});
+  return answer_loss(question, shipped_catalogue(), 2);
 }
 
 }  // namespace

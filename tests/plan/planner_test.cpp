@@ -191,7 +191,7 @@ TEST_CASE("what is watched grows by a point at a time, and is right of what it k
   const sim::PlanSpec plan = files.load();
   const auto workers = sim::local_workers(1, sim::plan_runner(plan));
   sim::Journal journal;
-  sim::Evaluation evaluation(plan, *workers, journal, {});
+  sim::Evaluation evaluation(plan, *workers, journal);
   std::vector<Json> seen;
   const sim::PlanWatch watch{[] { return true; },
                              [&](const sim::PlanResult& so_far) { seen.push_back(sim::plan_json(so_far, {})); }};

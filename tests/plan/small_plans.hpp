@@ -43,7 +43,7 @@ class SmallPlan {
 inline sim::PlanResult worked_out(const sim::PlanSpec& plan, int jobs = 2, sim::RunTask run = {}) {
   const auto workers = sim::local_workers(jobs, run ? run : sim::plan_runner(plan));
   sim::Journal journal;
-  sim::Evaluation evaluation(plan, *workers, journal, {});
+  sim::Evaluation evaluation(plan, *workers, journal);
   return sim::work_out(plan, evaluation);
 }
 

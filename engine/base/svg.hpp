@@ -1,0 +1,31 @@
+#pragma once
+// Elements of SVG pictures. Coordinates are user units, y points down; numbers are written with one decimal. Deterministic.
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockstep::svg {
+
+/// Eight colours that people with colour blindness tell apart (Okabe and Ito 2008), for series in this order.
+const std::vector<std::string>& colours();
+
+std::string number(double value);
+/// `<`, `>`, `&` and `"` as entities.
+std::string escaped(const std::string& text);
+/// `anchor`: "start", "middle" or "end" of the text is at (x, y). Escapes the text.
+std::string text(double x, double y, const std::string& anchor, const std::string& text);
+std::string line(double x1, double y1, double x2, double y2, const std::string& colour);
+std::string dashed_line(double x1, double y1, double x2, double y2, const std::string& colour);
+std::string polyline(const std::vector<std::pair<double, double>>& points, const std::string& colour);
+/// A translucent area within the points.
+std::string area(const std::vector<std::pair<double, double>>& points, const std::string& colour);
+std::string dot(double x, double y, const std::string& colour);
+std::string ring(double x, double y, const std::string& colour);
+std::string square(double x, double y, double side, const std::string& colour);
+/// The whole file: white ground, `label` for readers of screens.
+std::string document(double width, double height, const std::string& label, const std::string& body);
+
+/// 1, 2 or 5 times a power of ten: the least of which at most `most` cover `span`.
+double step_of(double span, int most);
+
+}  // namespace lockstep::svg

@@ -1,0 +1,41 @@
+#pragma once
+// Pictures of predictions beside published results: a panel for each scenario of a paper. `validate --plot PAPER` writes them.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/result.hpp"
+
+namespace lockstep::sim::report {
+
+struct FigurePoint {
+  double x = 0;
+  double value = 0;
+  double low = 0, high = 0;  ///< 80 % interval; both equal `value` where there is none
+};
+
+struct FigureSeries {
+  std::string name;
+  std::vector<FigurePoint> predicted;                ///< by ascending x
+  std::vector<std::pair<double, double>> published;  ///< x, value
+};
+
+/// One picture: lines over x, or, where every series has one point, a row for each series.
+struct FigurePanel {
+  std::string title;
+  std::string x_name, y_name;  ///< with units
+  bool is_ideal_x = false;     ///< also draws value = x, such as of a speed-up without loss
+  std::vector<FigureSeries> series;
+  bool has_rows() const;
+};
+
+/// The panels of a scenario's predictions. The first shows the quantity that most of its published results are of, without any
+/// the time to accuracy or the throughput, over the number of GPUs, or by variant for one number of GPUs. Efficiencies of
+/// several numbers of GPUs are drawn as speed-ups over the baseline; gains over another variant have a row each. Others follow:
+/// when the k-th of several workers' gradients arrives, and how stale each shard of the parameters is.
+std::vector<FigurePanel> figure_panels(const std::string& title, const Report& report);
+
+/// Two panels a row, each 600 x 340, of up to eight lines or fourteen rows. Predictions are lines or dots with their intervals, published results rings.
+std::string figure_svg(const std::string& title, const std::vector<FigurePanel>& panels);
+
+}  // namespace lockstep::sim::report
