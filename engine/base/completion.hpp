@@ -54,8 +54,8 @@ inline std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-/// Cases of a shell's `case` by the word before: options that take names of a list. Where they take several, the one behind the
-/// last comma is completed.
+/// Cases of a shell's `case` by the word before: options that take names of a list. The name behind the last comma is completed;
+/// names are in lower case, and programs take them in any.
 inline std::string cases_of_values(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {
@@ -63,9 +63,7 @@ inline std::string cases_of_values(const CLI::App& app, const CompletionNames& k
     std::string names;
     for (const std::string& name : names_of(*option)) names += (names.empty() ? "" : "|") + name;
     if (values.empty() || names.empty()) continue;
-    cases += "    " + names + ") COMPREPLY=($(compgen " + (option->get_delimiter() != '\0' ? "-P \"$before\" " : "") +
-             "-W '" + values + "' -- \"" + (option->get_delimiter() != '\0' ? "${word##*,}" : "$word") +
-             "\")); return ;;\n";
+    cases += "    " + names + ") COMPREPLY=($(compgen -P \"$before\" -W '" + values + "' -- \"$last\")); return ;;\n";
   }
   return cases;
 }

@@ -59,6 +59,7 @@ std::string offered(const TemporaryFolder& folder, const std::string& program, c
 TEST_CASE("names of models, GPUs, algorithms, data and formats are completed, also behind a comma") {
   const TemporaryFolder folder;
   CHECK(offered(folder, "simulate", {"job", "--gpu", "a100-pc"}).find("a100-pcie") != std::string::npos);
+  CHECK(offered(folder, "simulate", {"job", "--gpu", "MI300"}).find("mi300x") != std::string::npos);
   CHECK(offered(folder, "simulate", {"job", "--model", "llama3_1_"}).find("llama3_1_8b") != std::string::npos);
   CHECK(offered(folder, "simulate", {"job", "--algorithm", "param"}) == "parameter-server\n");
   CHECK(offered(folder, "simulate", {"--scenario-template", "local"}) == "local-sgd\n");

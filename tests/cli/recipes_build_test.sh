@@ -28,7 +28,7 @@ less() { python3 -c "import sys; sys.exit(not float(sys.argv[1]) < float(sys.arg
 # A collective: each segment has the ring's latencies once more.
 "$programs/simulate" --scenario-template s-sgd >"$work/s_sgd.json"
 for kind in ring segmented-ring; do
-  "$programs/simulate" "$work/s_sgd.json" --gpus 64 --set "/communication/all_reduce=$kind" --json "$work/$kind.json" \
+  "$programs/simulate" "$work/s_sgd.json" --gpus 32 --set "/communication/all_reduce=$kind" --json "$work/$kind.json" \
     >/dev/null
 done
 ring=$(value "$work/ring.json" "['points'][0]['iteration_s']['mean']")
@@ -72,7 +72,7 @@ END
 less 1e9 "$(value "$work/predictions.json" "['predictions'][0]['predicted']")" || fail "no free memory is predicted"
 
 # A generation of GPUs: NCCL's collectives on it.
-"$programs/simulate" "$work/s_sgd.json" --gpus 64 --set /communication/all_reduce=nccl \
+"$programs/simulate" "$work/s_sgd.json" --gpus 32 --set /communication/all_reduce=nccl \
   --set '/communication/nccl={"generation": "rubin"}' >/dev/null || fail "no NCCL of the generation rubin"
 
 # An importer: a profile from its log.
