@@ -86,7 +86,8 @@ inline std::string bash(const CLI::App& app, const CompletionNames& known) {
                    "' ] && COMPREPLY+=($(compgen -W '" + names + "' -- \"$word\"))\n";
   }
   return "# bash completion of " + program + ", made from its options\n_lockstep_" + program +
-         "() {\n  local word=${COMP_WORDS[COMP_CWORD]} before= options\n  [[ $word == *,* ]] && before=${word%,*},\n  "
+         "() {\n  local word=${COMP_WORDS[COMP_CWORD]} before= options\n  local last=${word##*,}\n  last=${last,,}\n  "
+         "[[ $word == *,* ]] && before=${word%,*},\n  "
          "case ${COMP_WORDS[COMP_CWORD-1]} in\n" +
          values + "  esac\n  case ${COMP_WORDS[1]} in\n" + options + "    *) options='" + all_names_of(app) +
          "' ;;\n  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n" +
