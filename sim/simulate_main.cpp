@@ -266,6 +266,9 @@ int answer(JobOptions& o, CLI::App& app) {
   check_outputs({o.json, o.scenario}, {o.from.path});
   if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
   const sim::JobPrediction predicted = sim::predict_job(question, catalogue, all_cores());
+  if (!expectations.empty() && !predicted.refused.empty())
+    throw NotEnoughMemory("simulate job: " + predicted.refused.front().why +
+                          "; allowed: --expect with numbers of GPUs that fit");
   const sim::ExpectationResult expected =
       expectations.empty()
           ? sim::ExpectationResult()

@@ -1,5 +1,8 @@
 #include "sim/failures/failure_spec.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/failures/spot_run.hpp"
@@ -8,6 +11,7 @@ namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kDay_s = 86400;
+constexpr double kGpusOfRate = 8;  // of a node of which rates were published
 
 Json published(const Json& value, const char* source) {
   return {{"value", value}, {"kind", "published"}, {"source", source}};
@@ -42,7 +46,8 @@ const ObjectFormat<FailureSpec>& failures_format() {
         .otherwise(published(0.00379,
                              "Llama 3 (arXiv 2407.21783): 419 unexpected interruptions in 54 days of 16,384 H100, 8 to "
                              "a node"))
-        .means("interruptions of the job for each of its nodes and days");
+        .means(
+            "interruptions of the job for each of its nodes and days; a rack of more than 8 GPUs counts as nodes of 8");
     f.quantity("restart", &Spec::restart_s, Dimension::time, {0, 1e6})
         .otherwise(published("15 min", "MegaScale (NSDI 2024): recovered within 15 minutes of an interruption"))
         .means(
@@ -62,6 +67,18 @@ const ObjectFormat<FailureSpec>& failures_format() {
     optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
         .optional("the best one")
         .means("useful work between two checkpoints");
+    for (const auto& [key, member, meaning] :
+         {std::tuple{"calendar_low", &Spec::calendar_low,
+                     "lower end of the 80 % interval of the time with failures, over its middle"},
+          std::tuple{"calendar_high", &Spec::calendar_high, "its upper end"}}) {
+      auto factor = f.custom(key, "number, **S**", "0.01 to 100",
+                             format_text::sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
+      factor.reads([member = member](const JsonNode& node, Spec& spec) {
+        spec.*member = node.sourced_number({0.01, 100});
+      });
+      factor.writes([member = member](const Spec& spec) { return spec.*member ? Json(*(spec.*member)) : Json(); });
+      factor.optional("as of the iterations").means(meaning);
+    }
     auto availability = f.custom("availability", "text or object", "a `.json` file beside the plan",
                                  {{"anyOf", {{{"type", "string"}, {"pattern", "\\.json$"}}, availability_schema()}}});
     availability.reads([](const JsonNode& node, Spec& spec) {
@@ -106,9 +123,10 @@ Json failures_schema() {
 
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job) {
   FailureProcess process;
-  const double rate = spec.per_node_day * job.nodes / kDay_s;
+  const double nodes = job.nodes * std::max(1.0, job.gpus_per_node / kGpusOfRate);
+  const double rate = spec.per_node_day * nodes / kDay_s;
   process.mttf_s = rate > 0 ? 1 / rate : 0;
-  double bandwidth = spec.checkpoint_bandwidth_bytes_per_s * job.nodes;
+  double bandwidth = spec.checkpoint_bandwidth_bytes_per_s * nodes;
   if (spec.storage_bandwidth_bytes_per_s) bandwidth = std::min(bandwidth, *spec.storage_bandwidth_bytes_per_s);
   process.checkpoint_s = job.state_bytes / bandwidth;
   process.restart_s = spec.restart_s + process.checkpoint_s;

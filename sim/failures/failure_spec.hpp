@@ -19,11 +19,13 @@ struct FailureSpec {
   std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage for all nodes; none: never the limit
   std::optional<double> checkpoint_interval_s;          ///< none: the best one
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are there from first to last
+  std::optional<double> calendar_low, calendar_high;    ///< 80 % interval over the middle; none: as of the iterations
 };
 
 /// A job as failures see it.
 struct FailingJob {
   int nodes = 1;
+  int gpus_per_node = 8;  ///< a rack of more than 8 fails, and writes, as so many nodes of 8
   double state_bytes = 0;  ///< weights and what the optimizer keeps: once, whatever the number of GPUs
   double iteration_s = 0;  ///< a checkpoint is behind an iteration: the interval is at least one
 };

@@ -69,7 +69,7 @@ void apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
 }
 
 std::string usual_software(const GivenSplit& split) {
-  if ((split.is_searched && !split.fits_one_gpu) || split.divides_replicas() ||
+  if ((split.is_searched && !split.fits_one_gpu.value_or(false)) || split.divides_replicas() ||
       split.values.sharding == ShardingStage::zero1)
     return "Megatron-LM";
   if (split.values.sharding == ShardingStage::zero2) return "DeepSpeed";

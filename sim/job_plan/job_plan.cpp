@@ -70,6 +70,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
     machine.samples = std::ceil(predicted.question.tokens / sequence_tokens);
     machine.work = ", in sequences of " + std::to_string(predicted.scenario.model.tokens);
   }
+  if (sequence_tokens > 0) machine.calendar = calendar_interval(predicted);
   machine.scenario = job_scenario(predicted, catalogue);
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
@@ -103,6 +104,21 @@ bool needs_split_search(const Machine& machine, const Catalogue& catalogue) {
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(),
                      [&](const Machine& machine) { return needs_split_search(machine, catalogue); });
+}
+
+// Machines are compared in one software: that of replicas over several GPUs where a GPU of one of them holds no replica.
+void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& catalogue) {
+  const auto needs_several = [&](const Machine& machine) {
+    try {
+      const GivenSplit& split = prepare_job(machine.question, catalogue).question.job.split;
+      return split.is_searched && !split.fits_one_gpu.value_or(false);
+    } catch (const InputError&) {
+      return false;
+    }
+  };
+  if (machines.size() < 2 || std::none_of(machines.begin(), machines.end(), needs_several)) return;
+  for (Machine& machine : machines)
+    if (machine.question.job.software.stated.empty()) machine.question.job.split.fits_one_gpu = false;
 }
 
 // A given split without a batch: the default batch is a multiple of what the replicas of one number of GPUs take.
@@ -221,6 +237,12 @@ std::string default_batches_text(const std::vector<Machine>& machines) {
                       : "  global_batch " + text + " (" + kWhyDefaultBatch + ", and a list of them compares batches)\n";
 }
 
+const std::string kNotGiven = "Not given, and assumed:\n";
+
+Json fitted_factor(double value) {
+  return {{"value", value}, {"kind", "fitted"}, {"source", "how far off published trainings were predicted"}};
+}
+
 std::string assumed_text(const std::vector<Machine>& machines) {
   std::vector<std::string> lines;
   for (const Machine& machine : machines)
@@ -228,7 +250,7 @@ std::string assumed_text(const std::vector<Machine>& machines) {
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   std::string text = default_batches_text(machines);
   for (const std::string& line : lines) text += "  " + line + "\n";
-  return text.empty() ? "" : "Not given, and assumed:\n" + text;
+  return text.empty() ? "" : kNotGiven + text;
 }
 
 }  // namespace
@@ -248,6 +270,7 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   const bool is_searched = searches_splits(machines, catalogue),
              has_own_sizes = is_searched || needs_default_batch(words);
   if (has_own_sizes) machines = expand_gpu_counts(std::move(machines), words, catalogue, is_searched);
+  if (is_searched) compare_in_one_software(machines, catalogue);
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
     machine.has_own_size = has_own_sizes;
@@ -272,7 +295,14 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   if (!prices.is_null()) plan["prices"] = prices;
   plan["objective"] = objective;
   if (const Json energy = job_energy(words); !energy.is_null()) plan["energy"] = energy;
-  if (const Json failures = job_failures(words); !failures.is_null()) plan["failures"] = failures;
+  if (Json failures = job_failures(words); !failures.is_null()) {
+    if (const auto& calendar = machines.front().calendar) {
+      failures["calendar_low"] = fitted_factor(calendar->low);
+      failures["calendar_high"] = fitted_factor(calendar->high);
+    }
+    result.assumed += (result.assumed.empty() ? kNotGiven : "") + failures_text(failures);
+    plan["failures"] = failures;
+  }
   return result;
 }
 

@@ -118,6 +118,20 @@ Json job_failures(const JobPlan& words) {
   return words.has_failures || !failures.empty() ? failures : Json();
 }
 
+std::string failures_text(const Json& failures) {
+  JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "plan job");
+  failures_format().complete(document, "/failures");
+  (void)failures_format().read(document.root().at("failures"));
+  std::string text;
+  for (const Assumption& input : document.assumptions()) {
+    const std::string key = input.pointer.substr(input.pointer.rfind('/') + 1);
+    if (failures.contains(key)) continue;
+    const std::string value = input.value.is_string() ? input.value.get<std::string>() : input.value.dump();
+    text += "  " + key + " " + value + " (" + input.kind + ": " + input.source + ")\n";
+  }
+  return text;
+}
+
 Json job_objective(const JobPlan& words) {
   if (!words.deadline.empty() && !words.budget.empty())
     throw InputError("--budget " + in_quotes(words.budget) + ": stands beside --deadline; allowed: one of the two");

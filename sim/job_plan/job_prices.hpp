@@ -15,6 +15,8 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
 Json job_energy(const JobPlan& words);
 /// The plan's "failures"; null where none are asked for.
 Json job_failures(const JobPlan& words);
+/// A line for each value of the object that is not given: "  restart 15 min (published: ...)".
+std::string failures_text(const Json& failures);
 /// The plan's "objective".
 Json job_objective(const JobPlan& words);
 

@@ -1,10 +1,12 @@
 #pragma once
 // Inside sim/job_plan: the jobs that a plan in words compares.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/job_plan/job_plan.hpp"
 #include "sim/job_plan/job_prices.hpp"
+#include "sim/job_prediction/job_calendar.hpp"
 
 namespace lockstep::sim::job_plan {
 
@@ -24,6 +26,7 @@ struct Machine {
   std::string work;           ///< where they come from
   bool has_own_size = false;  ///< its scenario is of one number of GPUs
   bool is_in_closed_form = false;
+  std::optional<CalendarInterval> calendar;  ///< of a training on sequences
   std::string refused;  ///< why it cannot run, else empty; if set, only the question and `shown` are valid
 };
 

@@ -1,5 +1,6 @@
 #include "sim/job_prediction/job_calendar.hpp"
 
+#include "sim/point/calibration.hpp"
 #include "sim/quantity/calendar.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -7,7 +8,7 @@ namespace lockstep::sim::job_prediction {
 
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training) {
-  if (predicted.question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
+  if (!has_calendar(predicted.question)) return std::nullopt;
   const Calendar calendar = calendar_of(scenario, gpus, predicted.question.storage);
   const double share = calendar.goodput.share;
   CalendarTime time;
@@ -15,15 +16,16 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
   time.low_s = training.low_s / share;
   time.high_s = training.high_s / share;
   if (scenario.model.tokens > 0) {
-    QuantityPrediction whole;
-    whole.task.interval_class = whole_training_class();
-    whole.predicted = time.seconds;
-    set_interval(whole, predicted.of_whole_training);
-    time.low_s = whole.low;
-    time.high_s = whole.high;
+    const CalendarInterval interval = calendar_interval(predicted);
+    time.low_s = time.seconds * interval.low;
+    time.high_s = time.seconds * interval.high;
   }
   time.interruptions = time.seconds * calendar.interruptions_per_s;
   return time;
+}
+
+CalendarInterval calendar_interval(const JobPrediction& predicted) {
+  return {1 / factor_below(predicted.of_whole_training, 0), factor_above(predicted.of_whole_training, 0)};
 }
 
 bool has_calendar(const JobQuestion& question) {
@@ -37,7 +39,7 @@ std::vector<std::string> calendar_names() {
 std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time) {
   if (!time) return {"", "", "", ""};
   return {duration_text(time->seconds), duration_text(time->low_s), duration_text(time->high_s),
-          with_thousands(time->interruptions)};
+          expected_count_text(time->interruptions)};
 }
 
 void add_calendar(const std::optional<CalendarTime>& time, Json& json) {

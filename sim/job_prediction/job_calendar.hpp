@@ -19,7 +19,13 @@ struct CalendarTime : TrainingTime {
 /// For models of text, published whole trainings give the width of its interval (whole_training_class()).
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training);
-/// Whether a number of GPUs of the question has one.
+/// The 80 % interval of a whole training's calendar time, over its middle: how far off published trainings were predicted.
+struct CalendarInterval {
+  double low = 1, high = 1;
+};
+CalendarInterval calendar_interval(const JobPrediction& predicted);
+
+/// Whether a number of GPUs of the question is disturbed; then all of them have calendar times.
 bool has_calendar(const JobQuestion& question);
 /// Names of the columns of a table, and their cells.
 std::vector<std::string> calendar_names();

@@ -123,7 +123,7 @@ std::optional<JobQuestion> opened_question(const JobQuestion& question, const Sc
   JobQuestion opened = question;
   GivenSplit& split = opened.job.split;
   if (needs_split_search(question, scenario)) split.is_searched = true;
-  if (split.is_searched && split.keys.empty() && question.job.software.stated.empty())
+  if (split.is_searched && split.keys.empty() && question.job.software.stated.empty() && !split.fits_one_gpu)
     split.fits_one_gpu = fits_one_gpu(scenario, question.largest(), 1);
   const GivenSplit& before = question.job.split;
   if (split.is_searched == before.is_searched && split.fits_one_gpu == before.fits_one_gpu) return std::nullopt;
@@ -213,6 +213,40 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   return predicted;
 }
 
+// The numbers of GPUs at which the job does not fit.
+std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
+  std::vector<RefusedGpus> refused;
+  if (predicted.question.ignores_memory) return refused;
+  for (const JobRow& row : predicted.rows)
+    if (const std::string why = why_not_in_memory(row.samples_per_s.task); !why.empty())
+      refused.push_back({row.gpus, why});
+  return refused;
+}
+
+// The job at those of several numbers of GPUs at which it fits; none where it fits at less than one.
+std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
+  JobQuestion question = with_gpus_of_nodes(asked, catalogue);
+  std::vector<RefusedGpus> refused;
+  while (!question.gpus.empty()) {
+    std::vector<RefusedGpus> more;
+    try {
+      JobPrediction predicted = prepare(question, catalogue);
+      more = refused_rows(predicted);
+      if (more.empty()) {
+        predicted.refused = std::move(refused);
+        return predicted;
+      }
+    } catch (const NoSplitOfJob& none) {
+      if (!none.exceeds_memory) return std::nullopt;
+      more.push_back({none.gpus, gpus_text(none.gpus) + ": " + none.why});
+    }
+    for (const RefusedGpus& one : more)
+      question.gpus.erase(std::remove(question.gpus.begin(), question.gpus.end(), one.gpus), question.gpus.end());
+    refused.insert(refused.end(), more.begin(), more.end());
+  }
+  return std::nullopt;
+}
+
 void check_memory(const JobPrediction& predicted) {
   if (predicted.question.ignores_memory) return;
   for (const QuantityTask* task : predicted.tasks()) check_task_memory(*task);
@@ -270,8 +304,9 @@ JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) 
 }
 
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
-  JobPrediction predicted = prepare_job(question, catalogue);
-  check_memory(predicted);
+  std::optional<JobPrediction> fitting = prepare_fitting(question, catalogue);
+  if (!fitting) check_memory(prepare_job(question, catalogue));  // says what would fit
+  JobPrediction predicted = fitting ? *std::move(fitting) : prepare_job(question, catalogue);
   std::vector<QuantityPrediction*> predictions;
   for (JobRow& row : predicted.rows) {
     predictions.insert(predictions.end(), {&row.samples_per_s, &row.efficiency});

@@ -29,6 +29,12 @@ struct JobLoss {
   LossModel model;
 };
 
+/// A number of GPUs that has no answer, since the job does not fit into their memory.
+struct RefusedGpus {
+  int gpus = 0;
+  std::string why;
+};
+
 struct [[nodiscard]] JobPrediction {
   JobQuestion question;  ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
   Job job;               ///< resolve_job()
@@ -36,6 +42,7 @@ struct [[nodiscard]] JobPrediction {
   IntervalCalibration of_whole_training;  ///< of a training by the calendar
   std::optional<JobLoss> loss;            ///< none: the model or the task has no law of the loss
   std::vector<JobRow> rows;               ///< by the question's numbers of GPUs
+  std::vector<RefusedGpus> refused;       ///< asked for, and no longer in the question
   SplitQuestion split;                    ///< which keys of the split the search may choose; used where it is searched
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
@@ -50,7 +57,8 @@ struct [[nodiscard]] JobPrediction {
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
 
 /// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
-/// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory.
+/// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory at any number of
+/// GPUs; numbers at which they do not are `refused`.
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
 
 /// The assumptions of these tasks, each once, in their order, and which of them are defaults.

@@ -97,6 +97,12 @@ Json prediction_json_at(int gpus, const char* metric, const char* unit, const Qu
   return json;
 }
 
+std::string refused_text(const JobPrediction& predicted) {
+  std::string text;
+  for (const RefusedGpus& one : predicted.refused) text += "No answer for " + one.why + ".\n";
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> assumed_lines(const Inputs& inputs) {
@@ -144,8 +150,9 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(predicted) + table.text() + (shows_calendar ? calendar_text(question) : "") +
-         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + "\n" + inputs_text(predicted, inputs) +
+         job_splits_text(predicted) + table.text() + refused_text(predicted) +
+         (shows_calendar ? calendar_text(question) : "") + job_tokens_text(predicted) +
+         task_memory_line(predicted.tasks()) + "\n" + inputs_text(predicted, inputs) +
          meaning_text(question, inputs, catalogue);
 }
 
@@ -163,6 +170,8 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   if (const Json tokens = job_tokens_json(predicted); !tokens.empty()) json["tokens"] = tokens;
   for (const SplitRanking& ranking : predicted.rankings)
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
+  for (const RefusedGpus& one : predicted.refused)
+    json["refused"].push_back({{"gpus", one.gpus}, {"status", "does-not-fit"}, {"reason", one.why}});
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return json;
 }

@@ -73,7 +73,7 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
   else
     train_on_tokens(predicted, batch, row);
   row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
-  row.usd = row.training.seconds / 3600 * row.gpus * question.usd_per_gpu_hour;
+  row.usd = (row.calendar ? row.calendar->seconds : row.training.seconds) / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;
 }
 

@@ -5,6 +5,7 @@
 #include "sim/plan/compare.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
+#include "sim/report/text_table.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -22,11 +23,6 @@ std::string facts(const PlanRow& row) {
          money_text(m.high_cost, m.currency) + ")";
 }
 
-// "31", "0.42".
-std::string expected_text(double count) {
-  return formatted(count < 10 ? "%.2g" : "%.0f", count);
-}
-
 // What failures cost, and the same without them.
 std::string failures_text(const PlanResult& result, const PlanRow& row) {
   const Outcome& o = row.outcome;
@@ -34,9 +30,9 @@ std::string failures_text(const PlanResult& result, const PlanRow& row) {
   const double lost = 1 - o.goodput;
   const auto& trace = result.plan->failures->availability;
   std::string text = " " + (lost < 1e-3 ? std::string("Less than 0.1 %") : percent(lost)) +
-                     " of the time goes to failures: " + expected_text(o.interruptions) + " interruptions";
+                     " of the time goes to failures: " + expected_count_text(o.interruptions) + " interruptions";
   if (trace)
-    text += ", " + (o.spot_interruptions > 0 ? expected_text(o.spot_interruptions) : std::string("none")) +
+    text += ", " + (o.spot_interruptions > 0 ? expected_count_text(o.spot_interruptions) : std::string("none")) +
             " of them by the loss of spot nodes (" + trace->name + ")";
   if (trace && o.paid_share < 1) text += ", " + time_text(o.time_s - o.paid_s()) + " of unpaid waiting for nodes";
   text += ", checkpoints of " + time_text(o.checkpoint_s) + " every " + time_text(o.checkpoint_interval_s);
@@ -44,10 +40,12 @@ std::string failures_text(const PlanResult& result, const PlanRow& row) {
   text += "; without any " + time_text(o.undisturbed_s);
   const Money money = money_without_failures(result.plan->prices, row);
   text += (money.is_known ? ", " + money_text(money.cost, money.currency) : "") + ".";
-  if (const auto& runs = result.clocked)
+  if (const auto& runs = result.clocked) {
+    const std::string low = time_text(runs->low_s), high = time_text(runs->high_s);
     text += " Of " + std::to_string(runs->runs) +
-            " runs on SimGrid's clock, at the predicted speed, eight in ten take " + time_text(runs->low_s) + " to " +
-            time_text(runs->high_s) + ".";
+            " runs on SimGrid's clock, at the predicted speed, eight in ten take " +
+            (low == high ? low + ": they are not interrupted." : low + " to " + high + ".");
+  }
   return text;
 }
 

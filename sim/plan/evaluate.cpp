@@ -147,7 +147,7 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
 }
 
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
-  const FailureProcess process = process_of(spec, {o.nodes, checkpoint_bytes(s), o.iteration_s});
+  const FailureProcess process = process_of(spec, {o.nodes, o.gpus_per_node, checkpoint_bytes(s), o.iteration_s});
   const auto training = [&](double useful_s) { return training_under(spec, process, o.nodes, useful_s); };
   const FailingTraining mean = training(o.time_s);
   if (!std::isfinite(mean.wall_s)) {
@@ -164,8 +164,8 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
   o.interruptions = mean.interruptions;
   o.spot_interruptions = mean.spot_interruptions;
   o.time_s = mean.wall_s;
-  o.time_s_low = training(o.time_s_low).shortest_s;
-  o.time_s_high = training(o.time_s_high).longest_s;
+  o.time_s_low = spec.calendar_low ? mean.shortest_s * *spec.calendar_low : training(o.time_s_low).shortest_s;
+  o.time_s_high = spec.calendar_high ? mean.longest_s * *spec.calendar_high : training(o.time_s_high).longest_s;
 }
 
 constexpr int kMostRuns = 200, kFewestRuns = 20;
@@ -173,7 +173,7 @@ constexpr double kMostCheckpoints = 1e6;  // of all runs: seconds of SimGrid
 
 ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
   ClockedTrainings trainings;
-  trainings.process = process_of(spec, {o.nodes, checkpoint_bytes(s), o.iteration_s});
+  trainings.process = process_of(spec, {o.nodes, o.gpus_per_node, checkpoint_bytes(s), o.iteration_s});
   trainings.trace = spec.availability ? &*spec.availability : nullptr;
   trainings.nodes = o.nodes;
   trainings.useful_s = o.undisturbed_s;

@@ -7,7 +7,6 @@ namespace lockstep::sim::quantity {
 
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage) {
   Calendar calendar;
-  if (gpus <= kUndisturbedGpus) return calendar;
   Json failures{{"repair", "0 s"}};
   if (!storage.empty()) failures.update(parse_storage_bandwidth("--storage", storage));
   JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "interruptions");
@@ -15,7 +14,7 @@ Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& stor
   const FailureSpec spec = failures_format().read(document.root().at("failures"));
   const int of_node = std::max(1, scenario.cluster.gpus_per_node);
   const int nodes = std::max(1, gpus / of_node);
-  const FailureProcess process = process_of(spec, {nodes, checkpoint_bytes(scenario)});
+  const FailureProcess process = process_of(spec, {nodes, of_node, checkpoint_bytes(scenario)});
   calendar.goodput = goodput(process);
   calendar.interruptions_per_s = 1 / process.mttf_s;
   for (Assumption rate : document.assumptions()) {

@@ -46,13 +46,16 @@ std::string task_memory_line(const std::vector<const QuantityTask*>& tasks) {
   return memory_line(points);
 }
 
-void check_task_memory(const QuantityTask& task) {
+std::string why_not_in_memory(const QuantityTask& task) {
   const Workload* workload = iteration_of(task);
-  if (workload == nullptr) return;
+  if (workload == nullptr) return "";
   const std::string why = why_not_in_memory(workload->scenario, workload->gpus, memory_of(*workload));
-  if (!why.empty())
-    throw NotEnoughMemory("simulate job: " + std::to_string(workload->gpus) +
-                          (workload->gpus == 1 ? " GPU: " : " GPUs: ") + why + ", or --ignore-memory");
+  return why.empty() ? "" : gpus_text(workload->gpus) + ": " + why;
+}
+
+void check_task_memory(const QuantityTask& task) {
+  const std::string why = why_not_in_memory(task);
+  if (!why.empty()) throw NotEnoughMemory("simulate job: " + why + ", or --ignore-memory");
 }
 
 }  // namespace lockstep::sim::quantity

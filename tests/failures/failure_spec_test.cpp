@@ -35,7 +35,7 @@ TEST_CASE("failures that are not described are published ones, each with its sou
 TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpoint faster") {
   const sim::FailureSpec spec =
       spec_of({{"per_node_day", 0.01}, {"checkpoint_bandwidth", "1 GB/s"}, {"restart", "10 min"}});
-  const sim::FailureProcess one = sim::process_of(spec, {1, 100e9, 1}), ten = sim::process_of(spec, {10, 100e9, 1});
+  const sim::FailureProcess one = sim::process_of(spec, {1, 8, 100e9, 1}), ten = sim::process_of(spec, {10, 8, 100e9, 1});
   CHECK(one.mttf_s == Approx(100 * 86400));
   CHECK(ten.mttf_s == Approx(10 * 86400));
   CHECK(one.checkpoint_s == Approx(100));
@@ -43,9 +43,9 @@ TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpo
   CHECK(one.restart_s == Approx(600 + 100));
   CHECK(ten.interval_s == Approx(std::sqrt(2 * 10 * 864000.)).epsilon(0.01));
   const sim::FailureSpec stored = spec_of({{"storage_bandwidth", "2 GB/s"}, {"checkpoint_interval", "1 h"}});
-  CHECK(sim::process_of(stored, {10, 100e9, 1}).checkpoint_s == Approx(50));
-  CHECK(sim::process_of(stored, {10, 100e9, 1}).interval_s == 3600);
-  CHECK(sim::process_of(stored, {10, 100e9, 5000}).interval_s == 5000);  // not within an iteration
+  CHECK(sim::process_of(stored, {10, 8, 100e9, 1}).checkpoint_s == Approx(50));
+  CHECK(sim::process_of(stored, {10, 8, 100e9, 1}).interval_s == 3600);
+  CHECK(sim::process_of(stored, {10, 8, 100e9, 5000}).interval_s == 5000);  // not within an iteration
 }
 
 TEST_CASE("what failures cannot be is refused") {

@@ -84,7 +84,7 @@ sim::FailureSpec by_default() {
 sim::FailureProcess llama_process() {
   sim::FailureSpec spec = by_default();
   spec.spares = 900;
-  return sim::process_of(spec, {2048, 405e9 * 12, 5});
+  return sim::process_of(spec, {2048, 8, 405e9 * 12, 5});
 }
 
 // 0: at the best interval, as the source has it.
