@@ -874,7 +874,7 @@ class Sampler:
         if self.processes.rank == 0:
             most_s = (len(series) + later) * self.options.seconds
             print(f"lockstep_probe: {what}: {len(series)} series of at most {self.options.seconds:g} s"
-                  f"{f', {later} later' if later else ''}; at most {duration(most_s)} left, what is measured twice not counted",
+                  f"{f', {later} later' if later else ''}; at most {duration(most_s)} left, {duration(2 * most_s)} if others disturb",
                   file=sys.stderr)
         self._warm_up(series)
         self._rounds(series, later, again=False)

@@ -140,7 +140,10 @@ std::string JsonNode::choice(const std::vector<std::string>& allowed) const {
   if (!value_->is_string()) fail("expected a string, got " + kind_of(*value_), list);
   std::string text = value_->get<std::string>();
   const bool is_allowed = std::find(allowed.begin(), allowed.end(), text) != allowed.end();
-  if (!is_allowed && pointer_ == "/schema") refuse_other_format(*document_, {});
+  const bool is_other_version = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
+    return one.substr(0, one.rfind('/')) == text.substr(0, text.rfind('/'));
+  });
+  if (!is_allowed && pointer_ == "/schema" && !is_other_version) refuse_other_format(*document_, {});
   if (!is_allowed) fail(in_quotes(text) + " is unknown", list);
   return text;
 }

@@ -130,6 +130,11 @@ std::pair<double, double> extent(const std::vector<RunCurve>& runs, double Curve
   return {low, high};
 }
 
+bool has_loss(const RunCurve& run) {
+  return std::any_of(run.points.begin(), run.points.end(),
+                     [](const CurvePoint& p) { return std::isfinite(p.train_loss); });
+}
+
 /// Something to see also where all values are one.
 std::pair<double, double> widened(std::pair<double, double> range) {
   const double least = std::max(1e-3, 0.02 * std::abs(range.second));
@@ -157,6 +162,9 @@ std::string curves_svg(const std::vector<RunCurve>& all_runs, Over over) {
                     "\" font-family=\"sans-serif\" font-size=\"12\">\n<title>Learning curves</title>\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   svg += axes(above, "test accuracy", name_of_axis(over)) + axes(below, "training loss", name_of_axis(over));
+  if (std::none_of(all_runs.begin(), all_runs.end(), has_loss))
+    svg += label((kLeft + kRight) / 2, (below.top + below.bottom) / 2, "middle",
+                 "no training loss: it is kept at the end of an epoch, and no run has ended one");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     svg += band(above, bands[i], i, over, &CurvePoint::test_accuracy);
     svg += band(below, bands[i], i, over, &CurvePoint::train_loss);

@@ -47,14 +47,18 @@ std::string causes_text(const CheckResult& result) {
                                                  : "Not slow. If something is wrong nevertheless, by probability:\n";
   for (const RankedCause& cause : result.causes) {
     if (cause.probability < kLeastShown) continue;
-    text += "  " + percent(cause.probability) + "  " + cause.title + "\n";
+    const bool is_unknown = cause.id == CauseId::normal && result.speed == Speed::slow;
+    text += "  " + percent(cause.probability) + "  " +
+            (is_unknown ? "none of these: chance, or a fault that is not simulated" : cause.title) + "\n";
     text += "       for: " + cause.evidence_for + "\n       against: " + cause.evidence_against + "\n";
     if (cause.id == CauseId::normal) continue;
     text += "       to tell: " + cause.command +
             "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
   }
   return text +
-         "Probabilities: half of all measurements are assumed to be normal, causes weigh as in published cases.\n";
+         "Probabilities: how well each explains the measurement, times how often it is the cause: half of all "
+         "measurements "
+         "are assumed to be normal, causes weigh as in published cases.\n";
 }
 
 }  // namespace

@@ -69,11 +69,13 @@ void apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
 }
 
 std::string usual_software(const GivenSplit& split) {
+  const ShardingStage sharding = split.values.sharding;
+  if (sharding == ShardingStage::zero3 && !split.divides_replicas()) return "PyTorch FSDP";
+  if (sharding == ShardingStage::zero2 && !split.divides_replicas()) return "DeepSpeed";
   if ((split.is_searched && !split.fits_one_gpu.value_or(false)) || split.divides_replicas() ||
-      split.values.sharding == ShardingStage::zero1)
+      sharding == ShardingStage::zero1)
     return "Megatron-LM";
-  if (split.values.sharding == ShardingStage::zero2) return "DeepSpeed";
-  return split.values.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+  return "PyTorch";
 }
 
 }  // namespace lockstep::sim::job

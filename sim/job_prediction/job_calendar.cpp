@@ -1,5 +1,6 @@
 #include "sim/job_prediction/job_calendar.hpp"
 
+#include "engine/base/expected_count.hpp"
 #include "sim/point/calibration.hpp"
 #include "sim/quantity/calendar.hpp"
 #include "sim/report/text_table.hpp"

@@ -166,6 +166,14 @@ void check_loss_is_covered(const JobPrediction& predicted, int gpus) {
   if (why) throw InputError("--loss: " + scenario.convergence->profile->name + ": " + *why);
 }
 
+// The algorithm "sharded" is a way to split states: with a split it is its sharding, unless another is given.
+void shard_as_algorithm_says(Job& job) {
+  const JobAlgorithm* const algorithm = job_algorithm_named(job.exchange);
+  if (algorithm == nullptr || algorithm->algorithm != Algorithm::sharded || job.split.has("sharding")) return;
+  job.split.give("sharding", "zero3", "--algorithm");
+  job.exchange.clear();
+}
+
 // As prepare_job(), but throws NoSplitOfJob if no split fits.
 JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
@@ -173,6 +181,7 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
       !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
     JobQuestion searched = question;
     searched.job.split.is_searched = true;
+    shard_as_algorithm_says(searched.job);
     return prepare(searched, catalogue);
   }
   JobPrediction predicted;

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/expected_count.hpp"
 #include "engine/base/text.hpp"
 #include "sim/plan/compare.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace lockstep::sim::plan {
 namespace {

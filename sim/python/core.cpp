@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/base/error_report.hpp"
 #include "engine/base/version.hpp"
 #include "sim/api/answered_job.hpp"
 #include "sim/api/answers.hpp"
@@ -66,11 +67,14 @@ std::string read_launch_json(const std::string& path, const std::string& text, c
 PYBIND11_MODULE(_core, m) {
   m.doc() = "Questions of sim/api/answers.hpp; use the package lockstep, which is built on it.";
   static py::exception<InputError> error(m, "LockstepError", PyExc_ValueError);
+  error.attr("status") = "refused";
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const InputError& refused) {
-      PyErr_SetString(error.ptr(), message_of(refused).c_str());
+      const py::object raised = py::reinterpret_borrow<py::object>(error.ptr())(message_of(refused));
+      raised.attr("status") = status_of(refused);
+      PyErr_SetObject(error.ptr(), raised.ptr());
     }
   });
   m.def("answer", &answer_text, py::arg("question"), py::arg("options"));

@@ -33,8 +33,4 @@ std::string TextTable::text() const {
   return text;
 }
 
-std::string expected_count_text(double count) {
-  return count < 10 ? formatted("%.2g", count) : with_thousands(count);
-}
-
 }  // namespace lockstep::sim::report

@@ -21,7 +21,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// A mean count of events, below 10 with two significant digits: "31", "0.42".
-std::string expected_count_text(double count);
-
 }  // namespace lockstep::sim::report

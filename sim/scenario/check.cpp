@@ -21,7 +21,7 @@ Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& 
   const int most = cluster.nodes * cluster.gpus_per_node;
   if (gpus > most)
     return {{pointer, std::to_string(gpus) + " GPUs are more than the cluster has",
-             "allowed: at most " + std::to_string(most)}};
+             "allowed: at most " + std::to_string(most) + ", or more nodes of the cluster (/cluster/nodes)"}};
   if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
     return {{pointer, std::to_string(gpus) + " GPUs do not fill whole nodes",
              "allowed: multiples of " + std::to_string(cluster.gpus_per_node)}};

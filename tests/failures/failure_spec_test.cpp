@@ -35,7 +35,8 @@ TEST_CASE("failures that are not described are published ones, each with its sou
 TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpoint faster") {
   const sim::FailureSpec spec =
       spec_of({{"per_node_day", 0.01}, {"checkpoint_bandwidth", "1 GB/s"}, {"restart", "10 min"}});
-  const sim::FailureProcess one = sim::process_of(spec, {1, 8, 100e9, 1}), ten = sim::process_of(spec, {10, 8, 100e9, 1});
+  const sim::FailureProcess one = sim::process_of(spec, {1, 8, 100e9, 1}),
+                            ten = sim::process_of(spec, {10, 8, 100e9, 1});
   CHECK(one.mttf_s == Approx(100 * 86400));
   CHECK(ten.mttf_s == Approx(10 * 86400));
   CHECK(one.checkpoint_s == Approx(100));

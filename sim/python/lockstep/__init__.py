@@ -10,9 +10,9 @@ no file and release the GIL, so threads run in parallel.
 from ._answers import Plan, all_reduce, kernel, loss, names, plan
 from ._core import LockstepError, version as _version
 from ._job import Job
-from ._prediction import Prediction, predict
+from ._prediction import Prediction, predict, predict_many
 from ._profile import fit_probe, load_profile
 
 __version__ = _version().split()[1]
 __all__ = ["Job", "Prediction", "Plan", "LockstepError", "all_reduce", "fit_probe", "kernel", "load_profile", "loss", "names", "plan",
-           "predict"]
+           "predict", "predict_many"]

@@ -1,8 +1,10 @@
 """The answer about a job."""
 import collections.abc
+import concurrent.futures
 import functools
 import html
 import json
+import os
 
 from . import _core
 from ._job import Job
@@ -17,6 +19,22 @@ def predict(job=None, **options):
     elif options:
         job = job.replace(**options)
     return Prediction(job, _core.predict(json.dumps(job.options)))
+
+
+def predict_many(jobs, threads=None):
+    """Predicts Jobs, or dictionaries of options, in parallel threads. Returns a list of dictionaries in the order of the jobs,
+    ready for pandas.DataFrame: "status" ("ok", "does-not-fit" or "refused"), "reason" (empty if ok), the job's options, and the
+    numbers of predict() at the job's largest number of GPUs. A job that is refused costs that job alone."""
+    def row_of(job):
+        options = job if isinstance(job, dict) else job.options
+        try:
+            prediction = predict(**job) if isinstance(job, dict) else predict(job)
+            return {"status": "ok", "reason": "", **options, **prediction}
+        except _core.LockstepError as error:
+            return {"status": getattr(error, "status", "refused"), "reason": str(error), **options}
+
+    with concurrent.futures.ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        return list(pool.map(row_of, jobs))
 
 
 class Prediction(collections.abc.Mapping):
@@ -50,6 +68,11 @@ class Prediction(collections.abc.Mapping):
         for one in self._document.get("tokens", []):
             by_gpus[one["gpus"]].update({key: value for key, value in one.items() if key != "gpus"})
         return rows
+
+    @property
+    def refused(self):
+        """[{"gpus", "status", "reason"}]: the numbers of GPUs that were asked for and have no row."""
+        return self._document.get("refused", [])
 
     @property
     def _largest(self):
