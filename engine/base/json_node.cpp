@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "engine/base/file_format.hpp"
@@ -71,6 +72,8 @@ bool exact_integer(const Json& value, std::int64_t& number) {
 
 // Throws where the whole document is of a format whose keys are not all among `known`.
 void refuse_other_format(const JsonDocument& document, const std::vector<std::string>& known) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(document.name(), unknown)) return;  // a part of a file, or text
   const std::string other = describe_other_format(document.json(), document.name(), known);
   if (!other.empty()) throw InputError(one_line(document.name() + ": " + other));
 }

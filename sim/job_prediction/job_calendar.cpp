@@ -10,7 +10,7 @@ namespace lockstep::sim::job_prediction {
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training) {
   if (!has_calendar(predicted.question)) return std::nullopt;
-  const Calendar calendar = calendar_of(scenario, gpus, predicted.question.storage);
+  const Calendar calendar = disturbed_calendar(scenario, gpus, predicted.question.storage);
   const double share = calendar.goodput.share;
   CalendarTime time;
   time.seconds = training.seconds / share;

@@ -6,6 +6,10 @@
 namespace lockstep::sim::quantity {
 
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage) {
+  return gpus <= kUndisturbedGpus ? Calendar() : disturbed_calendar(scenario, gpus, storage);
+}
+
+Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage) {
   Calendar calendar;
   Json failures{{"repair", "0 s"}};
   if (!storage.empty()) failures.update(parse_storage_bandwidth("--storage", storage));

@@ -16,7 +16,9 @@ struct Calendar {
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
-/// The calendar of the scenario's training on `gpus` GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
+/// The calendar of the scenario's training on `gpus` GPUs; undisturbed on kUndisturbedGpus or fewer.
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
+/// The same with interruptions on any number of GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
+Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage = "");
 
 }  // namespace lockstep::sim::quantity

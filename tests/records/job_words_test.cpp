@@ -368,6 +368,7 @@ TEST_CASE("zero3 by a call for each matrix is slower, the more GPUs the more", "
   job.job.model.stated = "llama3_8b";
   job.job.gpu.stated = "A100";
   job.job.batch_per_gpu = 0;
+  job.job.software.stated = "Megatron-LM";
   job.job.split.give("sharding", name_of(sim::ShardingStage::zero3));
   job.job.split.give("recompute", name_of(sim::Recomputation::full));
   const auto rate_of_gpu = [&](int gpus, sim::ShardingCalls calls) {
