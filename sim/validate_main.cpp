@@ -58,7 +58,7 @@ void declare(CLI::App& app, Options& o) {
   CLI::Option* plot =
       app.add_option("--plot", o.paper,
                      "Draws a paper's results, predicted beside published: crossbow, poseidon, theano-mpi, "
-                     "revisiting-sync-sgd, ... (the folders of scenarios/published)")
+                     "revisiting-sync-sgd, ... (the folders of scenarios/published, without suites)")
           ->excludes(fit);
   app.add_option("--svg", o.svg, "The picture of --plot (PAPER.svg)")->needs(plot);
   app.add_flag("--quiet", o.quiet, "The summary only: no line per record, no progress line");
@@ -138,8 +138,9 @@ int fit_kernels(const Options& asked) {
 int plot(const Options& asked) {
   Options o = asked;
   find_folders(o);
-  if (!o.json.empty() || !o.html.empty())
-    throw InputError("--plot " + o.paper + ": no --json and no --html of a picture; allowed: --svg FILE");
+  if (!o.json.empty() || !o.html.empty() || !o.only.empty() || !o.kernel_tables.empty() || o.leave_out)
+    throw InputError("--plot " + o.paper +
+                     ": writes a picture and does nothing else; allowed: --svg FILE, --quiet, --jobs");
   if (o.svg.empty()) o.svg = std::filesystem::path(o.paper).filename().string() + ".svg";
   check_outputs({o.svg});
   const sim::PaperFigure figure = sim::plot_paper(o.suites + "/..", o.paper, o.jobs);

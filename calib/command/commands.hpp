@@ -62,7 +62,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes);
 int show_topology(const TopologySources& sources, bool is_json);
 /// The formats that import_measurements() reads, by name.
 std::vector<std::string> import_formats();
-/// By the request's format one of the three below. Throws InputError for an unknown one.
+/// Calls import_logs(), import_results() or import_trainings(), whichever reads the request's format. Throws InputError for an unknown one.
 int import_measurements(const ImportRequest& request);
 /// All files into one profile. Refused rows go to standard error.
 int import_logs(const ImportRequest& request);

@@ -873,8 +873,8 @@ class Sampler:
             return
         if self.processes.rank == 0:
             most_s = (len(series) + later) * self.options.seconds
-            print(f"lockstep_probe: {what}: {len(series)} series of at most {self.options.seconds:g} s"
-                  f"{f', {later} later' if later else ''}; at most {duration(most_s)} left, {duration(2 * most_s)} if others disturb",
+            print(f"lockstep_probe: {what}: {len(series)} series, each {self.options.seconds:g} s or {self.options.least} samples"
+                  f"{f', {later} later' if later else ''}; about {duration(most_s)} left, {duration(2 * most_s)} if others disturb",
                   file=sys.stderr)
         self._warm_up(series)
         self._rounds(series, later, again=False)
@@ -913,7 +913,7 @@ class Sampler:
             return
         self.next_drawn = time.perf_counter() + 0.2
         most_s = sum(max(0.0, self.options.seconds - spent[id(s)]) for s in left) + later * self.options.seconds
-        text = f"{len(left)} series not known yet, at most {duration(most_s)} left" if left else ""
+        text = f"{len(left)} series not known yet, about {duration(most_s)} left" if left else ""
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
     def _rounds(self, series, later, again):

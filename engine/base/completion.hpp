@@ -2,9 +2,12 @@
 // Completion of a program's command line in bash and zsh, from the definitions of its options: PROGRAM --completion
 // bash|zsh prints the script that the build installs.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "engine/base/text.hpp"
 
 namespace lockstep {
 
@@ -13,13 +16,18 @@ using CompletionNames = std::map<std::string, std::vector<std::string>>;
 
 namespace completion {
 
+inline bool takes_known_names(const CLI::Option& option, const CompletionNames& known) {
+  const std::vector<std::string> names = option.get_lnames();
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return known.count("--" + name) > 0; });
+}
+
 /// What can follow an option whose values are a list of names, separated by blanks. CLI11 tells it as "TEXT:{a,b}".
 inline std::string values_of(const CLI::Option& option, const CompletionNames& known) {
   for (const std::string& name : option.get_lnames()) {
     const auto found = known.find("--" + name);
     if (found == known.end()) continue;
     std::string values;
-    for (const std::string& value : found->second) values += (values.empty() ? "" : " ") + value;
+    for (const std::string& value : found->second) values += (values.empty() ? "" : " ") + lower_case(value);
     return values;
   }
   const std::string type = option.get_type_name();
@@ -54,8 +62,8 @@ inline std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-/// Cases of a shell's `case` by the word before: options that take names of a list. The name behind the last comma is completed;
-/// names are in lower case, and programs take them in any.
+/// Cases of a shell's `case` by the word before: options that take names of a list. The name behind the last comma is completed,
+/// in lower case, for programs take names in any case. Where the names are `known`, a file may stand instead of one.
 inline std::string cases_of_values(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {
@@ -63,7 +71,9 @@ inline std::string cases_of_values(const CLI::App& app, const CompletionNames& k
     std::string names;
     for (const std::string& name : names_of(*option)) names += (names.empty() ? "" : "|") + name;
     if (values.empty() || names.empty()) continue;
-    cases += "    " + names + ") COMPREPLY=($(compgen -P \"$before\" -W '" + values + "' -- \"$last\")); return ;;\n";
+    const std::string files = takes_known_names(*option, known) ? " $(compgen -f -- \"$word\")" : "";
+    cases += "    " + names + ") COMPREPLY=($(compgen -P \"$before\" -W '" + values + "' -- \"$last\")" + files +
+             "); return ;;\n";
   }
   return cases;
 }
@@ -104,7 +114,9 @@ inline std::string specification(const CLI::Option& option, const std::string& n
   const std::string values = values_of(option, known);
   std::string follows;
   if (!option.get_type_name().empty()) follows = ":value:_files";
-  if (!values.empty())
+  if (takes_known_names(option, known))
+    follows = ":value:_alternative \"n:name:(" + values + ")\" \"f:file:_files\"";
+  else if (!values.empty())
     follows = option.get_delimiter() != '\0' ? ":value:_sequence compadd - " + values : ":value:(" + values + ")";
   return "'*" + name + "[" + text + "]" + follows + "'";
 }

@@ -10,7 +10,7 @@ namespace {
 
 struct FileFormat {
   std::string schema;             ///< its beginning; empty: not one of the project's
-  std::vector<std::string> keys;  ///< that it has, together no other format, and that its reader knows
+  std::vector<std::string> keys;  ///< that only this format has together; its reader knows all of them
   std::string what;
   std::string use;  ///< FILE stands for the path
 };

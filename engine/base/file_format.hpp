@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// "this is a plan; allowed: plan FILE" for a document of a format whose keys are not all among `known`, those of the reader
-/// that got it. Tells a format by "schema", else by keys that no other format has. Empty: none of them, or the reader's own.
+/// Returns "this is a plan; allowed: plan FILE" if the document has another of the project's formats. The format is recognised by
+/// "schema", else by its keys. Returns "" if no format matches, or if `known`, the reader's keys, contains the keys by which
+/// that format is recognised.
 std::string describe_other_format(const Json& document, const std::string& file, const std::vector<std::string>& known);
 
 /// Throws InputError if the file is a JSON object of one of the formats: for readers of other files. A pipe, which can be read

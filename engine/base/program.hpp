@@ -80,17 +80,13 @@ inline bool is_quiet(const CLI::App& app) {
 
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work fails
-/// or standard output cannot be written. Progress of the work is drawn on a terminal unless --quiet is given. An error prints one line to stderr. With `--json -` it is also written to standard
-/// output as JSON (error_report.hpp). `find_names`: what follows options besides, for the completion.
+/// or standard output cannot be written. Progress of the work is drawn on a terminal unless --quiet is given. An error
+/// prints one line to stderr. With `--json -` it is also written to standard output as JSON (error_report.hpp). `find_names`
+/// returns names to complete that the options themselves do not list.
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work,
                 const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
-  if (argc == 3 && std::string(argv[1]) == "--completion") {
-    const std::string script = completion_script(app, argv[2], find_names ? find_names() : CompletionNames());
-    std::fputs(script.c_str(), stdout);
-    return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
-  }
   set_name_as_called(app);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
   const std::vector<std::string> words(argv, argv + argc);
@@ -98,6 +94,11 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work,
     return report_error(words, command_name(chosen_command(app)), status, reason, code);
   };
   try {
+    if (argc == 3 && words[1] == "--completion") {
+      const std::string script = completion_script(app, argv[2], find_names ? find_names() : CompletionNames());
+      std::fputs(script.c_str(), stdout);
+      return with_standard_output(words[0], script.empty() ? 2 : 0);
+    }
     app.parse(argc, argv);
     if (!is_quiet(app) && has_drawable_stderr()) show_progress_on(stderr);
     return with_standard_output(app.get_name(), work(words));

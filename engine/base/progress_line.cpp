@@ -39,8 +39,8 @@ void draw(Screen& s) {
 }  // namespace
 
 void show_progress_on(std::FILE* file, std::chrono::milliseconds first) {
-  clear_progress();
   screen().file = file;
+  screen().is_drawn = false;
   screen().first = first;
 }
 

@@ -11,8 +11,8 @@ namespace lockstep {
 
 /// How long work goes on before something is drawn: 2 s, or LOCKSTEP_PROGRESS_AFTER_MS in the environment, for tests.
 std::chrono::milliseconds progress_delay();
-/// Draws the progress of this thread's work on `screen`, `first` after it began; nullptr, the default: draws nothing. Forked
-/// children draw nothing.
+/// Draws the progress of this thread's work on `screen`, `first` after it began; nullptr, the default: draws nothing. Children
+/// of a ProcessPool draw nothing.
 void show_progress_on(std::FILE* screen, std::chrono::milliseconds first = progress_delay());
 /// Removes the line, so that other text can be written; it comes back when the work advances.
 void clear_progress();

@@ -6,7 +6,7 @@
 
 namespace lockstep::svg {
 
-/// Eight colours that people with colour blindness tell apart (Okabe and Ito 2008), for series in this order.
+/// Colours of series, in this order: seven that people with colour blindness tell apart (Okabe and Ito 2008), and olive.
 const std::vector<std::string>& colours();
 
 std::string number(double value);
@@ -22,7 +22,7 @@ std::string area(const std::vector<std::pair<double, double>>& points, const std
 std::string dot(double x, double y, const std::string& colour);
 std::string ring(double x, double y, const std::string& colour);
 std::string square(double x, double y, double side, const std::string& colour);
-/// The whole file: white ground, `label` for readers of screens.
+/// The whole file: white ground, `label` for screen readers.
 std::string document(double width, double height, const std::string& label, const std::string& body);
 
 /// 1, 2 or 5 times a power of ten: the least of which at most `most` cover `span`.

@@ -12,7 +12,7 @@ namespace lockstep::train {
 /// Adds the flags of a run. `app` must not outlive `request`.
 void declare(CLI::App& app, Request& request);
 
-/// What the flags of a run take, for the completion of command lines: networks, data sets, algorithms, devices, precisions.
+/// The values that the flags of a run accept, for the completion of command lines.
 CompletionNames completion_names();
 
 /// A Request from flags alone, as {"--batch", "32"}. Throws InputError.

@@ -164,7 +164,7 @@ std::string curves_svg(const std::vector<RunCurve>& all_runs, Over over) {
   svg += axes(above, "test accuracy", name_of_axis(over)) + axes(below, "training loss", name_of_axis(over));
   if (std::none_of(all_runs.begin(), all_runs.end(), has_loss))
     svg += label((kLeft + kRight) / 2, (below.top + below.bottom) / 2, "middle",
-                 "no training loss: it is kept at the end of an epoch, and no run has ended one");
+                 "no training loss: it is recorded at the end of each epoch, and no run has finished one");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     svg += band(above, bands[i], i, over, &CurvePoint::test_accuracy);
     svg += band(below, bands[i], i, over, &CurvePoint::train_loss);

@@ -9,8 +9,8 @@ namespace lockstep::train {
 
 class Screen final : public Observer {
  public:
-  /// `has_bar`: standard error is a terminal and nobody asked for quiet. `has_notes`: remarks on standard error. `epochs`: after
-  /// which training ends at the latest.
+  /// `has_bar`: standard error is a terminal and nobody asked for quiet. `has_notes`: remarks on standard error. `epochs`: the
+  /// largest number of epochs.
   Screen(bool has_bar, bool has_notes, int epochs) : has_bar_(has_bar), has_notes_(has_notes), epochs_(epochs) {}
 
   void resumed(std::int64_t epochs, std::int64_t iterations) override;
@@ -31,7 +31,7 @@ class Screen final : public Observer {
   bool bar_shown_ = false;
   std::chrono::steady_clock::time_point last_bar_;
   std::chrono::steady_clock::time_point first_call_;
-  double first_epochs_ = 0;  ///< that were done at the first call: a resumed run has some
+  double first_epochs_ = 0;  ///< done before the first call: above 0 in a resumed run
 };
 
 /// The lines after the table.

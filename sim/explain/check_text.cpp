@@ -56,9 +56,9 @@ std::string causes_text(const CheckResult& result) {
             "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
   }
   return text +
-         "Probabilities: how well each explains the measurement, times how often it is the cause: half of all "
-         "measurements "
-         "are assumed to be normal, causes weigh as in published cases.\n";
+         "Probability: how well a cause explains the measurement, times its prior. Half of all measurements are "
+         "assumed to be "
+         "normal, the other half is divided as in published cases.\n";
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kDay_s = 86400;
-constexpr double kGpusOfRate = 8;  // of a node of which rates were published
+constexpr double kGpusOfRate = 8;  // per node in the published failure rates
 
 Json published(const Json& value, const char* source) {
   return {{"value", value}, {"kind", "published"}, {"source", source}};
@@ -47,7 +47,8 @@ const ObjectFormat<FailureSpec>& failures_format() {
                              "Llama 3 (arXiv 2407.21783): 419 unexpected interruptions in 54 days of 16,384 H100, 8 to "
                              "a node"))
         .means(
-            "interruptions of the job for each of its nodes and days; a rack of more than 8 GPUs counts as nodes of 8");
+            "interruptions of the job for each of its nodes and days; a node of more than 8 GPUs counts as GPUs / 8 "
+            "nodes");
     f.quantity("restart", &Spec::restart_s, Dimension::time, {0, 1e6})
         .otherwise(published("15 min", "MegaScale (NSDI 2024): recovered within 15 minutes of an interruption"))
         .means(
@@ -60,7 +61,9 @@ const ObjectFormat<FailureSpec>& failures_format() {
         .means("nodes that stand by for failed ones; they are paid for");
     f.quantity("checkpoint_bandwidth", &Spec::checkpoint_bandwidth_bytes_per_s, Dimension::bandwidth, {1e6, 1e14})
         .assumed("2 GB/s", "of a node to a parallel file system")
-        .means("of a node to the storage: all nodes write their part of weights and optimizer state, and read it back");
+        .means(
+            "of a node to the storage, of more than 8 GPUs as of GPUs / 8 nodes: all nodes write their part of weights "
+            "and optimizer state, and read it back");
     optional_quantity(f, "storage_bandwidth", &Spec::storage_bandwidth_bytes_per_s, Dimension::bandwidth, {1e6, 1e16})
         .optional("never the limit")
         .means("of the storage for all nodes together");
@@ -69,15 +72,15 @@ const ObjectFormat<FailureSpec>& failures_format() {
         .means("useful work between two checkpoints");
     for (const auto& [key, member, meaning] :
          {std::tuple{"calendar_low", &Spec::calendar_low,
-                     "lower end of the 80 % interval of the time with failures, over its middle"},
-          std::tuple{"calendar_high", &Spec::calendar_high, "its upper end"}}) {
+                     "lower end of the 80 % interval of the calendar time, divided by the prediction"},
+          std::tuple{"calendar_high", &Spec::calendar_high, "upper end of that interval, divided by the prediction"}}) {
       auto factor = f.custom(key, "number, **S**", "0.01 to 100",
                              format_text::sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
       factor.reads([member = member](const JsonNode& node, Spec& spec) {
         spec.*member = node.sourced_number({0.01, 100});
       });
       factor.writes([member = member](const Spec& spec) { return spec.*member ? Json(*(spec.*member)) : Json(); });
-      factor.optional("as of the iterations").means(meaning);
+      factor.optional("from the interval of the iterations").means(meaning);
     }
     auto availability = f.custom("availability", "text or object", "a `.json` file beside the plan",
                                  {{"anyOf", {{{"type", "string"}, {"pattern", "\\.json$"}}, availability_schema()}}});

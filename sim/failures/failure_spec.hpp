@@ -11,21 +11,22 @@
 namespace lockstep::sim::failures {
 
 struct FailureSpec {
-  double per_node_day = 0;                              ///< interruptions of the whole job, per node and day
-  double restart_s = 0;                                 ///< from the interruption to useful work, loading apart
-  double repair_s = 0;                                  ///< until the place of a failed node is filled again
-  int spares = 0;                                       ///< nodes that stand by, and are paid for
-  double checkpoint_bandwidth_bytes_per_s = 0;          ///< of a node to the storage
+  double per_node_day = 0;                      ///< interruptions of the whole job, per node of up to 8 GPUs and day
+  double restart_s = 0;                         ///< from the interruption to useful work, loading apart
+  double repair_s = 0;                          ///< until the place of a failed node is filled again
+  int spares = 0;                               ///< nodes that stand by, and are paid for
+  double checkpoint_bandwidth_bytes_per_s = 0;  ///< of a node of up to 8 GPUs to the storage
   std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage for all nodes; none: never the limit
   std::optional<double> checkpoint_interval_s;          ///< none: the best one
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are there from first to last
-  std::optional<double> calendar_low, calendar_high;    ///< 80 % interval over the middle; none: as of the iterations
+  std::optional<double> calendar_low,
+      calendar_high;  ///< 80 % interval of the calendar time, divided by the prediction; none: from the iterations'
 };
 
 /// A job as failures see it.
 struct FailingJob {
   int nodes = 1;
-  int gpus_per_node = 8;  ///< a rack of more than 8 fails, and writes, as so many nodes of 8
+  int gpus_per_node = 8;   ///< that the job uses; above 8 the node fails and writes like gpus_per_node / 8 nodes
   double state_bytes = 0;  ///< weights and what the optimizer keeps: once, whatever the number of GPUs
   double iteration_s = 0;  ///< a checkpoint is behind an iteration: the interval is at least one
 };

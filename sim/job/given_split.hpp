@@ -13,13 +13,14 @@ namespace lockstep::sim::job {
 inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
 
 struct GivenSplit {
-  ParallelSpec values;               ///< keys that are not given have their defaults
-  std::set<std::string> keys;        ///< of parallel_format(), that are given
-  std::string task;                  ///< kAdapters; kAllWeights and empty: training of all weights
-  std::string unsupported_offload;   ///< an offload that is not simulated, as a record names it
-  bool is_requested = false;         ///< the user asked for a split, even if each replica is one GPU
-  bool is_searched = false;          ///< keys that are not given are chosen: the fastest split that fits
-  std::optional<bool> fits_one_gpu;  ///< a GPU holds a replica; not known before the model is read
+  ParallelSpec values;              ///< keys that are not given have their defaults
+  std::set<std::string> keys;       ///< of parallel_format(), that are given
+  std::string task;                 ///< kAdapters; kAllWeights and empty: training of all weights
+  std::string unsupported_offload;  ///< an offload that is not simulated, as a record names it
+  bool is_requested = false;        ///< the user asked for a split, even if each replica is one GPU
+  bool is_searched = false;         ///< keys that are not given are chosen: the fastest split that fits
+  std::optional<bool>
+      fits_one_gpu;  ///< a GPU holds a replica, and the usual software is that of such GPUs; none: not known, or not asked
 
   /// Throws std::logic_error for a key that "parallel" does not have.
   bool has(const std::string& key) const;

@@ -106,7 +106,7 @@ bool searches_splits(const std::vector<Machine>& machines, const Catalogue& cata
                      [&](const Machine& machine) { return needs_split_search(machine, catalogue); });
 }
 
-// Machines are compared in one software: that of replicas over several GPUs where a GPU of one of them holds no replica.
+// If on one machine a replica needs several GPUs, all machines are predicted with the software of such replicas.
 void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& catalogue) {
   const auto needs_several = [&](const Machine& machine) {
     try {
@@ -240,7 +240,7 @@ std::string default_batches_text(const std::vector<Machine>& machines) {
 const std::string kNotGiven = "Not given, and assumed:\n";
 
 Json fitted_factor(double value) {
-  return {{"value", value}, {"kind", "fitted"}, {"source", "how far off published trainings were predicted"}};
+  return {{"value", value}, {"kind", "fitted"}, {"source", "errors of the predictions of published trainings"}};
 }
 
 std::string assumed_text(const std::vector<Machine>& machines) {

@@ -15,11 +15,12 @@ struct CalendarTime : TrainingTime {
   double interruptions = 0;
 };
 
-/// None on kUndisturbedGpus or fewer, and where the question leaves interruptions out.
+/// None if no number of GPUs of the question exceeds kUndisturbedGpus, or if the question leaves interruptions out.
 /// For models of text, published whole trainings give the width of its interval (whole_training_class()).
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
                                           const TrainingTime& training);
-/// The 80 % interval of a whole training's calendar time, over its middle: how far off published trainings were predicted.
+/// The 80 % interval of a whole training's calendar time, divided by the prediction; from the errors of the predictions of
+/// published trainings.
 struct CalendarInterval {
   double low = 1, high = 1;
 };

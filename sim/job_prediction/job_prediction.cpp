@@ -166,7 +166,7 @@ void check_loss_is_covered(const JobPrediction& predicted, int gpus) {
   if (why) throw InputError("--loss: " + scenario.convergence->profile->name + ": " + *why);
 }
 
-// The algorithm "sharded" is a way to split states: with a split it is its sharding, unless another is given.
+// With a split, `--algorithm sharded` means `--sharding zero3`, unless a sharding is given.
 void shard_as_algorithm_says(Job& job) {
   const JobAlgorithm* const algorithm = job_algorithm_named(job.exchange);
   if (algorithm == nullptr || algorithm->algorithm != Algorithm::sharded || job.split.has("sharding")) return;
@@ -232,7 +232,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   return refused;
 }
 
-// The job at those of several numbers of GPUs at which it fits; none where it fits at less than one.
+// The job at the requested numbers of GPUs that fit; none if none fits.
 std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
   JobQuestion question = with_gpus_of_nodes(asked, catalogue);
   std::vector<RefusedGpus> refused;

@@ -50,8 +50,6 @@ struct LossAnswer {
   std::vector<std::string> notes;
 };
 
-/// Called after each candidate.
-
 /// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 

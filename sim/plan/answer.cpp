@@ -44,7 +44,7 @@ std::string failures_text(const PlanResult& result, const PlanRow& row) {
     const std::string low = time_text(runs->low_s), high = time_text(runs->high_s);
     text += " Of " + std::to_string(runs->runs) +
             " runs on SimGrid's clock, at the predicted speed, eight in ten take " +
-            (low == high ? low + ": they are not interrupted." : low + " to " + high + ".");
+            (runs->low_s == runs->high_s ? low + ", without an interruption." : low + " to " + high + ".");
   }
   return text;
 }

@@ -146,8 +146,12 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.idle_s = point.input_wait_s;
 }
 
+FailingJob failing_job(const Scenario& s, const Outcome& o) {
+  return {o.nodes, std::min(o.gpus_per_node, o.gpus), checkpoint_bytes(s), o.iteration_s};
+}
+
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
-  const FailureProcess process = process_of(spec, {o.nodes, o.gpus_per_node, checkpoint_bytes(s), o.iteration_s});
+  const FailureProcess process = process_of(spec, failing_job(s, o));
   const auto training = [&](double useful_s) { return training_under(spec, process, o.nodes, useful_s); };
   const FailingTraining mean = training(o.time_s);
   if (!std::isfinite(mean.wall_s)) {
@@ -173,7 +177,7 @@ constexpr double kMostCheckpoints = 1e6;  // of all runs: seconds of SimGrid
 
 ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
   ClockedTrainings trainings;
-  trainings.process = process_of(spec, {o.nodes, o.gpus_per_node, checkpoint_bytes(s), o.iteration_s});
+  trainings.process = process_of(spec, failing_job(s, o));
   trainings.trace = spec.availability ? &*spec.availability : nullptr;
   trainings.nodes = o.nodes;
   trainings.useful_s = o.undisturbed_s;

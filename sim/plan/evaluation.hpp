@@ -16,8 +16,8 @@ class Evaluation {
  public:
   Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal);
 
-  /// Afterwards at() knows all of them. `what` names them in the progress line, in the plural; `finished` is told of each that is simulated, once at() knows it. A task whose
-  /// process dies twice has failed. Throws std::runtime_error where no worker is left.
+  /// Afterwards at() knows all of them. `what` names them in the progress line, in the plural; `finished` is told of each
+  /// that is simulated, once at() knows it. A task whose process dies twice has failed. Throws std::runtime_error where no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
            const std::function<void(const Task&)>& finished = {});
   /// Of a task that was run.

@@ -96,10 +96,12 @@ class Search {
     const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
     ranking_.valid = static_cast<int>(splits.size());
     std::vector<Candidate> candidates;
-    ProgressLine progress("splits", 2 * splits.size());  // each into memory, then its least time
+    ProgressLine progress("splits", splits.size());
     for (const ParallelSpec& spec : splits) {
-      if (std::optional<Candidate> candidate = in_memory(spec)) candidates.push_back(*candidate);
-      progress.advance();
+      if (std::optional<Candidate> candidate = in_memory(spec))
+        candidates.push_back(*candidate);
+      else
+        progress.advance();  // the others when their least time is known
     }
     ranking_.fitting = static_cast<int>(candidates.size());
     if (splits.empty())

@@ -1,5 +1,7 @@
 #include "sim/quantity/calendar.hpp"
 
+#include <algorithm>
+
 #include "engine/model/optimizer.hpp"
 #include "sim/program/gpu_memory.hpp"
 
@@ -18,7 +20,7 @@ Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::strin
   const FailureSpec spec = failures_format().read(document.root().at("failures"));
   const int of_node = std::max(1, scenario.cluster.gpus_per_node);
   const int nodes = std::max(1, gpus / of_node);
-  const FailureProcess process = process_of(spec, {nodes, of_node, checkpoint_bytes(scenario)});
+  const FailureProcess process = process_of(spec, {nodes, std::min(of_node, gpus), checkpoint_bytes(scenario)});
   calendar.goodput = goodput(process);
   calendar.interruptions_per_s = 1 / process.mttf_s;
   for (Assumption rate : document.assumptions()) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/text.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim::report {
@@ -117,13 +118,20 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name)
   return all.back();
 }
 
+bool has_several_counts(const Report& report) {
+  return std::any_of(report.points.begin(), report.points.end(),
+                     [&](const ReportPoint& row) { return row.point.gpus != report.points.front().point.gpus; });
+}
+
 // A row for each published gain, since each may be over another variant.
 FigurePanel panel_of_gains(const std::string& title, const Report& report) {
   FigurePanel panel{title, "GPUs", "more samples/s, %", false, {}};
   for (const Comparison& c : report.comparisons) {
     if (c.published.metric != PublishedMetric::throughput_gain) continue;
     const double gain = 100 * c.predicted;
-    FigureSeries& series = series_of(panel.series, c.variant + " over " + c.published.over);
+    FigureSeries& series =
+        series_of(panel.series, c.variant + " over " + c.published.over +
+                                    (has_several_counts(report) ? ", " + gpus_text(c.published.gpus) : ""));
     series.predicted = {{double(c.published.gpus), gain, gain, gain}};
     series.published.emplace_back(c.published.gpus, 100 * c.published.value);
   }

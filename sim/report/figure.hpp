@@ -11,7 +11,10 @@ namespace lockstep::sim::report {
 struct FigurePoint {
   double x = 0;
   double value = 0;
-  double low = 0, high = 0;  ///< 80 % interval; both equal `value` where there is none
+  double
+      low = 0,
+      high =
+          0;  ///< 80 % interval, for staleness the mean -+ the standard deviation; both equal `value` where there is none
 };
 
 struct FigureSeries {
@@ -32,7 +35,8 @@ struct FigurePanel {
 /// The panels of a scenario's predictions. The first shows the quantity that most of its published results are of, without any
 /// the time to accuracy or the throughput, over the number of GPUs, or by variant for one number of GPUs. Efficiencies of
 /// several numbers of GPUs are drawn as speed-ups over the baseline; gains over another variant have a row each. Others follow:
-/// when the k-th of several workers' gradients arrives, and how stale each shard of the parameters is.
+/// when the k-th of several workers' gradients arrives, and how stale each shard of the parameters is. The
+/// first is left out where it would hold one number beside the others.
 std::vector<FigurePanel> figure_panels(const std::string& title, const Report& report);
 
 /// Two panels a row, each 600 x 340, of up to eight lines or fourteen rows. Predictions are lines or dots with their intervals, published results rings.

@@ -24,7 +24,7 @@ def predict(job=None, **options):
 def predict_many(jobs, threads=None):
     """Predicts Jobs, or dictionaries of options, in parallel threads. Returns a list of dictionaries in the order of the jobs,
     ready for pandas.DataFrame: "status" ("ok", "does-not-fit" or "refused"), "reason" (empty if ok), the job's options, and the
-    numbers of predict() at the job's largest number of GPUs. A job that is refused costs that job alone."""
+    numbers of predict() at the largest number of GPUs that fits. A job that is refused does not stop the others."""
     def row_of(job):
         options = job if isinstance(job, dict) else job.options
         try:
