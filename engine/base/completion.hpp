@@ -73,7 +73,7 @@ inline std::string cases_of_values(const CLI::App& app, const CompletionNames& k
     if (values.empty() || names.empty()) continue;
     const std::string files = takes_known_names(*option, known) ? " $(compgen -f -- \"$word\")" : "";
     cases += "    " + names + ") COMPREPLY=($(compgen -P \"$before\" -W '" + values + "' -- \"$last\")" + files +
-             "); return ;;\n";
+             "); return 0 ;;\n";
   }
   return cases;
 }

@@ -130,13 +130,16 @@ std::vector<Case> cases() {
       {s, "/model", "remove", "scenario.json: /: missing key \"model\""},
       // Counts
       {s, "/gpus", "[]", "scenario.json: /gpus: empty list; allowed: one or more GPU counts"},
-      {s, "/gpus", "[2, 16]", "scenario.json: /gpus/1: 16 GPUs are more than the cluster has; allowed: at most 8"},
+      {s, "/gpus", "[2, 16]",
+       "scenario.json: /gpus/1: 16 GPUs are more than the cluster has; allowed: at most 8, or more nodes of the "
+       "cluster (/cluster/nodes)"},
       {s, "/gpus", "[3]", "scenario.json: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2"},
       {s, "/gpus", "[0]", "scenario.json: /gpus/0: value 0 is out of range; allowed: 1 to 1048576"},
       {s, "/gpus", "[2.5]", "scenario.json: /gpus/0: expected a whole number, got 2.5; allowed: 1 to 1048576"},
       {s, "/gpus", "4", "scenario.json: /gpus: expected an array, got a number"},
       {s, "/baseline", "{\"gpus\": 100}",
-       "scenario.json: /baseline/gpus: 100 GPUs are more than the cluster has; allowed: at most 8"},
+       "scenario.json: /baseline/gpus: 100 GPUs are more than the cluster has; allowed: at most 8, or more nodes of "
+       "the cluster (/cluster/nodes)"},
       {s, "/batch_per_gpu", "0", "scenario.json: /batch_per_gpu: value 0 is out of range; allowed: 1 to 1048576"},
       {s, "/batch_per_gpu", "[]",
        "scenario.json: /batch_per_gpu: empty list; allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]"},
