@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/log.hpp"
+#include "sim/job/job_names.hpp"
 #include "sim/job_prediction/job_advice.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"

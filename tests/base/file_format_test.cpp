@@ -5,7 +5,6 @@
 #include "tests/catch.hpp"
 
 using namespace lockstep;
-using Catch::Matchers::Contains;
 
 TEST_CASE("a format is told by its schema, a scenario and a configuration by their keys, too") {
   CHECK(describe_other_format({{"schema", "lockstep/plan/1"}}, "p.json", {"name"}) ==

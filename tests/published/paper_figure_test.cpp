@@ -8,7 +8,6 @@
 #include "tests/catch.hpp"
 
 using namespace lockstep;
-using Catch::Matchers::Contains;
 
 namespace {
 
