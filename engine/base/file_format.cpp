@@ -40,7 +40,7 @@ std::vector<FileFormat> formats() {
        {"targets", "runs"},
        "a convergence profile",
        "a scenario whose key \"convergence\" names it"},
-      {"lockstep/availability/", {"intervals"}, "a trace of available nodes", plan + " --availability FILE"},
+      {"lockstep/availability/", {"intervals"}, "a trace of available nodes", plan + " job ... --availability FILE"},
       {"lockstep/predictions/",
        {"predictions"},
        "the predictions of jobs",

@@ -87,7 +87,6 @@ template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work,
                 const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
-  set_name_as_called(app);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
   const std::vector<std::string> words(argv, argv + argc);
   const auto failed = [&](const char* status, const std::string& reason, int code) {
@@ -97,8 +96,9 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work,
     if (argc == 3 && words[1] == "--completion") {
       const std::string script = completion_script(app, argv[2], find_names ? find_names() : CompletionNames());
       std::fputs(script.c_str(), stdout);
-      return with_standard_output(words[0], script.empty() ? 2 : 0);
+      return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
     }
+    set_name_as_called(app);
     app.parse(argc, argv);
     if (!is_quiet(app) && has_drawable_stderr()) show_progress_on(stderr);
     return with_standard_output(app.get_name(), work(words));
