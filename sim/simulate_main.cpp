@@ -63,7 +63,7 @@ std::vector<std::string> optimised_settings() {
   return settings;
 }
 
-// Options of the program and of each command: what is said beside the result.
+// --quiet and --log, which the program and each of its commands take.
 void declare_reporting(CLI::App& app) {
   app.add_flag("--quiet", "No progress line");
   app.add_option_function<std::string>(

@@ -25,7 +25,7 @@ std::string square(double x, double y, double side, const std::string& colour);
 /// The whole file: white ground, `label` for screen readers.
 std::string document(double width, double height, const std::string& label, const std::string& body);
 
-/// 1, 2 or 5 times a power of ten: the least of which at most `most` cover `span`.
+/// The smallest step of the form 1, 2 or 5 times a power of ten that divides `span` into at most `most` steps.
 double step_of(double span, int most);
 
 }  // namespace lockstep::svg

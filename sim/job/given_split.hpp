@@ -19,8 +19,8 @@ struct GivenSplit {
   std::string unsupported_offload;  ///< an offload that is not simulated, as a record names it
   bool is_requested = false;        ///< the user asked for a split, even if each replica is one GPU
   bool is_searched = false;         ///< keys that are not given are chosen: the fastest split that fits
-  std::optional<bool>
-      fits_one_gpu;  ///< a GPU holds a replica, and the usual software is that of such GPUs; none: not known, or not asked
+  /// Whether the usual software is that of jobs whose replica one GPU holds. Unset: the memory has not been looked at.
+  std::optional<bool> fits_one_gpu;
 
   /// Throws std::logic_error for a key that "parallel" does not have.
   bool has(const std::string& key) const;

@@ -198,7 +198,7 @@ std::vector<FigurePanel> figure_panels(const std::string& title, const Report& r
   std::vector<FigurePanel> panels;
   for (const FigurePanel& panel : {panel_of_arrivals(title, report), panel_of_staleness(title, report)})
     if (!panel.series.empty()) panels.push_back(panel);
-  // A single number beside other panels would be no picture.
+  // A panel with a single number is left out if there are other panels.
   if (panels.empty() || report.points.size() > 1) panels.insert(panels.begin(), panel_of_results(title, report));
   return panels;
 }

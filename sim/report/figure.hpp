@@ -1,5 +1,5 @@
 #pragma once
-// Pictures of predictions beside published results: a panel for each scenario of a paper. `validate --plot PAPER` writes them.
+// Pictures of predictions and published results, with a panel for each scenario of a paper. `validate --plot PAPER` writes them.
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +36,7 @@ struct FigurePanel {
 /// the time to accuracy or the throughput, over the number of GPUs, or by variant for one number of GPUs. Efficiencies of
 /// several numbers of GPUs are drawn as speed-ups over the baseline; gains over another variant have a row each. Others follow:
 /// when the k-th of several workers' gradients arrives, and how stale each shard of the parameters is. The
-/// first is left out where it would hold one number beside the others.
+/// first is left out if it holds a single number and there are others.
 std::vector<FigurePanel> figure_panels(const std::string& title, const Report& report);
 
 /// Two panels a row, each 600 x 340, of up to eight lines or fourteen rows. Predictions are lines or dots with their intervals, published results rings.

@@ -1,6 +1,6 @@
 #pragma once
-// Pictures of the papers whose schedules are replayed: the scenarios of scenarios/published/PAPER, predicted beside what was
-// published. `validate --plot PAPER` writes one.
+// Pictures of the papers whose schedules are replayed. They show the predictions of the scenarios in scenarios/published/PAPER
+// and the published results. `validate --plot PAPER` writes one.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace lockstep::sim::validation {
 
 struct PaperFigure {
   std::string svg;
-  std::string table;  ///< of each scenario, predicted beside published
+  std::string table;  ///< the table of each scenario, one after the other
 };
 
 /// The folders of `published` that hold scenarios, sorted.

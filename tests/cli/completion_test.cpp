@@ -44,7 +44,7 @@ TEST_CASE("both shells' completion is made of every option, and shells read it")
   CHECK(unknown.code == 2);
 }
 
-// What bash offers for the words of a command line, the last of which is being written.
+// Runs the bash completion. `words`: those typed after the program; the last is the one to complete.
 std::string offered(const TemporaryFolder& folder, const std::string& program, const std::vector<std::string>& words) {
   folder.write("script", run_program(folder.path(""), program, "--completion bash").out);
   std::string line = program;
