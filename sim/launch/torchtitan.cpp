@@ -74,8 +74,10 @@ void read_titan_schedule(LaunchSettings& s, Facts& f) {
     return key.empty() ? f.give_default("--schedule", "1f1b", "torchtitan's default")
                        : f.give_from("--schedule", lower_case(schedule), s, key);
   }
-  if (schedule.find("Interleaved") == 0) return f.give_from("--schedule", "interleaved", s, key);
-  s.mark(key, Use::not_simulated, "the fastest of 1F1B and interleaved 1F1B is predicted");
+  if (lower_case(schedule) == "zbvzerobubble" || lower_case(schedule) == "dualpipev")
+    return f.give_from("--schedule", lower_case(schedule) == "dualpipev" ? "dualpipe-v" : "zb-v", s, key);
+  if (lower_case(schedule) == "interleaved1f1b") return f.give_from("--schedule", "interleaved", s, key);
+  s.mark(key, Use::not_simulated, "the fastest of torchtitan's other schedules is predicted");
 }
 
 void read_titan_batch(LaunchSettings& s, Facts& f) {

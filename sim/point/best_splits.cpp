@@ -26,9 +26,10 @@ struct Candidate {
   double least_s = 0;
 };
 
-// Splits with the same ranks have the same links; with the same micro-batch and recomputation the same passes.
-using Ranks = std::tuple<int, int, int, int, int>;
-using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>>;
+// Splits with the same ranks have the same links; with the same micro-batch, recomputation and kind of backward pass the same
+// passes.
+using Ranks = std::tuple<int, int, int, int, int, bool>;
+using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool>;
 
 using Ends = std::array<GroupEnds, 3>;
 
@@ -72,7 +73,7 @@ class Search {
 
  private:
   static Ranks key_of(const ParallelSpec& spec) {
-    return {spec.tensor, spec.context, spec.expert, spec.pipeline, spec.sharding_group};
+    return {spec.tensor, spec.context, spec.expert, spec.pipeline, spec.sharding_group, spec.has_two_copies()};
   }
 
   void set_split(const ParallelSpec& spec) {
@@ -121,8 +122,8 @@ class Search {
       if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
       candidate.links = shared;
       const SplitJob job = split_job(scenario_, gpus_);
-      const Passed key{spec.tensor,      spec.context,   spec.expert,           spec.pipeline,
-                       spec.micro_batch, spec.recompute, spec.recompute_modules};
+      const Passed key{spec.tensor,    spec.context,           spec.expert,           spec.pipeline, spec.micro_batch,
+                       spec.recompute, spec.recompute_modules, spec.splits_backward()};
       const auto known = least.try_emplace(key, job, seconds_, *shared, slowest_).first;
       candidate.least_s = known->second.seconds(job);
       progress.advance();

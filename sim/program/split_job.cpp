@@ -1,15 +1,33 @@
 #include "sim/program/split_job.hpp"
 
+#include <algorithm>
+
+#include "engine/base/index.hpp"
 #include "sim/split/software_memory.hpp"
 
 namespace lockstep::sim::program {
 namespace {
 
-std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
-  if (shape.layers % (spec.pipeline * spec.virtual_stages) == 0)
-    return partition(shape.layers, spec.pipeline, spec.virtual_stages);
+std::vector<ModelPart> dealt_out(const TransformerShape& shape, int stages, int chunks) {
+  if (shape.layers % (stages * chunks) == 0) return partition(shape.layers, stages, chunks);
   const BlockCosts alike{1, std::vector<double>(static_cast<std::size_t>(shape.layers), 1.0), 1};
-  return balanced_partition(alike, spec.pipeline, spec.virtual_stages);
+  return balanced_partition(alike, stages, chunks);
+}
+
+// Chunk c of stage s at c p + s.
+std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
+  const ChunkOrder order = chunk_order_of(schedule_of_pipeline(spec));
+  std::vector<ModelPart> parts = dealt_out(shape, spec.pipeline, order == ChunkOrder::mirrored ? 1 : spec.chunks());
+  if (order == ChunkOrder::looped) return parts;
+  const std::size_t stages = to_index(spec.pipeline);
+  if (order == ChunkOrder::mirrored)
+    parts.insert(parts.end(), parts.rbegin(), parts.rend());
+  else
+    std::reverse(parts.begin() + spec.pipeline, parts.end());
+  for (const std::size_t end : {std::size_t{0}, stages - 1})
+    if (parts[end].has_embedding != parts[stages + end].has_embedding)
+      parts[end].has_both_ends_on_stage = parts[stages + end].has_both_ends_on_stage = true;
+  return parts;
 }
 
 TrafficOptions traffic_of(const Scenario& scenario) {
@@ -34,7 +52,7 @@ SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec)
 }  // namespace
 
 std::vector<StageOps> SplitJob::ops() const {
-  return pipeline_ops(spec.pipeline == 1 ? PipelineSchedule::one_f_one_b : spec.schedule, pipeline());
+  return pipeline_ops(schedule_of_pipeline(spec), pipeline());
 }
 
 SplitJob split_job(const Scenario& scenario, int gpus) {

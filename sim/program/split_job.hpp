@@ -15,12 +15,12 @@ struct SplitJob {
   TransformerShape shape;
   ParallelSpec spec;  ///< `data` filled in
   int micro_batches = 1;
-  std::vector<ModelPart> parts;  ///< of the pipeline, in the order of the model
+  std::vector<ModelPart> parts;  ///< chunk c of stage s at c p + s, of p stages
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 
-  PipelineShape pipeline() const { return {spec.pipeline, micro_batches, spec.virtual_stages}; }
-  /// Of the schedule, each stage's; one stage passes a micro-batch forward and backward in turn.
+  PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
+  /// Of the schedule, each stage's; one stage passes each micro-batch forward and backward in turn.
   std::vector<StageOps> ops() const;
 };
 

@@ -117,7 +117,27 @@ class Space {
     return 0;
   }
 
+  // Schedules with two chunks per stage, whatever the layers, as far as there are enough of them.
+  void add_folded(ParallelSpec spec) {
+    if (spec.pipeline == 1 || question_.is_fixed("schedule")) return;
+    spec.virtual_stages = 1;
+    for (const PipelineSchedule schedule : question_.abilities.schedules) {
+      spec.schedule = schedule;
+      const bool is_stated_otherwise = question_.is_fixed("virtual_stages") && question_.stated.virtual_stages != 2;
+      if (spec.has_two_chunks() && !is_stated_otherwise && has_layers(spec)) add_sharding(spec);
+    }
+  }
+
+  bool has_layers(const ParallelSpec& spec) const {
+    return shape_.layers >= (spec.has_two_copies() ? 1 : spec.chunks()) * spec.pipeline;
+  }
+
   void add_chunks(const ParallelSpec& spec) {
+    add_folded(spec);
+    if (question_.is_fixed("schedule") && spec.has_two_chunks() && spec.pipeline > 1) {
+      if (has_layers(spec)) add_sharding(spec);
+      return;
+    }
     const int units = units_of_stage(spec.pipeline);
     std::vector<int> chunks{1};
     if (spec.pipeline > 1 && units > 0) chunks = divisors_of(units, shape_.layers / spec.pipeline);
@@ -217,7 +237,9 @@ std::string split_text(const ParallelSpec& spec) {
   if (spec.expert_overlap) add("their all-to-alls beside passes");
   add_size("pipeline", spec.pipeline);
   if (spec.virtual_stages > 1) add(std::to_string(spec.virtual_stages) + " virtual stages");
-  if (spec.schedule == PipelineSchedule::gpipe || spec.schedule == PipelineSchedule::zb_h1) add(name_of(spec.schedule));
+  const bool is_told_by_chunks =
+      spec.schedule == PipelineSchedule::one_f_one_b || spec.schedule == PipelineSchedule::interleaved;
+  if (!is_told_by_chunks) add(name_of(spec.schedule));
   add_size("data", spec.data);
   if (spec.sharding != ShardingStage::none) add(name_of(spec.sharding));
   if (spec.sharding_group > 0) add("in groups of " + std::to_string(spec.sharding_group));

@@ -47,6 +47,11 @@ class Filling {
 
 }  // namespace
 
+bool exchanges_tied_embedding(const SplitJob& job) {
+  const bool is_on_two_stages = job.spec.pipeline > 1 && job.pipeline().order == ChunkOrder::looped;
+  return job.shape.tied_output && is_on_two_stages && job.spec.lora_rank == 0;
+}
+
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part) {
   RankParameters rest = rank_parameters(job.shape, job.spec, part);
   for (int block = part.first_block; block < part.first_block + part.blocks; ++block)

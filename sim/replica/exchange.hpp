@@ -28,6 +28,9 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
                                            const std::vector<double>& blocks_s, double before_blocks_s,
                                            const ExchangeRule& rule);
 
+/// First and last stage have a table of words each, whose gradients are added up.
+bool exchanges_tied_embedding(const SplitJob& job);
+
 /// Table of words, output's matrix and what else is no block's.
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
 /// What of it is trained: with adapters nothing.

@@ -12,9 +12,10 @@ namespace {
 // A chunk's passes of a micro-batch.
 struct ChunkPasses {
   PassSeconds forward, backward;
-  double forward_s = 0, backward_s = 0, weight_gradient_s = 0;  // the last: where it is a pass of its own
-  // Of blocks; the second of the pass that gives gradients of weights.
-  std::vector<double> forward_blocks_s, gradient_blocks_s;
+  PassSeconds input_gradient;  // and, behind it, the weights'
+  ChunkTimes times;
+  // Of blocks.
+  std::vector<double> forward_blocks_s, backward_blocks_s, weight_gradient_blocks_s;
   double before_blocks_s = 0;           // embedding, forward
   double before_backward_blocks_s = 0;  // loss, backward
 };
@@ -39,8 +40,6 @@ class IterationTime {
         factor_(slowest * perturbation.compute),
         perturbation_(perturbation),
         passes_(job, seconds, links, factor_, perturbation) {
-    splits_backward_ = std::any_of(ops.front().begin(), ops.front().end(),
-                                   [](const PipelineOp& op) { return op.pass == Pass::weight_gradient; });
     for (const ModelPart& part : job.parts) chunks_.push_back(chunk_passes(part));
   }
 
@@ -69,7 +68,7 @@ class IterationTime {
       for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
         const PipelineOp& op = ops_[to_index(stage)][i];
         const double start_s = line.starts_s[to_index(stage)][i];
-        passed_s = start_s + seconds_of(op, times.chunks[to_index(stage)][to_index(op.chunk)]);
+        passed_s = start_s + times.chunks[to_index(stage)][to_index(op.chunk)].of(op.pass);
         spans.push_back({kind_of(op.pass), stage, op.micro_batch, op.chunk, start_s, passed_s});
       }
       const double own_exchanged_s = this->exchanged_s(stage, line, times);
@@ -81,42 +80,44 @@ class IterationTime {
   }
 
  private:
-  static double seconds_of(const PipelineOp& op, const ChunkTimes& times) {
-    if (op.pass == Pass::forward) return times.forward_s;
-    return op.pass == Pass::backward ? times.backward_s : times.weight_gradient_s;
-  }
-
   static SplitSpan::Kind kind_of(Pass pass) {
     if (pass == Pass::forward) return SplitSpan::Kind::forward;
-    return pass == Pass::backward ? SplitSpan::Kind::backward : SplitSpan::Kind::weight_gradient;
+    return pass == Pass::weight_gradient ? SplitSpan::Kind::weight_gradient : SplitSpan::Kind::backward;
   }
 
   ChunkPasses chunk_passes(const ModelPart& part) const {
     ChunkPasses chunk;
     if (part.has_embedding) {
       add_beside(part, chunk, passes_.embedding_forward(), passes_.embedding_backward());
-      chunk.before_blocks_s = chunk.forward_s;
+      chunk.before_blocks_s = chunk.times.forward_s;
     }
     if (part.has_loss) {
-      const double before_s = chunk.backward_s;
+      const double before_s = chunk.times.backward_s;
       add_beside(part, chunk, passes_.loss_forward(), passes_.loss_backward());
-      chunk.before_backward_blocks_s = chunk.backward_s - before_s;
+      chunk.before_backward_blocks_s = chunk.times.backward_s - before_s;
     }
     for (int block = part.first_block; block < part.first_block + part.blocks; ++block) {
-      const PassSeconds forward = passes_.forward(block), backward = passes_.backward(block),
-                        weight_gradient = passes_.weight_gradient(block);
+      const PassSeconds &forward = passes_.forward(block), &backward = passes_.backward(block);
       chunk.forward_blocks_s.push_back(forward.total_s());
-      chunk.gradient_blocks_s.push_back((splits_backward_ ? weight_gradient : backward).total_s());
+      chunk.backward_blocks_s.push_back(backward.total_s());
       // The pass's first gather hides behind nothing.
-      if (block == part.first_block) chunk.forward_s += forward.beside_s;
-      chunk.forward_s += forward.total_s();
-      chunk.backward_s += backward.total_s();
-      chunk.weight_gradient_s += weight_gradient.total_s();
+      if (block == part.first_block) chunk.times.forward_s += forward.beside_s;
+      chunk.times.forward_s += forward.total_s();
+      chunk.times.backward_s += backward.total_s();
       add(chunk.forward, forward);
       add(chunk.backward, backward);
-      add(chunk.backward, weight_gradient);
+      if (job_.spec.splits_backward()) add_split_backward(block, chunk);
     }
     return chunk;
+  }
+
+  void add_split_backward(int block, ChunkPasses& chunk) const {
+    const PassSeconds &inputs = passes_.input_gradient(block), &weights = passes_.weight_gradient(block);
+    chunk.weight_gradient_blocks_s.push_back(weights.total_s());
+    chunk.times.input_gradient_s += inputs.total_s();
+    chunk.times.weight_gradient_s += weights.total_s();
+    add(chunk.input_gradient, inputs);
+    add(chunk.input_gradient, weights);
   }
 
   // Embedding or loss, with what of the sharded weights is theirs.
@@ -132,10 +133,12 @@ class IterationTime {
     }
     if (job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3)
       passes_.add_shards(backward, passes_.scatter_s(trained));
-    chunk.forward_s += forward.total_s();
-    chunk.backward_s += backward.total_s();
+    chunk.times.forward_s += forward.total_s();
+    chunk.times.backward_s += backward.total_s();
+    chunk.times.input_gradient_s += backward.total_s();
     add(chunk.forward, forward);
     add(chunk.backward, backward);
+    add(chunk.input_gradient, backward);
   }
 
   const ChunkPasses& chunk(int stage, int index) const { return chunks_[to_index(index * job_.spec.pipeline + stage)]; }
@@ -155,10 +158,7 @@ class IterationTime {
     times.message_s = passes_.message_s();
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
       times.chunks.emplace_back();
-      for (int c = 0; c < job_.spec.virtual_stages; ++c) {
-        const ChunkPasses& of = chunk(stage, c);
-        times.chunks.back().push_back({of.forward_s, of.backward_s, of.weight_gradient_s});
-      }
+      for (int c = 0; c < job_.spec.chunks(); ++c) times.chunks.back().push_back(chunk(stage, c).times);
       if (gathers_before()) times.release_s.push_back(releases_s(stage));
     }
     return times;
@@ -168,7 +168,7 @@ class IterationTime {
   std::vector<double> releases_s(int stage) const {
     std::vector<double> releases;
     double gathered_s = 0;
-    for (int c = 0; c < job_.spec.virtual_stages; ++c) {
+    for (int c = 0; c < job_.spec.chunks(); ++c) {
       const ChunkPasses& of = chunk(stage, c);
       double release = 0;
       for (const ExchangeBucket& bucket :
@@ -190,26 +190,27 @@ class IterationTime {
   struct LastPass {
     double start_s = 0, seconds = 0;
     int chunk = 0;
+    Pass pass = Pass::backward;
   };
 
   std::vector<LastPass> last_passes(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
-    const Pass wanted = splits_backward_ ? Pass::weight_gradient : Pass::backward;
-    std::vector<LastPass> last(to_index(job_.spec.virtual_stages));
+    std::vector<LastPass> last(to_index(job_.spec.chunks()));
     for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
       const PipelineOp& op = ops_[to_index(stage)][i];
-      if (op.pass != wanted) continue;
-      const ChunkTimes& chunk = times.chunks[to_index(stage)][to_index(op.chunk)];
+      if (!gives_weight_gradients(op.pass)) continue;
       last[to_index(op.chunk)] = {line.starts_s[to_index(stage)][i],
-                                  splits_backward_ ? chunk.weight_gradient_s : chunk.backward_s, op.chunk};
+                                  times.chunks[to_index(stage)][to_index(op.chunk)].of(op.pass), op.chunk, op.pass};
     }
     std::sort(last.begin(), last.end(), [](const LastPass& a, const LastPass& b) { return a.start_s < b.start_s; });
     return last;
   }
 
-  std::vector<ExchangeBucket> buckets_of(int stage, int index) const {
-    const ChunkPasses& of = chunk(stage, index);
-    const double before_s = splits_backward_ ? 0 : of.before_backward_blocks_s;
-    return gradient_buckets(job_, part(stage, index), of.gradient_blocks_s, before_s, rule());
+  std::vector<ExchangeBucket> buckets_of(int stage, const LastPass& last) const {
+    const ChunkPasses& of = chunk(stage, last.chunk);
+    const bool is_whole = last.pass == Pass::backward;
+    return gradient_buckets(job_, part(stage, last.chunk),
+                            is_whole ? of.backward_blocks_s : of.weight_gradient_blocks_s,
+                            is_whole ? of.before_backward_blocks_s : 0, rule());
   }
 
   // When a stage's gradients are exchanged.
@@ -220,7 +221,7 @@ class IterationTime {
     const bool scatters_before =
         job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3;
     for (const LastPass& pass : last)
-      for (const ExchangeBucket& bucket : buckets_of(stage, pass.chunk)) {
+      for (const ExchangeBucket& bucket : buckets_of(stage, pass)) {
         const double seconds = passes_.exchange_s(bucket.parameters);
         if (seconds <= 0) continue;
         const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s : end_s;
@@ -231,14 +232,22 @@ class IterationTime {
       const ModelPart& first = part(stage, 0);
       end_s += passes_.scatter_s(trained_layer_parameters(job_.shape, job_.spec, first.first_block));
     }
-    return std::max(end_s, exchanged_s);
+    return std::max(end_s, exchanged_s) + copies_s(stage);
+  }
+
+  // Gradients of a part's other copy. A chunk's part is on the stage across, whose exchange ends at the same time.
+  double copies_s(int stage) const {
+    if (!job_.spec.has_two_copies()) return 0;
+    RankParameters trained;
+    for (int c = 0; c < job_.spec.chunks(); ++c) trained += trained_parameters(job_.shape, job_.spec, part(stage, c));
+    return links_.seconds(copies_exchange(trained, job_.spec, job_.traffic), perturbation_);
   }
 
   double all_exchanged_s(const PipelineTimeline& line, const PipelineTimes& times) const {
     std::vector<double> ends;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) ends.push_back(exchanged_s(stage, line, times));
     double end_s = *std::max_element(ends.begin(), ends.end());
-    if (!job_.shape.tied_output || job_.spec.pipeline == 1 || job_.spec.lora_rank > 0) return end_s;
+    if (!exchanges_tied_embedding(job_)) return end_s;
     const double bytes =
         double(job_.shape.vocabulary) * job_.shape.hidden / job_.spec.tensor * job_.traffic.gradient_bytes;
     const Traffic tied{"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2, bytes};
@@ -253,10 +262,11 @@ class IterationTime {
   }
 
   void count(SplitIteration& result, double update_s) const {
-    const double m = job_.micro_batches, p = job_.spec.pipeline;
+    const double m = job_.pipeline().micro_batches_of_chunk(), p = job_.spec.pipeline;
     SplitSeconds& gpu = result.of_gpu;
     for (const ChunkPasses& chunk : chunks_)
-      for (const PassSeconds* pass : {&chunk.forward, &chunk.backward}) {
+      for (const PassSeconds* pass :
+           {&chunk.forward, job_.spec.splits_backward() ? &chunk.input_gradient : &chunk.backward}) {
         gpu.compute_s += m / p * pass->compute_s;
         gpu.tensor_s += m / p * pass->tensor_s;
         gpu.context_s += m / p * pass->context_s;
@@ -267,9 +277,10 @@ class IterationTime {
     gpu.compute_s += update_s;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
       double forward_s = 0, backward_s = 0;
-      for (int c = 0; c < job_.spec.virtual_stages; ++c) {
-        forward_s += chunk(stage, c).forward_s;
-        backward_s += chunk(stage, c).backward_s + chunk(stage, c).weight_gradient_s;
+      for (int c = 0; c < job_.spec.chunks(); ++c) {
+        const ChunkTimes& times = chunk(stage, c).times;
+        forward_s += times.forward_s;
+        backward_s += job_.spec.splits_backward() ? times.input_gradient_s + times.weight_gradient_s : times.backward_s;
       }
       if (forward_s + backward_s <= result.forward_s + result.backward_s) continue;
       result.forward_s = forward_s;
@@ -285,8 +296,7 @@ class IterationTime {
   double factor_;
   Perturbation perturbation_;
   Passes passes_;
-  bool splits_backward_ = false;
-  std::vector<ChunkPasses> chunks_;  // by part
+  std::vector<ChunkPasses> chunks_;  // chunk c of stage s at c p + s
 };
 
 double messages_of(const Traffic& traffic) {

@@ -8,9 +8,10 @@
 namespace lockstep::sim::replica {
 namespace {
 
-// ZB-H1's backward pass does not wait for the weights' gradients.
-double waited_for(PipelineSchedule schedule, double backward_s) {
-  return schedule == PipelineSchedule::zb_h1 ? 0 : backward_s;
+double least_backward_s(const Passes& passes, const ParallelSpec& spec, int block) {
+  const double whole_s = passes.backward(block).total_s();
+  if (!spec.splits_backward()) return whole_s;
+  return std::min(whole_s, passes.input_gradient(block).total_s() + passes.weight_gradient(block).total_s());
 }
 
 }  // namespace
@@ -25,8 +26,7 @@ LeastTime::LeastTime(const SplitJob& job, RankSecondsOfSplits& of_splits, const 
   backward_until_s_.push_back(0);
   for (int block = 0; block < unsharded.shape.layers; ++block) {
     forward_until_s_.push_back(forward_until_s_.back() + passes.forward(block).total_s());
-    backward_until_s_.push_back(backward_until_s_.back() + passes.backward(block).total_s() +
-                                passes.weight_gradient(block).total_s());
+    backward_until_s_.push_back(backward_until_s_.back() + least_backward_s(passes, unsharded.spec, block));
   }
   embedding_ = {passes.embedding_forward().total_s(), passes.embedding_backward().total_s()};
   loss_ = {passes.loss_forward().total_s(), passes.loss_backward().total_s()};
@@ -45,17 +45,21 @@ LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
 }
 
 double LeastTime::seconds(const SplitJob& job) const {
-  const int stages = job.spec.pipeline, chunks = job.spec.virtual_stages;
+  const int stages = job.spec.pipeline, chunks = job.spec.chunks();
+  const PipelineShape pipeline = job.pipeline();
   const auto part = [&](int stage, int chunk) { return of_part(job.parts[to_index(chunk * stages + stage)]); };
   double seconds = 0;
-  for (int stage = 0; stage + 1 < stages; ++stage) {
+  // The last stage waits for the others' first pass, unless micro-batches begin there too; what comes behind its last pass is
+  // no longer waited for where that one gives gradients of weights alone.
+  const bool begins_later = pipeline.order != ChunkOrder::mirrored;
+  for (int stage = 0; begins_later && stage + 1 < stages; ++stage) {
     double backward_s = part(stage, 0).backward_s;
     for (int chunk = 1; chunk < chunks; ++chunk) backward_s = std::min(backward_s, part(stage, chunk).backward_s);
-    seconds += part(stage, 0).forward_s + waited_for(job.spec.schedule, backward_s);
+    seconds += part(stage, 0).forward_s + (job.spec.splits_backward() ? 0 : backward_s);
   }
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const Passed passed = part(stages - 1, chunk);
-    seconds += job.micro_batches * (passed.forward_s + passed.backward_s);
+    seconds += pipeline.micro_batches_of_chunk() * (passed.forward_s + passed.backward_s);
   }
   return seconds;
 }

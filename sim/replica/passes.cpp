@@ -51,7 +51,9 @@ void Passes::find_kinds() {
     });
     kind_of_block_.push_back(static_cast<std::size_t>(known - kinds_.begin()));
     if (known == kinds_.end())
-      kinds_.push_back({block, {make_forward(block), make_backward(block), make_weight_gradient(block)}});
+      kinds_.push_back(
+          {block,
+           {make_forward(block), make_backward(block), make_input_gradient(block), make_weight_gradient(block)}});
   }
 }
 
@@ -66,32 +68,40 @@ PassSeconds Passes::make_forward(int block) const {
 
 PassSeconds Passes::make_backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
-  const double apart = splits_backward() ? s.weight_gradient_s : 0;
-  PassSeconds backward = pass({s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
+  PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s},
                               layer_backward(job_.shape, job_.spec, block, job_.traffic));
-  if (!splits_backward()) add_shards(backward, scattered_s(block));
-  if (is_at_least(job_.spec, ShardingStage::zero3))
-    add_shards(backward,
-               gathers_of_backward(job_.spec) * gather_s(rank_layer_parameters(job_.shape, job_.spec, block)));
+  add_shards(backward, scattered_s(block) + gathered_backward_s(block));
   return backward;
+}
+
+PassSeconds Passes::make_input_gradient(int block) const {
+  if (!job_.spec.splits_backward()) return {};
+  const BlockSeconds& s = seconds_.blocks[to_index(block)];
+  const double apart_s = s.weight_gradient_s;
+  PassSeconds pass = this->pass({s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s},
+                                layer_backward(job_.shape, job_.spec, block, job_.traffic));
+  add_shards(pass, gathered_backward_s(block));
+  return pass;
 }
 
 PassSeconds Passes::make_weight_gradient(int block) const {
   PassSeconds pass;
-  if (!splits_backward()) return pass;
+  if (!job_.spec.splits_backward()) return pass;
   pass.compute_s = factor_ * seconds_.blocks[to_index(block)].weight_gradient_s;
   pass.beside_s = scattered_s(block);
   return pass;
-}
-
-bool Passes::splits_backward() const {
-  return job_.spec.schedule == PipelineSchedule::zb_h1 && job_.spec.pipeline > 1;
 }
 
 // 0 where gradients are not scattered beside the passes.
 double Passes::scattered_s(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero2)) return 0;
   return scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
+}
+
+// 0 where weights are not sharded.
+double Passes::gathered_backward_s(int block) const {
+  if (!is_at_least(job_.spec, ShardingStage::zero3)) return 0;
+  return gathers_of_backward(job_.spec) * gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
 }
 
 PassSeconds Passes::embedding_forward() const {

@@ -36,9 +36,10 @@ class Passes {
   }
 
   const PassSeconds& forward(int block) const { return passes_of(block).forward; }
-  /// Where the schedule has a pass of its own for the weights' gradients, what comes before it.
+  /// Of inputs and weights.
   const PassSeconds& backward(int block) const { return passes_of(block).backward; }
-  /// The pass of the weights' gradients, where the schedule has one; they are scattered beside it.
+  /// Where the schedule splits the backward pass: the inputs' gradients, then the weights', which are scattered beside it.
+  const PassSeconds& input_gradient(int block) const { return passes_of(block).input_gradient; }
   const PassSeconds& weight_gradient(int block) const { return passes_of(block).weight_gradient; }
   PassSeconds embedding_forward() const;
   PassSeconds embedding_backward() const;
@@ -55,7 +56,7 @@ class Passes {
 
  private:
   struct BlockPasses {
-    PassSeconds forward, backward, weight_gradient;
+    PassSeconds forward, backward, input_gradient, weight_gradient;
   };
   // A kind of blocks: equal ones take equally long.
   struct BlockKind {
@@ -68,10 +69,11 @@ class Passes {
   }
   PassSeconds make_forward(int block) const;
   PassSeconds make_backward(int block) const;
+  PassSeconds make_input_gradient(int block) const;
   PassSeconds make_weight_gradient(int block) const;
   PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
-  bool splits_backward() const;
   double scattered_s(int block) const;
+  double gathered_backward_s(int block) const;
   double once_s(const RankParameters& parameters, TrafficKind kind) const;
 
   const SplitJob& job_;

@@ -1,11 +1,13 @@
 #include "sim/replica/program.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "engine/base/index.hpp"
 #include "sim/replica/exchange.hpp"
 #include "sim/replica/group_plans.hpp"
+#include "sim/replica/pieces.hpp"
 
 namespace lockstep::sim::replica {
 namespace {
@@ -29,15 +31,6 @@ ParallelSpec of_replicas(const ParallelSpec& spec, int replicas) {
   return fewer;
 }
 
-// A block's pass, or one of the embedding or the loss.
-struct Piece {
-  PieceSeconds seconds;
-  TrafficList traffic;
-  RankParameters weights;    // gathered before it
-  RankParameters gradients;  // exchanged behind it
-  int block = -1;            // of the part; -1: before or behind the blocks
-};
-
 class Builder {
  public:
   Builder(const Scenario& scenario, const SplitModel& model, int replicas)
@@ -45,6 +38,7 @@ class Builder {
         job_(model.job()),
         seconds_(model.seconds()),
         ops_(model.ops()),
+        pipeline_(job_.pipeline()),
         plans_(scenario, of_replicas(model.job().spec, replicas), model.links()),
         gpu_(model.job().spec.gpus_of_replica() * replicas, stream_names(model.job().spec.pipeline)),
         all_(model.job().spec.pipeline * kStreamsOfStage) {
@@ -52,8 +46,6 @@ class Builder {
     for (int gpu = 0; gpu < model.job().spec.gpus_of_replica() * replicas; ++gpu)
       stage_of_gpu.push_back(plans_.stage_of(gpu));
     gpu_.have_roles(std::move(stage_of_gpu), job_.spec.pipeline);
-    for (const StageOps& ops : ops_)
-      for (const PipelineOp& op : ops) splits_backward_ = splits_backward_ || op.pass == Pass::weight_gradient;
   }
 
   Program build(int iterations) {
@@ -120,64 +112,6 @@ class Builder {
     return exchange_all(list, stage, which, after, launch_s);
   }
 
-  std::vector<Piece> pieces(int stage, int chunk, Pass pass) const {
-    const ModelPart& of = part(stage, chunk);
-    std::vector<Piece> all;
-    RankParameters beside = parameters_beside_blocks(job_, of), trained = trained_beside_blocks(job_, of);
-    if (of.has_embedding && of.has_loss) {
-      beside = beside.half();
-      trained = trained.half();
-    }
-    const auto add_ends =
-        [&](bool is_wanted, const BlockSeconds& seconds,
-            TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
-            TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
-          if (!is_wanted) return;
-          // Computed in the pass before, exchanged with the blocks'.
-          if (pass == Pass::weight_gradient) return all.push_back({{}, {}, beside, trained});
-          const bool is_forward = pass == Pass::forward;
-          all.push_back({{is_forward ? seconds.forward_s : seconds.backward_s, 0,
-                          is_forward ? seconds.products_forward_s : seconds.products_backward_s},
-                         (is_forward ? forward : backward)(job_.shape, job_.spec, job_.traffic),
-                         beside,
-                         trained});
-        };
-    const auto add_blocks = [&] {
-      for (int i = 0; i < of.blocks; ++i) {
-        const int index = pass == Pass::forward ? i : of.blocks - 1 - i;
-        all.push_back(block_piece(of.first_block + index, pass));
-        all.back().block = index;
-      }
-    };
-    if (pass == Pass::forward) {
-      add_ends(of.has_embedding, seconds_.embedding, embedding_forward, embedding_backward);
-      add_blocks();
-      add_ends(of.has_loss, seconds_.loss, loss_forward, loss_backward);
-    } else {
-      add_ends(of.has_loss, seconds_.loss, loss_forward, loss_backward);
-      add_blocks();
-      add_ends(of.has_embedding, seconds_.embedding, embedding_forward, embedding_backward);
-    }
-    return all;
-  }
-
-  Piece block_piece(int block, Pass pass) const {
-    const BlockSeconds& s = seconds_.blocks[to_index(block)];
-    const RankParameters weights = rank_layer_parameters(job_.shape, job_.spec, block);
-    const RankParameters gradients = trained_layer_parameters(job_.shape, job_.spec, block);
-    if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients};
-    if (pass == Pass::forward)
-      return {{s.forward_s, s.attention_forward_s, s.products_forward_s},
-              layer_forward(job_.shape, job_.spec, block, job_.traffic),
-              weights,
-              gradients};
-    const double apart = splits_backward_ ? s.weight_gradient_s : 0;
-    return {{s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
-            layer_backward(job_.shape, job_.spec, block, job_.traffic),
-            weights,
-            gradients};
-  }
-
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
     TrafficList behind, beside, rings, routed;  // two rings where the pass before is computed again
@@ -209,9 +143,9 @@ class Builder {
 
   // A pass of a micro-batch through a chunk; gives its last work.
   int run_op(int stage, const PipelineOp& op, const After& arrived) {
-    static const char* const kNames[] = {"forward", "backward", "weights' gradients"};
-    const bool is_last = op.micro_batch == last_micro_batch_of(stage, op);
-    const std::vector<Piece> all = pieces(stage, op.chunk, op.pass);
+    static const char* const kNames[] = {"forward", "backward", "backward", "weights' gradients"};
+    const bool is_last = is_last_of_gradients(stage, op);
+    const std::vector<Piece> all = pieces_of(job_, seconds_, part(stage, op.chunk), op.pass);
     After after = arrived;
     after.push_back(last_of_stage_[to_index(stage)]);
     const bool gathers = shards_from(ShardingStage::zero3) && op.pass != Pass::weight_gradient;
@@ -223,7 +157,7 @@ class Builder {
       After needs = known(after);
       if (gathers && waits) gathered = gather_alone(stage, op.pass, all[i], needs);
       if (gathered >= 0) needs.push_back(gathered);
-      if (op.pass == Pass::forward && op.micro_batch == 0) await_weights(stage, op.chunk, all[i].block, needs);
+      if (op.pass == Pass::forward && is_first_of_chunk(op)) await_weights(stage, op.chunk, all[i].block, needs);
       // While this piece is computed, the next one's weights are gathered.
       if (gathers && !waits && i + 1 < all.size())
         gathered = exchange_state(all[i + 1].weights, TrafficKind::all_gather, stage, kShards,
@@ -235,13 +169,13 @@ class Builder {
       after = {last};
     }
     last_of_stage_[to_index(stage)] = last;
-    if (is_last && gives_gradients(op.pass)) flush_gradients(stage, last);
+    if (is_last) flush_gradients(stage, last);
     return last;
   }
 
   // A piece's weights, while the stage computes nothing; gives the last call.
   int gather_alone(int stage, Pass pass, const Piece& piece, const After& after) {
-    const bool is_repeated = pass == Pass::backward && piece.block >= 0;
+    const bool is_repeated = pass != Pass::forward && piece.block >= 0;
     int gathered = -1;
     for (int i = 0; i < (is_repeated ? gathers_of_backward(job_.spec) : 1); ++i)
       gathered = exchange_state(piece.weights, TrafficKind::all_gather, stage, kShards, after, 0);
@@ -255,14 +189,18 @@ class Builder {
     return all;
   }
 
-  bool gives_gradients(Pass pass) const { return pass == (splits_backward_ ? Pass::weight_gradient : Pass::backward); }
+  bool is_first_of_chunk(const PipelineOp& op) const {
+    return op.micro_batch ==
+           (pipeline_.order == ChunkOrder::mirrored ? op.chunk * pipeline_.micro_batches_of_chunk() : 0);
+  }
 
-  // The last one of the pass and chunk in the stage's order.
-  int last_micro_batch_of(int stage, const PipelineOp& wanted) const {
-    int last = -1;
-    for (const PipelineOp& op : ops_[to_index(stage)])
-      if (op.pass == wanted.pass && op.chunk == wanted.chunk) last = op.micro_batch;
-    return last;
+  // The op gives gradients of weights, the last ones of its chunk.
+  bool is_last_of_gradients(int stage, const PipelineOp& wanted) const {
+    const StageOps& ops = ops_[to_index(stage)];
+    const auto last = std::find_if(ops.rbegin(), ops.rend(), [&](const PipelineOp& op) {
+      return op.chunk == wanted.chunk && gives_weight_gradients(op.pass);
+    });
+    return last != ops.rend() && *last == wanted;
   }
 
   // Weights that were gathered before the iteration's first passes.
@@ -270,7 +208,7 @@ class Builder {
     if (job_.spec.sharding != ShardingStage::zero1 && job_.spec.sharding != ShardingStage::zero2) return;
     const double launch_s = scenario_.communication.launch_overhead_s;
     int gathered = -1;
-    for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk) {
+    for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk) {
       const ModelPart& of = part(stage, chunk);
       // Each block's place is told by counting one second each.
       for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(to_index(of.blocks), 1.0), 0.5,
@@ -282,7 +220,7 @@ class Builder {
       }
     }
     if (scenario_.communication.overlap) return;
-    for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk)
+    for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk)
       for (auto& [place, index] : weights_[{stage, chunk}]) index = gathered;
   }
 
@@ -298,7 +236,7 @@ class Builder {
 
   // Gives what scatters them; -1: nothing does.
   int leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
-    if (!gives_gradients(op.pass)) return -1;
+    if (!gives_weight_gradients(op.pass)) return -1;
     int scattered = -1;
     if (shards_from(ShardingStage::zero2)) {
       scattered = exchange_state(piece.gradients, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
@@ -327,27 +265,44 @@ class Builder {
 
   // When what an op needs from another stage is there; none: it needs nothing; not yet known: std::nullopt.
   std::optional<After> arrived(int stage, const PipelineOp& op) const {
-    const int here = op.chunk * job_.spec.pipeline + stage, last = static_cast<int>(job_.parts.size()) - 1;
-    if (op.pass == Pass::weight_gradient || (op.pass == Pass::forward && here == 0) ||
-        (op.pass == Pass::backward && here == last))
-      return After{};
-    const auto found =
-        sent_.find({static_cast<int>(op.pass), op.pass == Pass::forward ? here - 1 : here + 1, op.micro_batch});
+    if (op.pass == Pass::weight_gradient) return After{};
+    const bool is_forward = op.pass == Pass::forward;
+    const ChunkPlace here{stage, op.chunk};
+    const std::optional<ChunkPlace> from = is_forward ? pipeline_.before(here) : pipeline_.next(here);
+    if (!from) return After{};
+    const auto found = sent_.find({is_forward, from->stage, from->chunk, op.micro_batch});
     if (found == sent_.end()) return std::nullopt;
     return After{found->second};
   }
 
   void send(int stage, const PipelineOp& op, int last) {
     if (op.pass == Pass::weight_gradient) return;
-    const int p = job_.spec.pipeline, here = op.chunk * p + stage;
-    const int there = op.pass == Pass::forward ? here + 1 : here - 1;
-    if (there < 0 || there >= static_cast<int>(job_.parts.size())) return;
-    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}] = last;
-    if (p == 1) return;
+    const bool is_forward = op.pass == Pass::forward;
+    const ChunkPlace here{stage, op.chunk};
+    const std::optional<ChunkPlace> there = is_forward ? pipeline_.next(here) : pipeline_.before(here);
+    if (!there) return;
+    int& arrives = sent_[{is_forward, stage, op.chunk, op.micro_batch}] = last;
+    if (there->stage == stage) return;
     for (const Traffic& traffic : stage_message(job_.shape, job_.spec, job_.traffic))
       if (traffic.group == TrafficGroup::neighbour)
-        arrives = gpu_.collective(stream(stage, op.pass == Pass::forward ? kForward : kBackward), traffic.what,
-                                  message_plan(traffic.bytes, stage, there % p), 0, {last});
+        arrives = gpu_.collective(stream(stage, is_forward ? kForward : kBackward), traffic.what,
+                                  message_plan(traffic.bytes, stage, there->stage), 0, {last});
+  }
+
+  // The stage's next op, or the next two where they are computed together: both wait for both, and both send at the end.
+  bool run_next(int stage, std::size_t& next) {
+    const StageOps& ops = ops_[to_index(stage)];
+    const std::size_t end = next + (ops[next].is_beside_next ? 2 : 1);
+    After needs;
+    for (std::size_t i = next; i < end; ++i) {
+      const std::optional<After> of_op = arrived(stage, ops[i]);
+      if (!of_op) return false;
+      needs.insert(needs.end(), of_op->begin(), of_op->end());
+    }
+    int last = -1;
+    for (std::size_t i = next; i < end; ++i) last = run_op(stage, ops[i], needs);
+    for (; next < end; ++next) send(stage, ops[next], last);
+    return true;
   }
 
   void run_pipeline() {
@@ -355,12 +310,8 @@ class Builder {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       for (int stage = 0; stage < job_.spec.pipeline; ++stage)
-        for (; next[to_index(stage)] < ops_[to_index(stage)].size(); ++next[to_index(stage)], has_moved = true) {
-          const PipelineOp& op = ops_[to_index(stage)][next[to_index(stage)]];
-          const std::optional<After> needs = arrived(stage, op);
-          if (!needs) break;
-          send(stage, op, run_op(stage, op, *needs));
-        }
+        while (next[to_index(stage)] < ops_[to_index(stage)].size() && run_next(stage, next[to_index(stage)]))
+          has_moved = true;
     }
   }
 
@@ -375,7 +326,8 @@ class Builder {
     sent_.clear();
     for (int stage = 0; stage < p; ++stage) gather_weights(stage);
     run_pipeline();
-    if (job_.shape.tied_output && p > 1 && job_.spec.lora_rank == 0) exchange_tied();
+    if (exchanges_tied_embedding(job_)) exchange_tied();
+    if (job_.spec.has_two_copies()) exchange_copies();
     After all;
     for (int stage = 0; stage < p; ++stage) {
       all.push_back(last_of_stage_[to_index(stage)]);
@@ -402,6 +354,23 @@ class Builder {
                  kExchange, both);
   }
 
+  // Of the parts that a stage and the one across it both have.
+  void exchange_copies() {
+    const int p = job_.spec.pipeline;
+    for (int stage = 0; stage < p / 2; ++stage) {
+      RankParameters trained;
+      for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk)
+        trained += trained_parameters(job_.shape, job_.spec, part(stage, chunk));
+      After both;
+      for (int one : {stage, p - 1 - stage}) {
+        both.push_back(last_of_stage_[to_index(one)]);
+        if (exchanged_[to_index(one)] >= 0) both.push_back(exchanged_[to_index(one)]);
+      }
+      const int met = exchange_all(copies_exchange(trained, job_.spec, job_.traffic), stage, kExchange, both);
+      if (met >= 0) exchanged_[to_index(stage)] = exchanged_[to_index(p - 1 - stage)] = met;
+    }
+  }
+
   int barrier() {
     if (barrier_ < 0) barrier_ = gpu_.add_plan(plans_.barrier());
     return barrier_;
@@ -411,10 +380,10 @@ class Builder {
   const SplitJob& job_;
   const RankSeconds& seconds_;
   const std::vector<StageOps>& ops_;
+  const PipelineShape pipeline_;
   GroupPlans plans_;
   Enqueue gpu_;
-  const int all_;  // stream
-  bool splits_backward_ = false;
+  const int all_;                                                // stream
   std::map<std::tuple<int, int, int, double, int>, int> known_;  // plans
   std::map<std::pair<int, int>, int> messages_;                  // plans
   int barrier_ = -1, ended_ = -1;
@@ -422,8 +391,8 @@ class Builder {
   std::vector<int> last_of_stage_, exchanged_;  // works
   std::vector<RankParameters> open_;            // gradients of a bucket that is not full
   std::map<std::pair<int, int>, std::vector<std::pair<double, int>>>
-      weights_;                                    // by stage and chunk: from where, gathered by
-  std::map<std::tuple<int, int, int>, int> sent_;  // pass, part, micro-batch: arrives by
+      weights_;                                          // by stage and chunk: from where, gathered by
+  std::map<std::tuple<bool, int, int, int>, int> sent_;  // forward or backward, stage, chunk, micro-batch: arrives by
 };
 
 }  // namespace

@@ -43,6 +43,14 @@ std::vector<RankGroup> first_and_last(const std::vector<RankGroup>& pipelines) {
   });
 }
 
+// Stages s and p - 1 - s.
+std::vector<RankGroup> mirrored(const std::vector<RankGroup>& pipelines) {
+  return pieces(pipelines, [](const RankGroup& group, std::vector<RankGroup>& all) {
+    for (std::size_t stage = 0; 2 * stage + 1 < group.size(); ++stage)
+      all.push_back({group[stage], group[group.size() - 1 - stage]});
+  });
+}
+
 // The members of a group, node by node.
 std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node) {
   std::map<int, RankGroup> nodes;
@@ -252,6 +260,8 @@ std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, con
       return copies_of(order.groups(kGradientDimensions), shards);
     case TrafficGroup::embeddings:
       return first_and_last(order.groups({ParallelDimension::pipeline}));
+    case TrafficGroup::mirrored_stages:
+      return mirrored(order.groups({ParallelDimension::pipeline}));
     case TrafficGroup::neighbour:
       break;
   }
@@ -280,6 +290,7 @@ int count_group_ranks(TrafficGroup group, const RankOrder& order, const Parallel
     case TrafficGroup::shard_copies:
       return product(kGradientDimensions) / spec.ranks_of_sharding();
     case TrafficGroup::embeddings:
+    case TrafficGroup::mirrored_stages:
     case TrafficGroup::neighbour:
       break;
   }
@@ -303,6 +314,7 @@ SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const P
     kinds.push_back(TrafficGroup::embeddings);
     links_[TrafficGroup::neighbour] = neighbours(part, machine);
   }
+  if (spec.has_two_copies()) kinds.push_back(TrafficGroup::mirrored_stages);
   for (TrafficGroup kind : kinds)
     links_[kind] = links_of(groups_of(kind, part, of_part), count_group_ranks(kind, order, spec), scenario, machine,
                             order.ranks());

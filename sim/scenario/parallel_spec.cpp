@@ -17,7 +17,13 @@ std::string text(int value) {
 
 Problem find_schedule_problem(const ParallelSpec& spec) {
   const bool is_interleaved = spec.schedule == PipelineSchedule::interleaved;
-  if (spec.virtual_stages > 1 && !is_interleaved)
+  if (spec.has_two_chunks() && spec.virtual_stages > 2)
+    return {{"/parallel/virtual_stages",
+             "schedule \"" + name_of(spec.schedule) + "\" has two chunks of layers per stage", "allowed: 2, or none"}};
+  if (spec.schedule == PipelineSchedule::dual_pipe && spec.pipeline > 1 && spec.pipeline % 2 != 0)
+    return {{"/parallel/pipeline", "schedule \"dualpipe\" has a copy of each stage's layers on the stage across",
+             "allowed: even numbers"}};
+  if (spec.virtual_stages > 1 && !is_interleaved && !spec.has_two_chunks())
     return {{"/parallel/virtual_stages",
              "schedule \"" + name_of(spec.schedule) + "\" has one chunk of layers per stage",
              "allowed: 1, or \"schedule\": \"interleaved\""}};
@@ -34,8 +40,9 @@ Problem find_sharding_problem(const ParallelSpec& spec) {
     return {{"/parallel/sharding_group", "nothing is sharded", "allowed: with \"sharding\" of zero1, zero2 or zero3"}};
   if (spec.waits_for_shards() && spec.sharding != ShardingStage::zero3)
     return {{"/parallel/sharding_calls", "weights are not sharded", "allowed: layers, or \"sharding\": \"zero3\""}};
-  if (spec.waits_for_shards() && (spec.lora_rank > 0 || spec.schedule == PipelineSchedule::zb_h1))
-    return {{"/parallel/sharding_calls", "calls for each matrix beside adapters or zb-h1 are not modelled",
+  if (spec.waits_for_shards() && (spec.lora_rank > 0 || spec.splits_backward()))
+    return {{"/parallel/sharding_calls",
+             "calls for each matrix are not modelled beside adapters, or where the schedule splits the backward pass",
              "allowed: layers"}};
   return {};
 }
@@ -176,6 +183,14 @@ std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int 
     return {{"/parallel/virtual_stages",
              std::to_string(count) + " micro-batches cannot be interleaved over " + text(spec.pipeline) + " stages",
              "allowed: micro-batches in multiples of " + text(spec.pipeline)}};
+  const bool enters_at_both_ends = spec.has_two_chunks() && spec.schedule != PipelineSchedule::zb_v;
+  const bool is_even = count % 2 == 0 || !spec.has_two_copies();
+  if (spec.pipeline > 1 && enters_at_both_ends && (count < 2 * std::int64_t{spec.pipeline} || !is_even))
+    return {{"/parallel/schedule",
+             std::to_string(count) + " micro-batches of a " + name_of(spec.schedule) + " with " + text(spec.pipeline) +
+                 " stages",
+             "allowed: " + std::string(spec.has_two_copies() ? "even numbers from " : "") + text(2 * spec.pipeline) +
+                 (spec.has_two_copies() ? " on" : " or more")}};
   return {};
 }
 
@@ -199,7 +214,8 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.whole("pipeline", &ParallelSpec::pipeline, 1, 1024).otherwise(1).means("stages of consecutive layers");
     f.whole("virtual_stages", &ParallelSpec::virtual_stages, 1, 256)
         .otherwise(1)
-        .means("chunks of layers per stage, of the schedule `interleaved`");
+        .means(
+            "chunks of layers per stage, of the schedule `interleaved`; `zb-v`, `dualpipe` and `dualpipe-v` have two");
     f.whole("context", &ParallelSpec::context, 1, kMostGpus).otherwise(1).means("GPUs that share every sequence");
     f.whole("expert", &ParallelSpec::expert, 1, kMostGpus)
         .otherwise(1)

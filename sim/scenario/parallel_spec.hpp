@@ -55,13 +55,16 @@ inline const Choices<ShardingCalls>& choices_of(ShardingCalls) {
 }
 
 /// sim/split/pipeline.hpp describes each.
-enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_v, dual_pipe, dual_pipe_v };
 
 inline const Choices<PipelineSchedule>& choices_of(PipelineSchedule) {
   static const Choices<PipelineSchedule> all{{PipelineSchedule::gpipe, "gpipe"},
                                              {PipelineSchedule::one_f_one_b, "1f1b"},
                                              {PipelineSchedule::interleaved, "interleaved"},
-                                             {PipelineSchedule::zb_h1, "zb-h1"}};
+                                             {PipelineSchedule::zb_h1, "zb-h1"},
+                                             {PipelineSchedule::zb_v, "zb-v", {"zbv", "ZBVZeroBubble"}},
+                                             {PipelineSchedule::dual_pipe, "dualpipe"},
+                                             {PipelineSchedule::dual_pipe_v, "dualpipe-v", {"dualpipev"}}};
   return all;
 }
 
@@ -155,7 +158,7 @@ struct ParallelSpec {
   int tensor = 1;
   bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
   int pipeline = 1;
-  int virtual_stages = 1;  ///< chunks of layers per stage
+  int virtual_stages = 1;  ///< chunks of layers per stage; zb-v, dualpipe and dualpipe-v always have two: chunks()
   int context = 1;
   int expert = 1;         ///< ranks that share out a layer's experts
   int expert_tensor = 0;  ///< ranks that share each expert's matrices, 1 or `tensor`; 0: `tensor`
@@ -196,6 +199,16 @@ struct ParallelSpec {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
            lora_rank == 0 && !offloads_optimizer;
   }
+  /// Chunks of layers per stage.
+  int chunks() const { return pipeline > 1 && has_two_chunks() ? 2 : virtual_stages; }
+  bool has_two_chunks() const {
+    return schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dual_pipe ||
+           schedule == PipelineSchedule::dual_pipe_v;
+  }
+  /// The weights' gradients have a pass of their own, at least of some micro-batches.
+  bool splits_backward() const { return pipeline > 1 && (schedule == PipelineSchedule::zb_h1 || has_two_chunks()); }
+  /// Every layer has two copies in the pipeline, whose gradients are added up.
+  bool has_two_copies() const { return pipeline > 1 && schedule == PipelineSchedule::dual_pipe; }
   /// GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }
   /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
@@ -223,10 +236,10 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus);
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus);
 /// Sequences of an iteration of so many replicas.
 std::int64_t global_batch_of(const ParallelSpec& spec, int replicas);
-/// Where `replicas` do not divide the batch, or the stages not the micro-batches that are interleaved.
+/// Where `replicas` do not divide the batch, or the schedule does not take so many micro-batches.
 std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int replicas);
 /// Micro-batches of a data-parallel rank's iteration, `spec.data` filled in. Throws InputError: a batch that data ranks
-/// and micro-batches do not divide; interleaving with micro-batches that the stages do not divide.
+/// and micro-batches do not divide; micro-batches that the schedule does not take.
 int micro_batches(const ParallelSpec& spec, int global_batch);
 
 const ObjectFormat<ParallelSpec>& parallel_format();

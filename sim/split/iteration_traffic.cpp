@@ -94,6 +94,16 @@ TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec&
   return list;
 }
 
+TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec& spec, const TrafficOptions& options) {
+  if (!spec.has_two_copies() || parameters.total() <= 0) return {};
+  const bool is_sharded = spec.sharding != ShardingStage::none;
+  const int of_experts = spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding();
+  const double kept =
+      is_sharded ? parameters.dense / spec.ranks_of_sharding() + parameters.experts / of_experts : parameters.total();
+  return {{"gradients between the pipeline's copies", TrafficKind::all_reduce, TrafficGroup::mirrored_stages, 2,
+           kept * options.gradient_bytes}};
+}
+
 int gathers_of_backward(const ParallelSpec& spec) {
   return spec.waits_for_shards() && spec.recompute == Recomputation::full ? 2 : 1;
 }
@@ -103,7 +113,8 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                               const TrafficOptions& options) {
   TrafficList list;
   RankParameters all, trained, blocks;
-  const double m = micro_batches;
+  const PipelineShape pipeline = pipeline_shape(spec, micro_batches);
+  const double m = pipeline.micro_batches_of_chunk();
   for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
@@ -120,20 +131,23 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
       append(list, loss_backward(shape, spec, options), m);
     }
     // Forward to the part behind, backward to the part before.
-    append(list, stage_message(shape, spec, options), m * ((part.has_loss ? 0 : 1) + (part.has_embedding ? 0 : 1)));
+    const ChunkPlace place{stage, static_cast<int>(i) / spec.pipeline};
+    append(list, stage_message(shape, spec, options), m * pipeline.messages_of(place));
     all += rank_parameters(shape, spec, part);
     trained += trained_parameters(shape, spec, part);
-    const bool has_twin = shape.tied_output && part.has_embedding != part.has_loss && spec.lora_rank == 0;
+    const bool has_twin =
+        shape.tied_output && part.has_embedding != part.has_loss && !part.has_both_ends_on_stage && spec.lora_rank == 0;
     if (has_twin)
       list.push_back({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2,
                       static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});
   }
+  append(list, copies_exchange(trained, spec, options), 1);
   // Gradients are of what is trained; with zero3 all weights are gathered, else those that were updated.
-  for (const Traffic& traffic : state_exchange(trained, spec, micro_batches, options))
+  for (const Traffic& traffic : state_exchange(trained, spec, pipeline.micro_batches_of_chunk(), options))
     if (traffic.kind != TrafficKind::all_gather || spec.sharding != ShardingStage::zero3) list.push_back(traffic);
   if (spec.sharding != ShardingStage::zero3) return list;
   const auto gather = [&](const RankParameters& parameters, double times) {
-    for (Traffic traffic : state_exchange(parameters, spec, micro_batches, options)) {
+    for (Traffic traffic : state_exchange(parameters, spec, pipeline.micro_batches_of_chunk(), options)) {
       traffic.times *= times;
       if (traffic.kind == TrafficKind::all_gather && times > 0) list.push_back(traffic);
     }

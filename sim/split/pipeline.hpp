@@ -2,34 +2,78 @@
 // Pipeline schedules: in which order a stage passes micro-batches forward and backward. One file per schedule, which reads
 // like its paper; pipeline_time.hpp says how long they take.
 //
-// p stages, m micro-batches, v chunks of layers per stage. Stage s holds the model's parts s, p + s, 2 p + s, ...: chunk c
-// of stage s is part c p + s. A micro-batch goes forward through the parts in their order and backward through them the
-// other way.
+// p stages, m micro-batches, v chunks of layers per stage, which ChunkOrder places in the model. A micro-batch goes forward
+// through the parts of the model in their order and backward through them the other way.
+#include <optional>
 #include <vector>
 
 #include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim::split {
 
-/// `backward` gives the gradients of inputs and weights, but in ZB-H1, where it gives those of the inputs (the paper's B)
-/// and `weight_gradient` (W) those of the weights.
-enum class Pass { forward, backward, weight_gradient };
+/// `backward` gives the gradients of inputs and weights. Schedules that split it have `input_gradient` (Qi et al.'s B) and,
+/// later, `weight_gradient` (W).
+enum class Pass { forward, backward, input_gradient, weight_gradient };
+
+/// Whether the pass is the one behind which a chunk's gradients of weights are complete.
+inline bool gives_weight_gradients(Pass pass) {
+  return pass == Pass::backward || pass == Pass::weight_gradient;
+}
+
+/// Where the chunks of a stage stand in the model.
+enum class ChunkOrder {
+  looped,  ///< chunk c of stage s is part c p + s of c p
+  folded,  ///< two chunks: parts s and 2 p - 1 - s of 2 p, so that stage 0 has both ends of the model
+  mirrored,  ///< two chunks: parts s and p - 1 - s of p. Each part has two copies, and half of the micro-batches pass each
+};
+
+ChunkOrder chunk_order_of(PipelineSchedule schedule);
 
 struct PipelineOp {
   Pass pass = Pass::forward;
   int micro_batch = 0;
   int chunk = 0;
+  bool is_beside_next =
+      false;  ///< computed together with the stage's next op: they begin together, and end when both are done
 
   bool operator==(const PipelineOp& o) const {
-    return pass == o.pass && micro_batch == o.micro_batch && chunk == o.chunk;
+    return pass == o.pass && micro_batch == o.micro_batch && chunk == o.chunk && is_beside_next == o.is_beside_next;
   }
+};
+
+struct ChunkPlace {
+  int stage = 0, chunk = 0;
 };
 
 struct PipelineShape {
   int stages = 1;         ///< p
   int micro_batches = 1;  ///< m
   int chunks = 1;         ///< v
+  ChunkOrder order = ChunkOrder::looped;
+
+  /// Parts that a micro-batch passes.
+  int parts() const { return order == ChunkOrder::mirrored ? stages : stages * chunks; }
+  /// The chunk that has the next part of the model, or the one before; none at the ends.
+  std::optional<ChunkPlace> next(const ChunkPlace& place) const { return neighbour(place, 1); }
+  std::optional<ChunkPlace> before(const ChunkPlace& place) const { return neighbour(place, -1); }
+  /// Neighbours that are on another stage.
+  int messages_of(const ChunkPlace& place) const;
+  int micro_batches_of_chunk() const { return order == ChunkOrder::mirrored ? micro_batches / 2 : micro_batches; }
+
+ private:
+  std::optional<ChunkPlace> neighbour(const ChunkPlace& place, int step) const {
+    const bool counts_back = place.chunk == 1 && order != ChunkOrder::looped;
+    const int part = (counts_back ? parts() - 1 - place.stage : place.chunk * stages + place.stage) + step;
+    if (part < 0 || part >= parts()) return std::nullopt;
+    if (order == ChunkOrder::mirrored) return ChunkPlace{counts_back ? stages - 1 - part : part, place.chunk};
+    if (order == ChunkOrder::folded && part >= stages) return ChunkPlace{parts() - 1 - part, 1};
+    return ChunkPlace{part % stages, part / stages};
+  }
 };
+
+/// The split's pipeline; one stage passes each micro-batch forward and backward in turn.
+PipelineShape pipeline_shape(const ParallelSpec& spec, int micro_batches);
+PipelineSchedule schedule_of_pipeline(const ParallelSpec& spec);
 
 /// A stage's work of one iteration, in its order.
 using StageOps = std::vector<PipelineOp>;
@@ -53,15 +97,31 @@ StageOps interleaved(const PipelineShape& shape, int stage);
 /// end is filled by them.
 StageOps zb_h1(const PipelineShape& shape, int stage);
 
+/// ZB-V: Qi et al. 2024, "Pipeline parallelism with controllable memory", and PyTorch's ZBVZeroBubble
+/// (torch/distributed/pipelining/schedules.py). Two chunks, folded; a stage keeps at most 2 p of them, as many activations as
+/// 1F1B's first stage, and with equal passes no stage waits between its first pass and its last.
+StageOps zb_v(const PipelineShape& shape, int stage);
+
+/// DualPipe: DeepSeek-AI 2024, "DeepSeek-V3 technical report", section 3.2.1; github.com/deepseek-ai/DualPipe, dualpipe.py.
+/// Micro-batches enter at both ends of a pipeline with two copies of the parameters, and a forward pass of one stream is
+/// computed beside a backward pass of the other. p + 1 chunks are kept. p is even, m is even and at least 2 p.
+StageOps dual_pipe(const PipelineShape& shape, int stage);
+
+/// DualPipeV: the same order on a folded pipeline with one copy of the parameters, p for p/2; m is at least 2 p (PyTorch's
+/// DualPipeV).
+StageOps dual_pipe_v(const PipelineShape& shape, int stage);
+
 /// The ops of a stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
 /// micro-batches that an interleaved pipeline's stages do not divide.
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 /// The same of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
-/// How many chunks' worth of activations the stage keeps at the most: forward passes whose backward pass has not ended.
+/// How many chunks' worth of activations the stage keeps at the most: forward passes whose backward pass, or pass of the
+/// inputs' gradients, has not ended.
 int most_in_flight(const StageOps& ops);
-/// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops.
+/// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops. Throws std::logic_error for
+/// schedules without one.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 
 }  // namespace lockstep::sim::split

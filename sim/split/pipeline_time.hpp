@@ -8,6 +8,9 @@
 //   interleaved   ideal (1 + (p-1) / (v m))
 //   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) where m is at least p: the paper's (p-1)(t_f + t_b - t_w) where
 //                 t_w is at most t_f and t_b
+//   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more, t of a chunk
+//   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both gradients;
+//                 DualPipeV the same with p for p/2, t of a chunk
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
@@ -17,8 +20,10 @@ namespace lockstep::sim::split {
 /// Seconds of one micro-batch's passes through one chunk.
 struct ChunkTimes {
   double forward_s = 0;
-  double backward_s = 0;         ///< of inputs and weights where the schedule does not split them
-  double weight_gradient_s = 0;  ///< where it does
+  double backward_s = 0;  ///< of inputs and weights, where the schedule does not split them
+  double input_gradient_s = 0, weight_gradient_s = 0;  ///< where it does
+
+  double of(Pass pass) const;
 };
 
 struct PipelineTimes {
@@ -33,7 +38,7 @@ PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, d
 
 struct PipelineTimeline {
   double makespan_s = 0;                      ///< from the first op's start to the last one's end
-  std::vector<std::vector<double>> starts_s;  ///< [stage][index in its ops]
+  std::vector<std::vector<double>> starts_s;  ///< [stage][index in its ops]; ops computed together one behind the other
   std::vector<double> busy_s;                 ///< of each stage
 
   double busy_s_of_all() const;

@@ -99,9 +99,6 @@ struct Peak {
 };
 
 Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
-  const bool is_split =
-      std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.pass == Pass::weight_gradient; });
-  const Pass ends = is_split ? Pass::weight_gradient : Pass::backward;
   Peak peak;
   double held = 0;
   const auto consider = [&](double kept, double work) {
@@ -113,11 +110,11 @@ Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
       held += chunk.kept;
       consider(held, 0);
     }
-    if (op.pass == Pass::backward) {
+    if (op.pass == Pass::backward || op.pass == Pass::input_gradient) {
       consider(held, chunk.loss_work);
       consider(held - chunk.kept_by_loss, chunk.layer_work);
     }
-    if (op.pass == ends) held -= chunk.kept;
+    if (gives_weight_gradients(op.pass)) held -= chunk.kept;
   }
   return peak;
 }
@@ -236,9 +233,8 @@ SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& s
     chunks.push_back(chunk_memory(shape, spec, parts[i], options, layers));
   }
   add_parameters(memory, all, trained, spec, options);
-  const PipelineShape pipeline{spec.pipeline, micro_batches, spec.virtual_stages};
-  const PipelineSchedule schedule = spec.pipeline == 1 ? PipelineSchedule::one_f_one_b : spec.schedule;
-  const Peak peak = peak_of(stage_ops(schedule, pipeline, stage), chunks);
+  const PipelineShape pipeline = pipeline_shape(spec, micro_batches);
+  const Peak peak = peak_of(stage_ops(schedule_of_pipeline(spec), pipeline, stage), chunks);
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;
   memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);

@@ -2,7 +2,7 @@
 // Which layers of a model each stage of a pipeline holds.
 //
 // A model is an embedding, blocks that repeat, and a loss (with the final norm and the output's matrix). A pipeline of p
-// stages with v chunks each has n = p v parts in the order of the model; part c p + s is chunk c of stage s.
+// stages with v chunks each has n = p v parts in the order of the model, which pipeline.hpp's ChunkOrder places on stages.
 #include <string>
 #include <vector>
 
@@ -35,10 +35,11 @@ struct ModelPart {
   int blocks = 0;
   bool has_embedding = false;
   bool has_loss = false;
+  bool has_both_ends_on_stage = false;  ///< another chunk of its stage has the loss, or the embedding
 
   bool operator==(const ModelPart& o) const {
     return first_block == o.first_block && blocks == o.blocks && has_embedding == o.has_embedding &&
-           has_loss == o.has_loss;
+           has_loss == o.has_loss && has_both_ends_on_stage == o.has_both_ends_on_stage;
   }
 };
 

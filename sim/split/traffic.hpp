@@ -24,6 +24,7 @@ enum class TrafficGroup {
   shards,            ///< ranks that share one copy of what is sharded; within `gradients`
   shard_copies,      ///< ranks that have the same shard
   embeddings,        ///< first and last stage, of a tied embedding
+  mirrored_stages,   ///< stages that have the same layers, of a pipeline with two copies
 };
 
 struct Traffic {
@@ -71,6 +72,10 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
 
 /// From a stage to its neighbour, a micro-batch, either way.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
+
+/// Gradients that two stages with the same layers add up (ParallelSpec::has_two_copies()), behind the exchange over replicas:
+/// of what a rank keeps of them.
+TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec& spec, const TrafficOptions& options);
 
 /// Gathers of a block's weights by a backward pass: one more where what was gathered for the repeated forward pass goes again.
 int gathers_of_backward(const ParallelSpec& spec);

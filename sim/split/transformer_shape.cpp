@@ -205,7 +205,7 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
   }
   if (!part.has_loss) return sum;
   sum.dense += static_cast<double>(loss_parameters(shape));
-  const bool has_it_from_embedding = shape.tied_output && part.has_embedding;
+  const bool has_it_from_embedding = shape.tied_output && (part.has_embedding || part.has_both_ends_on_stage);
   if (has_it_from_embedding) return sum;
   sum.dense += words;
   ++sum.matrices;

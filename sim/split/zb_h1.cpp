@@ -10,7 +10,7 @@ StageOps zb_h1(const PipelineShape& shape, int stage) {
   StageOps ops;
   int forward = 0, backward = 0, weight_gradient = 0;
   const auto pass_backward = [&] {
-    ops.push_back({Pass::backward, backward++, 0});
+    ops.push_back({Pass::input_gradient, backward++, 0});
     if (backward > stage) ops.push_back({Pass::weight_gradient, weight_gradient++, 0});
   };
   while (forward < warm_up) ops.push_back({Pass::forward, forward++, 0});

@@ -111,11 +111,17 @@ std::int64_t searched_global_batch(StackModel& m) {
   return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
 }
 
+// A divisor of how many micro-batches the schedule takes.
+int micro_batches_of_schedule(const ParallelSpec& spec) {
+  if (spec.pipeline == 1) return 1;
+  if (spec.schedule == PipelineSchedule::interleaved) return spec.pipeline;
+  return spec.has_two_chunks() ? 2 * spec.pipeline : 1;
+}
+
 // The usual batch, made a multiple of what replicas and stages take at once.
 std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int gpus) {
   const std::int64_t replicas = std::max(1, gpus / spec.gpus_of_replica());
-  const std::int64_t together =
-      replicas * spec.micro_batch * (spec.schedule == PipelineSchedule::interleaved ? spec.pipeline : 1);
+  const std::int64_t together = replicas * spec.micro_batch * std::int64_t{micro_batches_of_schedule(spec)};
   const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
   const std::int64_t sequences = std::max<std::int64_t>(1, tokens / std::max(1, m.model->tokens));
   const std::int64_t batch = (sequences + together - 1) / together * together;

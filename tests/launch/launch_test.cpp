@@ -275,6 +275,21 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   CHECK(option_of(titan("none"), "--sharding-group") == "8");  // 128 GPUs / 8 tensor ranks / 2 copies
 }
 
+TEST_CASE("torchtitan's schedules are those that are simulated, or named as not simulated") {
+  const auto schedule = [&](const std::string& name) {
+    const std::string text =
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 16\n[parallelism]\n"
+        "pipeline_parallel_degree = 4\npipeline_parallel_schedule = \"" +
+        name + "\"\n";
+    return option_of(sim::read_launch_text(text, {"train.toml", {}, {128}}, launch_catalogue()), "--schedule");
+  };
+  CHECK(schedule("1F1B") == "1f1b");
+  CHECK(schedule("Interleaved1F1B") == "interleaved");
+  CHECK(schedule("ZBVZeroBubble") == "zb-v");
+  CHECK(schedule("DualPipeV") == "dualpipe-v");
+  CHECK(schedule("InterleavedZeroBubble") == "absent");
+}
+
 TEST_CASE("all that is missing is said at once, with the place and the option that gives it") {
   const TemporaryFolder folder;
   const std::string path =

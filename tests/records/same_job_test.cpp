@@ -230,7 +230,7 @@ SameFacts drawn_facts(Draws& draws) {
   if (maybe()) facts.give("microbatch", "--micro-batch", draws.of(Numbers{1, 2}));
   if (maybe()) facts.give("sharding", "--sharding", draws.of(Texts{"zero1", "zero3", "fsdp"}));
   if (maybe()) facts.give("recompute", "--recompute", draws.of(Texts{"full", "selective"}));
-  if (maybe()) facts.give("schedule", "--schedule", draws.of(Texts{"1F1B", "zb-h1"}));
+  if (maybe()) facts.give("schedule", "--schedule", draws.of(Texts{"1F1B", "zb-h1", "zb-v"}));
   if (maybe()) facts.give("sequence_parallel", "--sequence-parallel", true);
   if (maybe()) facts.give("expert_imbalance", "--expert-imbalance", 1.5);
   if (maybe()) facts.give("virtual_stages", "--virtual-stages", draws.of(Numbers{2, 4}));

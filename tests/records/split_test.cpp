@@ -236,6 +236,24 @@ TEST_CASE(
              Contains("Split over 64 GPUs, the fastest of ") && Contains("software Megatron-LM (not stated;"));
 }
 
+TEST_CASE("a search takes DualPipe where the software has it, the micro-batches fill it, and it is faster") {
+  sim::JobQuestion job;
+  job.job.model.stated = "deepseek_v3@4096";
+  job.job.gpu.stated = "H800";
+  job.job.software.stated = "HAI-LLM";
+  job.job.network.stated = "8x 400 Gb/s InfiniBand";
+  job.job.split.is_searched = true;
+  job.job.split.give("pipeline", 16);
+  job.job.split.give("expert", 64);
+  job.gpus = {2048};
+  const auto schedule_at = [&](std::int64_t global_batch) {
+    job.job.global_batch = global_batch;
+    return sim::predict_job(job, catalogue(), 1).rankings.front().best.front().spec.schedule;
+  };
+  CHECK(schedule_at(15360) == sim::PipelineSchedule::dual_pipe);
+  CHECK(schedule_at(128 * 24) == sim::PipelineSchedule::one_f_one_b);
+}
+
 TEST_CASE("a model that no GPU holds is split without being told to, one that a GPU holds is not") {
   sim::JobQuestion job;
   job.job.model.stated = "llama3_8b";

@@ -51,7 +51,7 @@ TEST_CASE("a bad record costs itself, never its suite, and no committed record i
     "description": "d", "tolerances": {"median_error": 1, "coverage": 0, "median_width": 9}, "records": [
       {"id": "good", )" + good +
                                R"(}, {"id": "key", "colour": "red", )" + good + R"(},
-      {"id": "schedule", "schedule": "zbv", )" +
+      {"id": "schedule", "schedule": "pipedream", )" +
                                good + R"(}, {"id": "fact", "colour": "red", "role": "input",
        "use": "given", "metric": "epochs", "value": 3}, {"id": "good", )" +
                                good + "}]}");
@@ -62,7 +62,8 @@ TEST_CASE("a bad record costs itself, never its suite, and no committed record i
   CHECK(results.at(0).apart.predicted == 1);
   CHECK(results.at(0).apart.unmapped == 3);
   const std::string table = sim::validation_table(results, true);
-  for (const char* reason : {"unknown key \"colour\"", "\"zbv\" is unknown", "a second record with the id \"good\""})
+  for (const char* reason :
+       {"unknown key \"colour\"", "\"pipedream\" is unknown", "a second record with the id \"good\""})
     CHECK_THAT(table, Contains(reason));
 }
 

@@ -181,6 +181,8 @@ TEST_CASE("no split is slower on faster links, and one within a node does not kn
       {{"tensor", 4}, {"micro_batches", 2}},
       {{"tensor", 8}, {"sequence", true}, {"micro_batches", 2}},
       {{"pipeline", 4}, {"micro_batches", 8}, {"schedule", "zb-h1"}},
+      {{"pipeline", 4}, {"micro_batches", 8}, {"schedule", "zb-v"}},
+      {{"pipeline", 4}, {"micro_batches", 8}, {"schedule", "dualpipe"}, {"sharding", "zero1"}},
       {{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 4}, {"sharding", "zero1"}, {"recompute", "full"}},
       {{"context", 4}, {"micro_batches", 2}},
       {{"sharding", "zero2"}, {"micro_batches", 3}},

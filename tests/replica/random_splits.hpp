@@ -42,11 +42,15 @@ inline Json random_split(Draw& draw, int& gpus) {
   if (draw.of<bool>({false, false, true})) parallel["lora_rank"] = 16;
   if (draw.of<bool>({false, false, true})) parallel["offload_optimizer"] = true;
   if (context > 1) parallel["context_exchange"] = draw.of<std::string>({"ring", "all-gather"});
-  if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
-  if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
+  if (pipeline > 1)
+    parallel["schedule"] =
+        draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"});
+  const std::string schedule = parallel.value("schedule", "");
+  if (schedule == "interleaved") parallel["virtual_stages"] = 2;
+  if (schedule.find("dualpipe") == 0) parallel["micro_batches"] = 2 * parallel["micro_batches"].get<int>();
   if (parallel["sharding"] != "none" && data > 2 && draw.of<bool>({false, true})) parallel["sharding_group"] = 2;
-  if (parallel["sharding"] == "zero3" && !parallel.contains("lora_rank") && parallel.value("schedule", "") != "zb-h1" &&
-      draw.of<bool>({false, true}))
+  if (parallel["sharding"] == "zero3" && !parallel.contains("lora_rank") && schedule.find("zb") != 0 &&
+      schedule.find("dualpipe") != 0 && draw.of<bool>({false, true}))
     parallel["sharding_calls"] = "tensors";
   if (tensor * pipeline * context == 1 && parallel["sharding"] == "none") return {};
   return parallel;

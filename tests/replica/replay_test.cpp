@@ -85,7 +85,7 @@ TEST_CASE("replicas without jitter are alike: some of them take the time of all"
 }
 
 TEST_CASE("splits round by round take about the time that they take by flows") {
-  for (const char* schedule : {"1f1b", "interleaved"})
+  for (const char* schedule : {"1f1b", "interleaved", "dualpipe"})
     for (const char* all_reduce : {"ring", "nccl"})
       for (const char* sharding : {"none", "zero1"}) {
         Json parallel{

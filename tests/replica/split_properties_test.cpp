@@ -90,6 +90,12 @@ bool is_near(double bytes, double of_list) {
   return std::abs(bytes - of_list) <= 1e-2 * of_list;
 }
 
+// Gradients that are scattered beside the passes of the weights' gradients alone: the closed form waits for what is longer than
+// such a pass, which a replay hides in a pipeline's idle times.
+bool scatters_beside_short_passes(const sim::ParallelSpec& spec) {
+  return spec.splits_backward() && spec.sharding == sim::ShardingStage::zero2;
+}
+
 std::string kept(const sim::Scenario& s, int trial) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("lockstep-random-split-" + std::to_string(trial) + ".json")).string();
@@ -116,7 +122,7 @@ TEST_CASE("property: every split keeps the laws of links and GPUs, in closed for
       const double ratio = closed.base.mean_iteration_s() / flows.base.mean_iteration_s();
       laws.emplace_back("the closed form is near", std::abs(ratio - 1) < 0.3);
       ++replayed;
-      if (std::abs(ratio - 1) > 0.1) ++far;
+      if (std::abs(ratio - 1) > 0.1 && !scatters_beside_short_passes(*s.parallel)) ++far;
     }
     for (const auto& [law, is_kept] : laws) {
       if (is_kept) continue;

@@ -52,11 +52,12 @@ TEST_CASE("what a split's parts do not keep together is refused at its key") {
   CHECK_THROWS_WITH(read(R"({"sharding_calls": "tensors", "sharding": "zero2"})"),
                     Contains("/parallel/sharding_calls: weights are not sharded") && Contains("\"zero3\""));
   CHECK_THROWS_WITH(read(R"({"sharding_calls": "tensors", "sharding": "zero3", "lora_rank": 8})"),
-                    Contains("beside adapters or zb-h1 are not modelled"));
+                    Contains("beside adapters, or where the schedule splits"));
   CHECK_THROWS_WITH(read(R"({"order": ["tensor", "tensor", "data", "expert", "pipeline"]})"),
                     Contains("\"tensor\" must stand in it once"));
   CHECK_THROWS_WITH(read(R"({"tenser": 4})"), Contains("unknown key \"tenser\""));
-  CHECK_THROWS_WITH(read(R"({"schedule": "dualpipe"})"), Contains("allowed: gpipe, 1f1b, interleaved, zb-h1"));
+  CHECK_THROWS_WITH(read(R"({"schedule": "pipedream"})"),
+                    Contains("allowed: gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe, dualpipe-v"));
 }
 
 TEST_CASE("data parallelism is what the GPUs leave") {
@@ -120,4 +121,29 @@ TEST_CASE("micro-batches divide the batch, and the stages divide interleaved one
   spec.virtual_stages = 2;
   CHECK_THROWS_WITH(micro_batches(spec, 64), Contains("8 micro-batches cannot be interleaved over 3 stages"));
   CHECK(micro_batches(spec, 72) == 9);
+  spec.schedule = PipelineSchedule::zb_v;
+  CHECK(micro_batches(spec, 8) == 1);
+  spec.schedule = PipelineSchedule::dual_pipe_v;
+  CHECK_THROWS_WITH(micro_batches(spec, 40),
+                    Contains("5 micro-batches of a dualpipe-v with 3 stages") && Contains("6 or more"));
+  CHECK(micro_batches(spec, 56) == 7);
+  spec.pipeline = 2;
+  spec.schedule = PipelineSchedule::dual_pipe;
+  CHECK_THROWS_WITH(micro_batches(spec, 40), Contains("even numbers from 4 on"));
+  CHECK(micro_batches(spec, 32) == 4);
+}
+
+TEST_CASE("schedules with two chunks per stage have them without virtual stages, and on one stage none") {
+  ParallelSpec spec;
+  spec.schedule = PipelineSchedule::zb_v;
+  CHECK(spec.chunks() == 1);
+  CHECK_FALSE(spec.splits_backward());
+  spec.pipeline = 3;
+  CHECK(spec.chunks() == 2);
+  CHECK_FALSE(find_problem(spec));
+  spec.virtual_stages = 3;
+  CHECK_THAT(find_problem(spec)->wrong, Contains("has two chunks of layers per stage"));
+  spec.virtual_stages = 2;
+  spec.schedule = PipelineSchedule::dual_pipe;
+  CHECK_THAT(find_problem(spec)->allowed, Contains("even numbers"));
 }
