@@ -15,7 +15,8 @@
 //                    the same with "share_of_bridge", of the GPU's "nvlink_bridge", for "bus_bandwidth", or
 //                    {"id", "name", "kind": "nvlink", "aliases", "description", "board_of": an id,
 //                     "links_per_pair"}
-//   networks.json    {"id", "name", "aliases", "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
+//   networks.json    {"id", "name", "aliases", "whole_node"?, "ports"?, "signs"?: {"network", "rate" of a node, "gpus"},
+//                     "line_rate"?, "needs_rate"?,
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,

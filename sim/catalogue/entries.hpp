@@ -1,5 +1,7 @@
 #pragma once
 // Entries of the catalogue, and a list of them that is looked up by name.
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,14 +67,22 @@ struct IntraNodeEntry : Entry {
   double host_memory_bytes_per_s = 0;
 };
 
+/// What a cloud's machine is known by: the network's kind, the line rate of a node, the GPUs.
+struct MachineSigns {
+  std::string network;  ///< id
+  double node_bits_per_s = 0;
+  std::set<std::string> gpus;  ///< ids
+};
+
 struct NetworkEntry : Entry {
   double port_bytes_per_s = 0;  ///< as an application sees it with RDMA, the line rate with TCP; 0: of the stated rate
   double line_bits_per_s = 0;   ///< of a port, by its standard; 0: none of its own
   double latency_s = 0;
   bool rdma = true;
-  bool is_whole_node = false;    ///< a cloud's machine: its bandwidth is that of all ports of a node
-  int node_ports = 1;            ///< of a whole node: how many ports NCCL finds, which share its bandwidth
-  bool needs_rate = false;       ///< a kind such as Ethernet, whose rate must be said
+  bool is_whole_node = false;         ///< a cloud's machine: its bandwidth is that of all ports of a node
+  int node_ports = 1;                 ///< of a whole node: how many ports NCCL finds, which share its bandwidth
+  std::optional<MachineSigns> signs;  ///< of a whole node, where it has some that no other machine has
+  bool needs_rate = false;            ///< a kind such as Ethernet, whose rate must be said
   bool has_slow_plugin = false;  ///< NCCL reaches it through a plugin of its own, whose latency is tens of microseconds
   bool is_ethernet = false;      ///< may be written with a rate in GbE
   std::string family;            ///< of generations that are told apart by their line rate: "InfiniBand"

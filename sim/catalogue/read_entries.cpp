@@ -152,11 +152,18 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
   return entry;
 }
 
+MachineSigns read_signs(const JsonNode& node) {
+  node.keys({"network", "rate", "gpus"});
+  MachineSigns signs{node.at("network").text(), 8 * node.at("rate").quantity(Dimension::bandwidth, kAnyBandwidth), {}};
+  for (const JsonNode& gpu : node.at("gpus").items()) signs.gpus.insert(gpu.text());
+  return signs;
+}
+
 NetworkEntry read_network(const JsonNode& node) {
   NetworkEntry entry;
   read_names(node, entry,
-             {"whole_node", "ports", "line_rate", "needs_rate", "ethernet", "slow_plugin", "family", "bandwidth",
-              "latency", "rdma"});
+             {"whole_node", "ports", "signs", "line_rate", "needs_rate", "ethernet", "slow_plugin", "family",
+              "bandwidth", "latency", "rdma"});
   entry.port_bytes_per_s = node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
   if (const auto rate = node.find("line_rate"))
     entry.line_bits_per_s = 8 * rate->quantity(Dimension::bandwidth, kBandwidth);
@@ -164,6 +171,7 @@ NetworkEntry read_network(const JsonNode& node) {
   entry.rdma = node.at("rdma").boolean();
   entry.is_whole_node = flag(node, "whole_node");
   if (const auto ports = node.find("ports")) entry.node_ports = static_cast<int>(ports->integer(1, 64));
+  if (const auto signs = node.find("signs")) entry.signs = read_signs(*signs);
   entry.needs_rate = flag(node, "needs_rate");
   entry.is_ethernet = flag(node, "ethernet");
   entry.has_slow_plugin = flag(node, "slow_plugin");

@@ -1,5 +1,6 @@
 // The machine of a job.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/text.hpp"
 #include "sim/job/gpu_name.hpp"
@@ -165,6 +166,17 @@ Ports default_network(StackModel& m, int gpus_per_node, const std::string& why) 
   return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
+// The cloud's machine that the network's kind, its rate and the GPU can only be.
+const NetworkEntry* machine_by_signs(const StackModel& m, const NetworkEntry& network, double node_bits_per_s,
+                                     int gpus_per_node) {
+  if (gpus_per_node != kUsualGpusPerNode) return nullptr;
+  for (const NetworkEntry& machine : m.catalogue.networks)
+    if (machine.signs && machine.signs->network == network.id && machine.signs->gpus.count(m.gpu->id) > 0 &&
+        std::abs(machine.signs->node_bits_per_s / node_bits_per_s - 1) < 0.01)
+      return &machine;
+  return nullptr;
+}
+
 Ports network_of(StackModel& m, int gpus_per_node) {
   const NetworkStated& network = m.job.network;
   if (!network.why_not.empty()) throw Unmapped{network.why_not};
@@ -180,6 +192,13 @@ Ports network_of(StackModel& m, int gpus_per_node) {
     const std::optional<NetworkFound> usual = usual_network(m);
     if (usual && usual->entry == entry && m.job.gpus_per_node >= 8) ports.count = usual->ports;
     m.assume_default("network ports per node", ports.count, "");
+  }
+  const double line_bits_per_s = network.rate_bits_per_s > 0 ? network.rate_bits_per_s : entry->line_bits_per_s;
+  const double node_bits_per_s = ports.count * line_bits_per_s;
+  if (const NetworkEntry* machine = machine_by_signs(m, *entry, node_bits_per_s, gpus_per_node)) {
+    m.assume("machine", machine->name, entry->name + " of that rate beside these GPUs");
+    entry = machine;
+    ports = ports_of(*machine, machine->node_ports, machine->port_bytes_per_s);
   }
   m.note("network", entry->facts);
   return ports;
