@@ -77,6 +77,8 @@ MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::
   (log.unit == calib::StepUnit::step     ? step.seconds
    : log.unit == calib::StepUnit::sample ? step.sample_s
                                          : step.gpu_token_s) = seconds;
+  step.scatter = log.steady.spread_s / log.steady.median_s;
+  step.logged = log.job;
   step.note = "Steady: " + calib::steady_text(log.steady, log.unit != calib::StepUnit::step);
   const double pauses = log.steady.mean_of_all_s / log.steady.median_s - 1;
   if (pauses > 0.01)
@@ -112,22 +114,44 @@ std::string gpu_of(const std::string& given, const std::string& logged, const Ca
   return given;
 }
 
+// Standard deviation of log(seconds) among the repetitions of a size: cycles, in place and out of place. Sizes up to
+// kLatencyBytes and larger ones are pooled, each by itself.
+double scatter_of(const std::map<std::int64_t, std::vector<double>>& seconds, bool is_small) {
+  double squares = 0, freedom = 0;
+  for (const auto& [bytes, repetitions] : seconds) {
+    if ((static_cast<double>(bytes) <= kLatencyBytes) != is_small) continue;
+    std::vector<double> logs;
+    for (double s : repetitions) logs.push_back(std::log(s));
+    const double deviation = standard_deviation(logs), own_freedom = static_cast<double>(logs.size()) - 1;
+    squares += deviation * deviation * own_freedom;
+    freedom += own_freedom;
+  }
+  return freedom > 0 ? std::sqrt(squares / freedom) : 0;
+}
+
 // Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
 std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Catalogue& catalogue,
                                                const std::string& text, const std::string& file) {
+  struct Curve {
+    std::map<std::int64_t, std::map<bool, double>> medians_s;  ///< by size, and whether in place
+    std::map<std::int64_t, std::vector<double>> seconds;
+  };
   const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
-  std::map<std::pair<std::string, std::pair<int, int>>, std::map<std::int64_t, std::map<bool, double>>> curves;
+  std::map<std::pair<std::string, std::pair<int, int>>, Curve> curves;
   for (const calib::Sample& sample : log.samples) {
     const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
     if (std::count(checked_operations().begin(), checked_operations().end(), operation) == 0)
       throw InputError(file + ": is of " + operation + "; allowed: logs of all-reduce, all-gather, reduce-scatter");
-    curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}]
-          [sample.key.at("bytes").get<std::int64_t>()][sample.key.value("in_place", false)] = median(sample.seconds);
+    Curve& curve = curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}];
+    const auto bytes = sample.key.at("bytes").get<std::int64_t>();
+    curve.medians_s[bytes][sample.key.value("in_place", false)] = median(sample.seconds);
+    std::vector<double>& all = curve.seconds[bytes];
+    all.insert(all.end(), sample.seconds.begin(), sample.seconds.end());
   }
   const std::string logged = log.device.name == calib::kUnknownGpu ? "" : log.device.name;
   const std::string gpu = gpu_of(o.question.job.gpu.stated, logged, catalogue, file);
   std::vector<MeasuredCollective> all;
-  for (const auto& [key, sizes] : curves) {
+  for (const auto& [key, curve] : curves) {
     const auto& [operation, where] = key;
     MeasuredCollective one{file, operation, {}, {}};
     const Job& job = o.question.job;
@@ -136,8 +160,11 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Cata
     one.question.network = job.network.stated;
     one.question.gpus = {where.first};
     one.question.gpus_per_node = job.gpus_per_node > 0 ? job.gpus_per_node : where.first / std::max(1, where.second);
-    for (const auto& [bytes, seconds] : sizes)
-      if (bytes > 0) one.points.push_back({bytes, seconds.begin()->second});
+    const double scatter = scatter_of(curve.seconds, false), scatter_of_small = scatter_of(curve.seconds, true);
+    for (const auto& [bytes, medians_s] : curve.medians_s)
+      if (bytes > 0)
+        one.points.push_back({bytes, medians_s.begin()->second,
+                              static_cast<double>(bytes) <= kLatencyBytes ? scatter_of_small : scatter});
     if (!one.points.empty()) all.push_back(one);
   }
   return all;
@@ -177,10 +204,20 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
   return measured;
 }
 
+std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
+  if (o.good_file.empty()) return std::nullopt;
+  CheckOptions good = o;
+  good.files = {o.good_file};
+  good.step_time_s.reset();
+  return read_measurements(good, catalogue, is_given);
+}
+
 CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
       "check", "Compares logs of nccl-tests or of trainings with their prediction, and names causes");
   sub->add_option("files", o.files, "Logs of nccl-tests, rccl-tests, or of trainings");
+  sub->add_option("--against", o.good_file,
+                  "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
       ->check(number_between(1e-6, 1e6));
   api::declare_job(*sub, o.question);
@@ -203,20 +240,23 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
 }
 
 int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv) {
-  check_outputs({o.json}, o.files);
+  std::vector<std::string> inputs = o.files;
+  if (!o.good_file.empty()) inputs.push_back(o.good_file);
+  check_outputs({o.json}, inputs);
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
-  const Measurements measured = read_measurements(o, catalogue, [&app](const std::string& name) {
+  const auto is_given = [&app](const std::string& name) {
     const CLI::Option* option = name.empty() ? nullptr : app.get_option_no_throw(name);
     return option != nullptr && option->count() > 0;
-  });
-  const CheckResult result = check(measured, catalogue, jobs);
+  };
+  const Measurements measured = read_measurements(o, catalogue, is_given);
+  const CheckResult result = check(measured, catalogue, jobs, read_good_log(o, catalogue, is_given));
   if (!o.json.empty()) {
     Json json = check_json(result, o.least);
-    std::map<std::string, std::string> inputs;
-    for (const std::string& file : o.files) inputs[file] = sha256_file(file);
-    json["provenance"] = provenance(argv, Cluster::network_model(), inputs);
+    std::map<std::string, std::string> hashes;
+    for (const std::string& file : inputs) hashes[file] = sha256_file(file);
+    json["provenance"] = provenance(argv, Cluster::network_model(), hashes);
     write_json_atomically(o.json, json, 2);
   }
   print_result(o.json, check_text(result, o.least));

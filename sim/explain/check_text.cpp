@@ -24,22 +24,63 @@ std::string interval_of(const Observation& one) {
          value_of(one, is_bandwidth ? one.expected.low_s : one.expected.high_s);
 }
 
+std::string expectation_of(const CheckResult& result) {
+  return result.good_log ? "the speed in " + result.good_log->file : "the expected speed";
+}
+
 std::string verdict_of(const CheckResult& result) {
+  const std::string of_expected = percent(result.share) + " of " + expectation_of(result);
   const std::string interval = "80 % interval: " + percent(result.low_share) + " to " + percent(result.high_share);
   switch (result.speed) {
     case Speed::slow:
-      return "slow: " + percent(result.share) + " of the expected speed (" + interval + ")";
+      return "slow: " + of_expected + " (" + interval + ")";
     case Speed::fast:
-      return "faster than expected: " + percent(result.share) + " of the expected speed (" + interval + ")";
+      return "faster than expected: " + of_expected + " (" + interval + ")";
     case Speed::normal:
       break;
   }
-  return "normal: " + percent(result.share) + " of the expected speed (" + interval + ")";
+  return "normal: " + of_expected + " (" + interval + ")";
 }
 
 std::string least_text(const CheckResult& result, std::optional<double> least) {
   if (!least) return "";
   return "--at-least " + short_number(*least) + ": " + (result.is_accepted(least) ? "reached" : "not reached") + ".\n";
+}
+
+// "12 times as likely", "1/12 as likely"; at most 1,000.
+std::string ratio_text(double log_ratio) {
+  const double ratio = std::exp(std::abs(log_ratio));
+  if (ratio > 1000) return log_ratio > 0 ? "more than 1,000 times as likely" : "less than 1/1,000 as likely";
+  const std::string times = short_number(ratio < 10 ? std::round(10 * ratio) / 10 : std::round(ratio));
+  return log_ratio > 0 ? times + " times as likely" : "1/" + times + " as likely";
+}
+
+std::string evidence_text(const CheckResult& result, const std::optional<Evidence>& evidence, const char* nothing) {
+  if (!evidence) return nothing;
+  const Observation& one = result.observations[evidence->observation];
+  return one.name + ": " + value_of(one, evidence->expected_s) + " predicted, " + value_of(one, one.measured_s) +
+         " measured; " + ratio_text(evidence->log_ratio) + " as with the other causes";
+}
+
+std::string text_for(const CheckResult& result, const RankedCause& cause) {
+  const std::string text =
+      evidence_text(result, cause.most_for, "no measurement is likelier with this cause than with the others");
+  if (result.observations.size() == 1) return text;
+  return text + "; median error " + percent(std::exp(cause.median_error) - 1);
+}
+
+std::string text_against(const CheckResult& result, const RankedCause& cause) {
+  return evidence_text(result, cause.most_against,
+                       "no measurement is less likely with this cause than with the others");
+}
+
+Json evidence_json(const CheckResult& result, const Evidence& evidence) {
+  const Observation& one = result.observations[evidence.observation];
+  return {{"name", one.name},
+          {"file", one.source},
+          {"measured_s", one.measured_s},
+          {"expected_s", evidence.expected_s},
+          {"log_likelihood_ratio", evidence.log_ratio}};
 }
 
 std::string causes_text(const CheckResult& result) {
@@ -50,7 +91,7 @@ std::string causes_text(const CheckResult& result) {
     const bool is_unknown = cause.id == CauseId::normal && result.speed == Speed::slow;
     text += "  " + percent(cause.probability) + "  " +
             (is_unknown ? "none of these: chance, or a fault that is not simulated" : cause.title) + "\n";
-    text += "       for: " + cause.evidence_for + "\n       against: " + cause.evidence_against + "\n";
+    text += "       for: " + text_for(result, cause) + "\n       against: " + text_against(result, cause) + "\n";
     if (cause.id == CauseId::normal) continue;
     text += "       to tell: " + cause.command +
             "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
@@ -66,6 +107,12 @@ std::string causes_text(const CheckResult& result) {
 std::string check_text(const CheckResult& result, std::optional<double> least) {
   std::string text;
   for (const std::string& line : result.read) text += line + ".\n";
+  if (result.good_log) {
+    const GoodLog& log = *result.good_log;
+    text += "Expected: the times in " + log.file + ", which has " + percent(log.share_of_predicted) +
+            " of the predicted speed.\n";
+    for (const std::string& line : log.left_out) text += line + ".\n";
+  }
   TextTable table;
   table.add({"", "measured", "expected", "80 % interval", "of expected"});
   for (const Observation& one : result.observations)
@@ -84,21 +131,28 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
                {"measured_s", one.measured_s},
                {"expected_s", one.expected.seconds},
                {"low_s", one.expected.low_s},
-               {"high_s", one.expected.high_s}};
+               {"high_s", one.expected.high_s},
+               {"predicted_s", one.predicted.seconds}};
     if (one.bus_factor_bytes > 0) {
       entry["measured_bus_bandwidth"] = one.bus_factor_bytes / one.measured_s;
       entry["expected_bus_bandwidth"] = one.bus_factor_bytes / one.expected.seconds;
     }
     observations.push_back(entry);
   }
-  for (const RankedCause& cause : result.causes)
-    causes.push_back({{"cause", name_of(cause.id)},
-                      {"title", cause.title},
-                      {"probability", cause.probability},
-                      {"for", cause.evidence_for},
-                      {"against", cause.evidence_against},
-                      {"command", cause.command},
-                      {"gain", cause.gain}});
+  for (const RankedCause& cause : result.causes) {
+    Json entry{{"cause", name_of(cause.id)},
+               {"title", cause.title},
+               {"probability", cause.probability},
+               {"prior", cause.prior},
+               {"for", text_for(result, cause)},
+               {"against", text_against(result, cause)},
+               {"median_error", std::exp(cause.median_error) - 1},
+               {"command", cause.command},
+               {"gain", cause.gain}};
+    if (cause.most_for) entry["most_for"] = evidence_json(result, *cause.most_for);
+    if (cause.most_against) entry["most_against"] = evidence_json(result, *cause.most_against);
+    causes.push_back(entry);
+  }
   Json json{{"schema", "lockstep/check/1"},
             {"verdict", name_of(result.speed)},
             {"sentence", verdict_of(result)},
@@ -109,6 +163,10 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
             {"observations", observations},
             {"causes", causes}};
   if (least) json["at_least"] = *least;
+  if (result.good_log)
+    json["good_log"] = {{"file", result.good_log->file},
+                        {"share_of_predicted", result.good_log->share_of_predicted},
+                        {"left_out", result.good_log->left_out}};
   return json;
 }
 
