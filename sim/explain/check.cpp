@@ -29,6 +29,7 @@ class Checker {
     if (good_) expect_good();
     judge();
     rank();
+    break_down_steps();
     return std::move(result_);
   }
 
@@ -188,6 +189,19 @@ class Checker {
     result_.causes = rank_causes(result_.observations, candidates);
   }
 
+  void break_down_steps() {
+    const std::size_t first = result_.observations.size() - measured_.steps.size();
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      const MeasuredStep& step = measured_.steps[i];
+      const bool is_good_traced = good_ && good_->steps[i].traced.has_ranks();
+      if (!step.traced.has_ranks() || (good_ && !is_good_traced)) continue;
+      const calib::PartSeconds parts = good_ ? good_->steps[i].traced.parts() : predictions_[i].parts;
+      StepBreakdown breakdown = break_down(step.traced, result_.observations[first + i].expected, parts);
+      expect_collectives(breakdown.collectives, step.question, {catalogue_, jobs_});
+      result_.breakdowns.push_back(breakdown);
+    }
+  }
+
   Measurements measured_;
   std::optional<Measurements> good_;  ///< from match() on, in the order of measured_
   const Catalogue& catalogue_;
@@ -197,6 +211,10 @@ class Checker {
 };
 
 }  // namespace
+
+bool is_checked_operation(const std::string& operation) {
+  return operation == "all-reduce" || operation == "all-gather" || operation == "reduce-scatter";
+}
 
 bool CheckResult::is_accepted(std::optional<double> least) const {
   return least ? share >= *least : speed != Speed::slow;

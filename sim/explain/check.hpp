@@ -7,6 +7,7 @@
 #include "engine/base/json.hpp"
 #include "sim/explain/faults.hpp"
 #include "sim/explain/scoring.hpp"
+#include "sim/explain/step_parts.hpp"
 
 namespace lockstep::sim::explain {
 
@@ -33,9 +34,13 @@ struct MeasuredStep {
   bool is_mean = false;          ///< over all steps, pauses included
   double scatter = 0;            ///< standard deviation of log(seconds) among steady steps
   Json logged = Json::object();  ///< facts of the job that its log has, by a record's keys
+  TracedJob traced{};            ///< by traces of ranks
   std::string note{};            ///< which steps of a log it is of
   bool precision_is_logged = false, recomputation_is_logged = false;
 };
+
+/// True for operations of NCCL that can be predicted.
+bool is_checked_operation(const std::string& operation);
 
 struct Measurements {
   std::vector<MeasuredCollective> collectives;
@@ -91,8 +96,9 @@ struct [[nodiscard]] CheckResult {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation
   std::vector<Observation> observations;
-  double share = 0;      ///< of the expected speed: median of expected over measured time
-  double low_share = 0;  ///< of the 80 % interval, the slow end
+  std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
+  double share = 0;                       ///< of the expected speed: median of expected over measured time
+  double low_share = 0;                   ///< of the 80 % interval, the slow end
   double high_share = 0;
   bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
   Speed speed = Speed::normal;

@@ -6,6 +6,7 @@
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
@@ -19,11 +20,6 @@ namespace lockstep::sim::explain {
 namespace {
 
 using IsGiven = std::function<bool(const std::string&)>;
-
-const std::vector<std::string>& checked_operations() {
-  static const std::vector<std::string> all{"all-reduce", "all-gather", "reduce-scatter"};
-  return all;
-}
 
 // Fills facts of a job that the command line leaves out by those of a log.
 struct FactsOfLog {
@@ -140,7 +136,7 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Cata
   std::map<std::pair<std::string, std::pair<int, int>>, Curve> curves;
   for (const calib::Sample& sample : log.samples) {
     const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
-    if (std::count(checked_operations().begin(), checked_operations().end(), operation) == 0)
+    if (!is_checked_operation(operation))
       throw InputError(file + ": is of " + operation + "; allowed: logs of all-reduce, all-gather, reduce-scatter");
     Curve& curve = curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}];
     const auto bytes = sample.key.at("bytes").get<std::int64_t>();
@@ -170,6 +166,28 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Cata
   return all;
 }
 
+MeasuredStep traced_step_of(const CheckOptions& o, std::vector<calib::StepTrace> ranks, const Catalogue& catalogue) {
+  MeasuredStep step;
+  step.traced = join_ranks(std::move(ranks));
+  const calib::StepTrace& first = step.traced.ranks.front();
+  step.file = first.file;
+  step.question = o.question;
+  step.question.job.gpu.stated = gpu_of(o.question.job.gpu.stated, first.gpu, catalogue, first.file);
+  if (first.world_size > 1) {
+    step.logged = {{"gpus", first.world_size}};
+    check_number(first.file, step.logged, "gpus", "--gpus", o.question.gpus.empty() ? 0 : o.question.gpus.front());
+    step.question.gpus = {first.world_size};
+  }
+  check_complete(step.question, first.file);
+  step.seconds = step.traced.seconds();
+  step.scatter = step.traced.scatter();
+  const std::size_t steps = first.steps.size(), traced = step.traced.ranks.size();
+  step.note = "Traced: step " + std::to_string(step.traced.step) + ", whose duration is the median of " +
+              std::to_string(steps) + (steps == 1 ? " step, on " : " steps, on ") + std::to_string(traced) + " of " +
+              std::to_string(step.question.gpus.front()) + " GPUs";
+  return step;
+}
+
 // nccl-tests prints the bus bandwidth, and trainings do not.
 bool is_nccl_tests(const std::string& text) {
   return text.find("busbw") != std::string::npos || text.find("nccl-tests") != std::string::npos ||
@@ -180,9 +198,12 @@ bool is_nccl_tests(const std::string& text) {
 
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
   Measurements measured;
+  std::vector<calib::StepTrace> ranks;
   for (const std::string& file : o.files) {
     const std::string text = calib::log_text(file);
-    if (is_nccl_tests(text)) {
+    if (calib::is_torch_trace(text)) {
+      ranks.push_back(calib::read_step_trace(text, file));
+    } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else {
@@ -190,6 +211,7 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       check_complete(measured.steps.back().question, file);
     }
   }
+  if (!ranks.empty()) measured.steps.push_back(traced_step_of(o, std::move(ranks), catalogue));
   if (o.step_time_s) {
     MeasuredStep step;
     step.file = "--step-time";
@@ -214,8 +236,10 @@ std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
-      "check", "Compares logs of nccl-tests or of trainings with their prediction, and names causes");
-  sub->add_option("files", o.files, "Logs of nccl-tests, rccl-tests, or of trainings");
+      "check", "Compares logs of nccl-tests, logs or traces of trainings with their prediction, and names causes");
+  sub->add_option(
+      "files", o.files,
+      "Logs of nccl-tests, rccl-tests, or of trainings; PyTorch profiler traces, of a job one for each rank");
   sub->add_option("--against", o.good_file,
                   "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
@@ -224,7 +248,7 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   api::declare_gpu_counts(*sub, o.question, "Number of GPUs of the training, where its log does not have it")
       ->expected(1);
   sub->add_option("--operation", o.operation, "nccl-tests: the collective, where the log does not say")
-      ->check(CLI::IsMember(checked_operations()));
+      ->check(CLI::IsMember({"all-reduce", "all-gather", "reduce-scatter"}));
   sub->add_option("--ranks", o.ranks, "nccl-tests: GPUs, where the log does not list them")
       ->check(CLI::Range(2, 1 << 20));
   sub->add_option("--nodes", o.nodes, "nccl-tests: number of nodes, if the log does not list hosts")

@@ -74,6 +74,105 @@ std::string text_against(const CheckResult& result, const RankedCause& cause) {
                        "no measurement is less likely with this cause than with the others");
 }
 
+const char* title_of(calib::StepPart part) {
+  switch (part) {
+    case calib::StepPart::gemm:
+      return "matrix multiplication (GEMM)";
+    case calib::StepPart::attention:
+      return "attention";
+    case calib::StepPart::memory:
+      return "other kernels and copies";
+    case calib::StepPart::communication:
+      return "exposed communication";
+    case calib::StepPart::host:
+      return "waiting for the host";
+    case calib::StepPart::idle:
+      break;
+  }
+  return "idle";
+}
+
+std::string signed_seconds(double seconds) {
+  return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds));
+}
+
+std::vector<std::string> row_of(const std::string& title, double measured_s, const Expected& expected) {
+  return {title, format_seconds(measured_s), format_seconds(expected.seconds),
+          format_seconds(expected.low_s) + " - " + format_seconds(expected.high_s),
+          signed_seconds(measured_s - expected.seconds)};
+}
+
+std::string collectives_text(const StepBreakdown& breakdown) {
+  if (breakdown.collectives.empty()) return "";
+  TextTable table;
+  table.add({"NCCL, overlapped too", "ranks", "size", "calls", "measured", "exposed", "expected"});
+  for (const CollectiveTime& one : breakdown.collectives)
+    table.add({one.operation, one.ranks > 0 ? std::to_string(one.ranks) : "-",
+               one.bytes > 0 ? format_bytes(static_cast<double>(one.bytes)) : "-", std::to_string(one.calls),
+               format_seconds(one.measured_s), format_seconds(one.exposed_s),
+               one.expected ? format_seconds(one.expected->seconds) : "-"});
+  return "\n" + table.text();
+}
+
+std::string straggler_text(const StepBreakdown& breakdown) {
+  if (breakdown.ranks.size() < 2) return "";
+  if (!breakdown.straggler) return "\nNo rank lags behind the others by 2 % of the step.\n";
+  const TracedRank& slowest = breakdown.ranks[*breakdown.straggler];
+  return "\nSlowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file +
+         "). Without waiting for others it takes " + format_seconds(slowest.own_s) + ", " +
+         format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others.\n";
+}
+
+std::string breakdown_text(const StepBreakdown& breakdown) {
+  TextTable table;
+  table.add({"where the step's time goes", "measured", "expected", "80 % interval", "lost"});
+  for (const PartTime& one : breakdown.parts)
+    if (one.measured_s > 0 || one.expected.seconds > 0)
+      table.add(row_of(title_of(one.part), one.measured_s, one.expected));
+  table.add(row_of("step", breakdown.measured_s, breakdown.expected));
+  return "\n" + table.text() + collectives_text(breakdown) + straggler_text(breakdown);
+}
+
+Json breakdown_json(const StepBreakdown& breakdown) {
+  Json parts = Json::array(), collectives = Json::array(), ranks = Json::array();
+  for (const PartTime& one : breakdown.parts)
+    parts.push_back({{"part", name_of(one.part)},
+                     {"measured_s", one.measured_s},
+                     {"expected_s", one.expected.seconds},
+                     {"low_s", one.expected.low_s},
+                     {"high_s", one.expected.high_s},
+                     {"lost_s", one.lost_s()}});
+  for (const CollectiveTime& one : breakdown.collectives) {
+    Json entry{{"operation", one.operation},
+               {"calls", one.calls},
+               {"measured_s", one.measured_s},
+               {"exposed_s", one.exposed_s}};
+    if (one.ranks > 0) entry["ranks"] = one.ranks;
+    if (one.bytes > 0) entry["bytes"] = one.bytes;
+    if (one.expected) {
+      entry["expected_s"] = one.expected->seconds;
+      entry["low_s"] = one.expected->low_s;
+      entry["high_s"] = one.expected->high_s;
+    }
+    collectives.push_back(entry);
+  }
+  for (const TracedRank& one : breakdown.ranks)
+    ranks.push_back({{"rank", one.rank}, {"file", one.file}, {"step_s", one.seconds}, {"own_s", one.own_s}});
+  Json json{{"step", breakdown.step},
+            {"measured_s", breakdown.measured_s},
+            {"expected_s", breakdown.expected.seconds},
+            {"low_s", breakdown.expected.low_s},
+            {"high_s", breakdown.expected.high_s},
+            {"parts", parts},
+            {"collectives", collectives},
+            {"ranks", ranks}};
+  if (breakdown.straggler) {
+    json["straggler"] = breakdown.ranks[*breakdown.straggler].rank;
+    json["wait_for_straggler_s"] = breakdown.wait_for_straggler_s;
+  }
+  return json;
+}
+
 Json evidence_json(const CheckResult& result, const Evidence& evidence) {
   const Observation& one = result.observations[evidence.observation];
   return {{"name", one.name},
@@ -119,6 +218,7 @@ std::string check_text(const CheckResult& result, std::optional<double> least) {
     table.add({one.name, value_of(one, one.measured_s), value_of(one, one.expected.seconds), interval_of(one),
                percent(one.expected.seconds / one.measured_s)});
   text += "\n" + table.text() + "\nVerdict: " + verdict_of(result) + ".\n" + least_text(result, least);
+  for (const StepBreakdown& breakdown : result.breakdowns) text += breakdown_text(breakdown);
   const bool is_clear = result.speed != Speed::slow && result.causes.front().id == CauseId::normal;
   return is_clear ? text : text + "\n" + causes_text(result);
 }
@@ -163,6 +263,7 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
             {"observations", observations},
             {"causes", causes}};
   if (least) json["at_least"] = *least;
+  for (const StepBreakdown& breakdown : result.breakdowns) json["breakdowns"].push_back(breakdown_json(breakdown));
   if (result.good_log)
     json["good_log"] = {{"file", result.good_log->file},
                         {"share_of_predicted", result.good_log->share_of_predicted},

@@ -81,7 +81,31 @@ StepPrediction predict_step(const MeasuredStep& step, const Prediction& how) {
   if (!rate.is_mapped()) throw InputError("calibrate check: " + rate.task.unmapped);
   const double factor = result.samples * (variant != nullptr ? variant->time_factor : 1);
   result.expected = {factor / rate.predicted, factor / rate.high, factor / rate.low};
+  if (step.traced.has_ranks() && variant == nullptr) result.parts = predict_parts(workload, result.expected.seconds);
   return result;
+}
+
+void expect_collectives(std::vector<CollectiveTime>& collectives, const JobQuestion& question, const Prediction& how) {
+  const int gpus = question.gpus.front(), per_node = question.job.gpus_per_node;
+  const NamedMachine machine = machine_of(how.catalogue, question.job.gpu.stated, question.job.link.stated,
+                                          question.job.network.stated, per_node, gpus);
+  for (CollectiveTime& one : collectives) {
+    if (!is_checked_operation(one.operation) || one.bytes == 0) continue;
+    if (one.ranks != gpus && machine.nodes > 1) continue;  // over which nodes its GPUs are spread is not known
+    MeasuredCollective call;
+    call.operation = one.operation;
+    call.question.gpu = question.job.gpu.stated;
+    call.question.link = question.job.link.stated;
+    call.question.network = question.job.network.stated;
+    call.question.gpus = {one.ranks};
+    call.question.gpus_per_node = machine.gpus_per_node;
+    call.points.push_back({one.bytes});
+    try {
+      const Expected time = predict_collective(call, how).front();
+      one.expected = Expected{one.calls * time.seconds, one.calls * time.low_s, one.calls * time.high_s};
+    } catch (const InputError&) {  // a size or number of GPUs that is not predicted
+    }
+  }
 }
 
 void fix_split(JobQuestion& question, const Scenario& scenario) {

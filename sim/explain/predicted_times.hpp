@@ -24,10 +24,15 @@ struct StepPrediction {
   Expected expected;
   Scenario scenario;
   double tokens_per_gpu = 0, samples = 0;  ///< of an iteration
+  calib::PartSeconds parts{};              ///< of a traced step; of another one 0
 };
 
 /// Throws InputError for a job that cannot be predicted.
 StepPrediction predict_step(const MeasuredStep& step, const Prediction& how);
+
+/// Adds the expected times of those collectives that `predict_collective()` can predict: of all GPUs of the job, or of GPUs of
+/// one node.
+void expect_collectives(std::vector<CollectiveTime>& collectives, const JobQuestion& question, const Prediction& how);
 
 /// The split of the expectation becomes the job's own, so that faults do not choose another one.
 void fix_split(JobQuestion& question, const Scenario& scenario);
