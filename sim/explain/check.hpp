@@ -114,6 +114,9 @@ CheckResult check(const Measurements& measured, const Catalogue& catalogue, int 
                   const std::optional<Measurements>& good = {});
 
 std::string check_text(const CheckResult& result, std::optional<double> least);
+/// An HTML page that opens offline: the verdict, the tables, the causes and, of traces, the timelines of measured and expected
+/// parts one above the other.
+std::string check_page(const CheckResult& result, std::optional<double> least);
 /// Schema "lockstep/check/1".
 Json check_json(const CheckResult& result, std::optional<double> least);
 

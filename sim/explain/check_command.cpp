@@ -8,6 +8,7 @@
 #include "calib/import/log_text.hpp"
 #include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
@@ -258,6 +259,7 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
          "Exit 0 if the speed is at least this share of the expected (default: the lower end of the 80 % interval)")
       ->check(number_between(1e-3, 10.0));
   sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
+  sub->add_option("--html", o.html, "Writes the result as a page, of traces with timelines");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   sub->footer("Example:\n  calibrate check all_reduce.log --network \"8x 400 Gb/s InfiniBand\"");
   return sub;
@@ -266,7 +268,7 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
 int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv) {
   std::vector<std::string> inputs = o.files;
   if (!o.good_file.empty()) inputs.push_back(o.good_file);
-  check_outputs({o.json}, inputs);
+  check_outputs({o.json, o.html}, inputs);
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
@@ -283,6 +285,7 @@ int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vect
     json["provenance"] = provenance(argv, Cluster::network_model(), hashes);
     write_json_atomically(o.json, json, 2);
   }
+  if (!o.html.empty()) write_file_atomically(o.html, check_page(result, o.least));
   print_result(o.json, check_text(result, o.least));
   return result.is_accepted(o.least) ? 0 : 1;
 }

@@ -19,7 +19,7 @@ struct CheckOptions {
   std::optional<double> least;
   std::string operation;
   int ranks = 0, nodes = 0;
-  std::string json, catalogue;
+  std::string json, html, catalogue;
 };
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o);

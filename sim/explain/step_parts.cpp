@@ -211,7 +211,7 @@ StepBreakdown break_down(const TracedJob& traced, const Expected& expected, cons
   for (const calib::StepTrace& rank : traced.ranks) {
     const calib::TracedStep& step = traced.step_of(rank);
     breakdown.ranks.push_back(
-        {rank.file, rank.rank, step.seconds, step.seconds - part_of(step.parts, StepPart::communication)});
+        {rank.file, rank.rank, step.seconds, step.spans, step.seconds - part_of(step.parts, StepPart::communication)});
   }
   find_straggler(breakdown);
   return breakdown;

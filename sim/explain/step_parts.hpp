@@ -33,7 +33,8 @@ struct TracedRank {
   std::string file;
   int rank = 0;
   double seconds = 0;
-  double own_s = 0;  ///< without exposed communication: what it does not wait for others
+  std::vector<calib::PartSpan> spans;  ///< of the step, in order
+  double own_s = 0;                    ///< without exposed communication: what it does not wait for others
 };
 
 /// Measured and expected parts add up to the measured and the expected step; so do the lost times to the difference.

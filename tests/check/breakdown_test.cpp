@@ -203,9 +203,9 @@ TEST_CASE("traces of one rank twice, of different jobs, or of another number of 
 TEST_CASE("calibrate check prints where a step's time goes, and writes it as JSON") {
   const TemporaryFolder folder;
   eight_ranks(folder, {40, 40, 40, 60});
-  const Outcome outcome =
-      run_program(folder.path(""), "calibrate",
-                  "check rank0.json rank1.json rank2.json rank3.json --model gpt2 --batch 1 --json check.json");
+  const Outcome outcome = run_program(
+      folder.path(""), "calibrate",
+      "check rank0.json rank1.json rank2.json rank3.json --model gpt2 --batch 1 --json check.json --html check.html");
   CHECK_THAT(outcome.out, Contains("where the step's time goes"));
   CHECK_THAT(outcome.out, Contains("Slowest rank: 3 (rank3.json)."));
   const Json json = Json::parse(slurp(folder.path("check.json")));
@@ -216,6 +216,10 @@ TEST_CASE("calibrate check prints where a step's time goes, and writes it as JSO
   CHECK(breakdown["straggler"] == 3);
   CHECK(breakdown["collectives"][0]["operation"] == "all-reduce");
   CHECK(json["provenance"]["inputs"].size() == 4);
+  const std::string page = slurp(folder.path("check.html"));
+  CHECK_THAT(page, Contains("<svg") && Contains(">measured</text>") && Contains(">expected</text>"));
+  CHECK_THAT(page, Contains("rank 3, slowest") && Contains("default-src 'none'"));
+  CHECK(page.find("<script") == std::string::npos);
 }
 
 }  // namespace lockstep::tests
