@@ -7,6 +7,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "sim/explain/check_text.hpp"
 #include "sim/explain/good_log.hpp"
 #include "sim/explain/predicted_times.hpp"
 #include "sim/explain/ranking.hpp"
@@ -142,29 +143,94 @@ class Checker {
     return all;
   }
 
-  // Times of every measurement with that fault; one that the fault does not apply to stays as expected.
-  std::vector<Expected> with_fault(const FaultVariant& variant) const {
+  // What a fault, or none, predicts.
+  struct Hypothesis {
+    std::vector<Expected> times;            // of the observations
+    std::vector<calib::PartSeconds> parts;  // of measured_.steps
+  };
+
+  Hypothesis without_fault() const {
+    Hypothesis expected;
+    for (const Observation& one : result_.observations) expected.times.push_back(one.expected);
+    for (const StepPrediction& predicted : predictions_) expected.parts.push_back(predicted.parts);
+    return expected;
+  }
+
+  // A measurement that the fault does not apply to stays as expected.
+  Hypothesis with_fault(const FaultVariant& variant) const {
     const Prediction how{catalogue_, jobs_, &variant};
-    std::vector<Expected> all;
-    const auto add = [&](const Expected& time) {
-      const Observation& one = result_.observations[all.size()];
-      all.push_back(good_ ? scaled_by_fault(one.expected, one.predicted, time) : time);
+    Hypothesis all = without_fault();
+    std::size_t at = 0;
+    const auto set = [&](const Expected& time) {
+      const Observation& one = result_.observations[at];
+      all.times[at++] = good_ ? scaled_by_fault(one.expected, one.predicted, time) : time;
     };
-    const auto keep = [&] { all.push_back(result_.observations[all.size()].expected); };
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::vector<Expected> times;
       if (!variant.change_job && variant.time_factor == 1) try {
           times = predict_collective(collective, how);
         } catch (const InputError&) {  // one node has no network
         }
-      for (std::size_t i = 0; i < collective.points.size(); ++i) times.empty() ? keep() : add(times[i]);
+      if (times.empty()) at += collective.points.size();
+      for (const Expected& time : times) set(time);
     }
-    for (const MeasuredStep& step : measured_.steps) try {
-        add(predict_step(step, how).expected);
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) try {
+        const StepPrediction predicted = predict_step(measured_.steps[i], how);
+        set(predicted.expected);
+        all.parts[i] = predicted.parts;
       } catch (const InputError&) {
-        keep();
+        ++at;
       }
     return all;
+  }
+
+  std::size_t place_of_step(std::size_t step) const {
+    return result_.observations.size() - measured_.steps.size() + step;
+  }
+  bool has_parts(std::size_t step) const {
+    return measured_.steps[step].traced.has_ranks() && (!good_ || good_->steps[step].traced.has_ranks());
+  }
+  double part_offset_s(std::size_t step) const {
+    return kPartOffset * result_.observations[place_of_step(step)].expected.seconds;
+  }
+
+  Expected scored_part(std::size_t step, std::size_t part, double predicted_s) const {
+    const double offset_s = part_offset_s(step);
+    const auto expect = [&](double seconds) { return with_deviation(seconds + offset_s, kPartDeviation); };
+    if (!good_) return expect(predicted_s);
+    const MeasuredStep& good = good_->steps[step];
+    return scaled_by_fault(expected_from_good(good.traced.parts()[part] + offset_s, good.scatter, 0),
+                           expect(predictions_[step].parts[part]), expect(predicted_s));
+  }
+
+  // Expected times of result_.scored.
+  std::vector<Expected> scored_times(const Hypothesis& hypothesis) const {
+    std::vector<Expected> all = hypothesis.times;
+    all.resize(place_of_step(0));
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      if (!has_parts(i)) all.push_back(hypothesis.times[place_of_step(i)]);
+      for (std::size_t part = 0; has_parts(i) && part < calib::kStepParts; ++part)
+        all.push_back(scored_part(i, part, hypothesis.parts[i][part]));
+    }
+    return all;
+  }
+
+  void choose_scored() {
+    std::vector<Observation>& all = result_.scored;
+    all = result_.observations;
+    all.resize(place_of_step(0));
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      const Observation& whole = result_.observations[place_of_step(i)];
+      if (!has_parts(i)) all.push_back(whole);
+      for (std::size_t part = 0; has_parts(i) && part < calib::kStepParts; ++part) {
+        Observation one = whole;
+        one.name = part_title(static_cast<calib::StepPart>(part));
+        one.offset_s = part_offset_s(i);
+        one.measured_s = measured_.steps[i].traced.parts()[part] + one.offset_s;
+        one.expected = scored_part(i, part, predictions_[i].parts[part]);
+        all.push_back(one);
+      }
+    }
   }
 
   static bool is_same(const std::vector<Expected>& a, const std::vector<Expected>& b) {
@@ -173,30 +239,37 @@ class Checker {
     return true;
   }
 
+  // The largest ratio among the observations.
+  double gain_of(const Hypothesis& with) const {
+    double gain = 0;
+    for (std::size_t i = 0; i < with.times.size(); ++i)
+      gain = std::max(gain, with.times[i].seconds / result_.observations[i].expected.seconds);
+    return gain;
+  }
+
   void rank() {
-    std::vector<Expected> baseline;
-    for (const Observation& one : result_.observations) baseline.push_back(one.expected);
+    choose_scored();
+    const std::vector<Expected> baseline = scored_times(without_fault());
     std::vector<CandidateCause> candidates{{CauseId::normal, {{"", baseline}}}};
     for (const Fault& fault : faults()) {
       CandidateCause candidate{fault.id, {}};
       for (const FaultVariant& variant : fault.variants) {
-        const std::vector<Expected> expected = with_fault(variant);
+        const Hypothesis with = with_fault(variant);
+        const std::vector<Expected> expected = scored_times(with);
         // A fault that changes nothing that was measured explains nothing.
-        if (!is_same(expected, baseline)) candidate.variants.push_back({variant.text, expected});
+        if (!is_same(expected, baseline)) candidate.variants.push_back({variant.text, expected, gain_of(with)});
       }
       if (!candidate.variants.empty()) candidates.push_back(candidate);
     }
-    result_.causes = rank_causes(result_.observations, candidates);
+    result_.causes = rank_causes(result_.scored, candidates);
   }
 
   void break_down_steps() {
-    const std::size_t first = result_.observations.size() - measured_.steps.size();
     for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
       const MeasuredStep& step = measured_.steps[i];
-      const bool is_good_traced = good_ && good_->steps[i].traced.has_ranks();
-      if (!step.traced.has_ranks() || (good_ && !is_good_traced)) continue;
+      if (!has_parts(i)) continue;
       const calib::PartSeconds parts = good_ ? good_->steps[i].traced.parts() : predictions_[i].parts;
-      StepBreakdown breakdown = break_down(step.traced, result_.observations[first + i].expected, parts);
+      StepBreakdown breakdown = break_down(step.traced, result_.observations[place_of_step(i)].expected, parts);
       expect_collectives(breakdown.collectives, step.question, {catalogue_, jobs_});
       result_.breakdowns.push_back(breakdown);
     }

@@ -57,6 +57,7 @@ struct Observation {
   double bytes = 0;             ///< of a collective; 0: a step
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
   std::string source;           ///< the file, and the place in it
+  double offset_s = 0;          ///< that measured_s and expected include: of a part of a step (CheckResult::scored)
 };
 
 enum class Speed { normal, slow, fast };
@@ -68,7 +69,7 @@ inline const Choices<Speed>& choices_of(Speed) {
 
 /// How one measurement, by itself, tells a cause from the others.
 struct Evidence {
-  std::size_t observation = 0;  ///< its place in CheckResult::observations
+  std::size_t observation = 0;  ///< its place in CheckResult::scored
   double expected_s = 0;        ///< with the cause
   /// log(likelihood with the cause / mean likelihood with the other causes, weighted by their probabilities)
   double log_ratio = 0;
@@ -96,6 +97,8 @@ struct [[nodiscard]] CheckResult {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation
   std::vector<Observation> observations;
+  /// By these causes are ranked: the observations, but of a traced step its parts.
+  std::vector<Observation> scored;
   std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
   double share = 0;                       ///< of the expected speed: median of expected over measured time
   double low_share = 0;                   ///< of the 80 % interval, the slow end

@@ -47,10 +47,10 @@ Json breakdown_json(const StepBreakdown& breakdown) {
 }
 
 Json evidence_json(const CheckResult& result, const Evidence& evidence) {
-  const Observation& one = result.observations[evidence.observation];
+  const Observation& one = result.scored[evidence.observation];
   return {{"name", one.name},
           {"file", one.source},
-          {"measured_s", one.measured_s},
+          {"measured_s", one.measured_s - one.offset_s},
           {"expected_s", evidence.expected_s},
           {"log_likelihood_ratio", evidence.log_ratio}};
 }

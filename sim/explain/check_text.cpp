@@ -26,6 +26,7 @@ std::string expectation_of(const CheckResult& result) {
 // "12 times as likely", "1/12 as likely"; at most 1,000.
 std::string ratio_text(double log_ratio) {
   const double ratio = std::exp(std::abs(log_ratio));
+  if (ratio < 1.05) return "about as likely";
   if (ratio > 1000) return log_ratio > 0 ? "more than 1,000 times as likely" : "less than 1/1,000 as likely";
   const std::string times = short_number(ratio < 10 ? std::round(10 * ratio) / 10 : std::round(ratio));
   return log_ratio > 0 ? times + " times as likely" : "1/" + times + " as likely";
@@ -33,9 +34,10 @@ std::string ratio_text(double log_ratio) {
 
 std::string evidence_text(const CheckResult& result, const std::optional<Evidence>& evidence, const char* nothing) {
   if (!evidence) return nothing;
-  const Observation& one = result.observations[evidence->observation];
-  return one.name + ": " + value_of(one, evidence->expected_s) + " predicted, " + value_of(one, one.measured_s) +
-         " measured; " + ratio_text(evidence->log_ratio) + " as with the other causes";
+  const Observation& one = result.scored[evidence->observation];
+  return one.name + ": " + value_of(one, evidence->expected_s) + " predicted, " +
+         value_of(one, one.measured_s - one.offset_s) + " measured; " + ratio_text(evidence->log_ratio) +
+         " as with the other causes";
 }
 
 std::string signed_seconds(double seconds) {
@@ -107,7 +109,7 @@ std::string least_text(const CheckResult& result, std::optional<double> least) {
 std::string text_for(const CheckResult& result, const RankedCause& cause) {
   const std::string text =
       evidence_text(result, cause.most_for, "no measurement is likelier with this cause than with the others");
-  if (result.observations.size() == 1) return text;
+  if (result.scored.size() == 1) return text;
   return text + "; median error " + percent_text(std::exp(cause.median_error) - 1);
 }
 

@@ -81,7 +81,11 @@ StepPrediction predict_step(const MeasuredStep& step, const Prediction& how) {
   if (!rate.is_mapped()) throw InputError("calibrate check: " + rate.task.unmapped);
   const double factor = result.samples * (variant != nullptr ? variant->time_factor : 1);
   result.expected = {factor / rate.predicted, factor / rate.high, factor / rate.low};
-  if (step.traced.has_ranks() && variant == nullptr) result.parts = predict_parts(workload, result.expected.seconds);
+  if (!step.traced.has_ranks()) return result;
+  // Whatever makes all of an iteration longer keeps the host.
+  const double of_job_s = result.samples / rate.predicted;
+  result.parts = predict_parts(workload, of_job_s);
+  part_of(result.parts, calib::StepPart::host) += result.expected.seconds - of_job_s;
   return result;
 }
 

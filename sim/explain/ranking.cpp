@@ -85,11 +85,11 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
     for (std::size_t i = 0; i < observations.size(); ++i) {
       const double expected_s = scored.variant->expected[i].seconds;
       errors.push_back(std::abs(std::log(observations[i].measured_s / expected_s)));
-      cause.gain = std::max(i == 0 ? 0 : cause.gain, expected_s / observations[i].expected.seconds);
       if (all.size() > 1)
-        evidence.push_back(
-            {i, expected_s, scored.log_likelihoods[i] - log_likelihood_of_others(all, log_weights, c, i)});
+        evidence.push_back({i, expected_s - observations[i].offset_s,
+                            scored.log_likelihoods[i] - log_likelihood_of_others(all, log_weights, c, i)});
     }
+    cause.gain = scored.variant->gain;
     cause.median_error = median(errors);
     if (!evidence.empty()) add_evidence(cause, evidence);
     causes.push_back(cause);

@@ -11,6 +11,7 @@ namespace lockstep::sim::explain {
 struct VariantTimes {
   std::string text;
   std::vector<Expected> expected;
+  double gain = 1;  ///< RankedCause::gain
 };
 
 struct CandidateCause {

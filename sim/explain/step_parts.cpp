@@ -28,7 +28,7 @@ double sum_of(const PartSeconds& parts) {
 }
 
 StepPart part_of_layer(const model::Layer& layer) {
-  if (layer.kind == model::LayerKind::attention) return StepPart::attention;
+  if (layer.kind == model::LayerKind::attention) return layer.attention.fused ? StepPart::attention : StepPart::memory;
   return layer.macs > 0 && layer.kind != model::LayerKind::recurrence ? StepPart::gemm : StepPart::memory;
 }
 
@@ -74,8 +74,9 @@ PartSeconds parts_of_split(const Scenario& scenario, int gpus) {
   const double per_pass = all.total_s > 0 ? (gpu.compute_s - gpu.update_s) / all.total_s : 0;
   PartSeconds parts{};
   part_of(parts, StepPart::gemm) = per_pass * busy.gemm_s;
-  part_of(parts, StepPart::attention) = per_pass * busy.attention_s;
-  part_of(parts, StepPart::memory) = per_pass * (busy.total_s - busy.gemm_s - busy.attention_s) + gpu.update_s;
+  part_of(parts, model.job().shape.has_fused_attention ? StepPart::attention : StepPart::memory) =
+      per_pass * busy.attention_s;
+  part_of(parts, StepPart::memory) += per_pass * (busy.total_s - busy.gemm_s - busy.attention_s) + gpu.update_s;
   part_of(parts, StepPart::host) = per_pass * added_by_host(all.total_s, busy.total_s);
   part_of(parts, StepPart::communication) = gpu.tensor_s + gpu.context_s + gpu.expert_s + gpu.sharding_s +
                                             iteration.exposed_exchange_s +

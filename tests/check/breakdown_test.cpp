@@ -1,4 +1,5 @@
 // Where a step's time goes against where it should go, by traces of ranks.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -91,7 +92,62 @@ std::vector<std::string> eight_ranks(const TemporaryFolder& folder, const std::v
   return files;
 }
 
+// Three steps of these parts, one after the other, on a rank of `gpus`.
+KinetoTrace trace_of_parts(const calib::PartSeconds& parts, int gpus) {
+  KinetoTrace trace;
+  trace.set_rank(0, gpus);
+  const auto us = [&](StepPart part) { return 1e6 * part_of(parts, part); };
+  double step_us = 0;
+  for (double seconds : parts) step_us += 1e6 * seconds;
+  for (int step = 0; step < 3; ++step) {
+    const double begin_us = step * step_us;
+    double at_us = begin_us;
+    trace.add_step(step, begin_us, step_us);
+    const auto add = [&](const char* name, StepPart part) {
+      trace.add_kernel(name, begin_us, at_us, us(part));
+      at_us += us(part);
+    };
+    add("gemm", StepPart::gemm);
+    add("flash_fwd", StepPart::attention);
+    add("elementwise", StepPart::memory);
+    trace.add_collective("allreduce", begin_us, at_us, us(StepPart::communication), 1 << 20, gpus);
+  }
+  return trace;
+}
+
 }  // namespace
+
+TEST_CASE("steps of one duration have the causes of the parts in which they lose it") {
+  const TemporaryFolder folder;
+  sim::CheckOptions options = options_of("llama3.2-1b", 2, "4096");
+  options.question.gpus = {8};
+  const auto check_parts = [&](const calib::PartSeconds& parts) {
+    return check_traces(options, {folder.write("t.json", trace_of_parts(parts, 8).text())});
+  };
+  calib::PartSeconds expected{};
+  const sim::CheckResult any = check_parts({1e-3, 1e-3, 1e-3, 1e-3, 0, 0});
+  for (const sim::PartTime& one : any.breakdowns.front().parts) part_of(expected, one.part) = one.expected.seconds;
+  const sim::CheckResult same = check_parts(expected);
+  CHECK(same.share == Approx(1).epsilon(1e-3));
+  CHECK(same.causes.front().id == sim::CauseId::normal);
+  CHECK(same.scored.size() == calib::kStepParts);
+
+  double step_s = 0;
+  for (double seconds : expected) step_s += seconds;
+  calib::PartSeconds of_host = expected, of_network = expected, of_clock = expected;
+  part_of(of_host, StepPart::host) += step_s;
+  part_of(of_network, StepPart::communication) += step_s;
+  for (double& seconds : of_clock) seconds *= 2;
+  const sim::CheckResult host = check_parts(of_host), network = check_parts(of_network), clock = check_parts(of_clock);
+  for (const sim::CheckResult* result : {&host, &network, &clock}) CHECK(result->share == Approx(0.5).epsilon(1e-2));
+  CHECK(host.causes.front().id == sim::CauseId::data_loader);
+  CHECK(clock.causes.front().id == sim::CauseId::low_clocks);
+  const std::vector<sim::CauseId> of_links{sim::CauseId::pcie_link, sim::CauseId::no_peer_access,
+                                           sim::CauseId::slow_link};
+  CHECK(std::count(of_links.begin(), of_links.end(), network.causes.front().id) == 1);
+  REQUIRE(network.causes.front().most_for);
+  CHECK(network.scored[network.causes.front().most_for->observation].name == std::string("exposed communication"));
+}
 
 TEST_CASE(
     "on steps that were profiled on an H100 lost times add up to the difference, and no part takes the time of "
@@ -113,6 +169,7 @@ TEST_CASE(
     options.question.job.precision = is_mixed ? sim::RecordPrecision::mixed : sim::RecordPrecision::bf16_true;
     const sim::CheckResult result = check_traces(options, {folder.write("h100.json", trace_of_h100(profiled).text())});
     CHECK(result.speed == sim::Speed::normal);
+    CHECK(result.causes.front().id == sim::CauseId::normal);
     REQUIRE(result.breakdowns.size() == 1);
     const sim::StepBreakdown& breakdown = result.breakdowns.front();
     check_sums(breakdown);

@@ -20,7 +20,7 @@ std::vector<sim::Observation> observed(const std::vector<double>& measured_s) {
 }
 
 sim::CandidateCause with_times(sim::CauseId id, const std::vector<double>& seconds) {
-  sim::CandidateCause cause{id, {{"", {}}}};
+  sim::CandidateCause cause{id, {{"", {}, 1}}};
   for (double s : seconds) cause.variants.front().expected.push_back(sharp(s));
   return cause;
 }
