@@ -212,16 +212,19 @@ class StepTraceReader {
 
 StepPart kernel_part(const std::string& name) {
   const std::string lower_case = in_lower_case(name);
-  if (has_any(lower_case, {"flash", "fmha", "attention", "sdpa", "mha_", "compute_dot_do_o", "convert_dq"}))
+  if (has_any(lower_case, {"flash", "fmha", "attention", "attn", "sdpa", "mha_", "compute_dot_do_o", "convert_dq"}))
     return StepPart::attention;
-  if (has_any(lower_case, {"gemm", "gemv", "cutlass", "nvjet", "cublas", "xmma", "splitk", "winograd", "wgrad", "dgrad",
-                           "fprop", "convolve", "implicit_con", "cudnn_infer_volta_scudnn", "triton_mm", "triton_bmm"}))
+  if (has_any(lower_case,
+              {"gemm", "gemv", "cutlass", "nvjet", "cublas", "xmma", "splitk", "winograd", "wgrad", "dgrad", "fprop",
+               "convolve", "implicit_con", "scudnn", "triton_mm", "triton_bmm", "triton_tem", "cijk_"}))
     return StepPart::gemm;
   return StepPart::memory;
 }
 
 bool is_torch_trace(const std::string& text) {
-  return text.find("\"traceEvents\"") != std::string::npos;
+  if (text.find("\"traceEvents\"") != std::string::npos) return true;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '[' && text.find("\"ph\"") != std::string::npos;
 }
 
 StepTrace read_step_trace(const std::string& text, const std::string& file) {

@@ -72,14 +72,14 @@ struct StepTrace {
   std::vector<TracedStep> steps;  ///< at least one
 };
 
-/// True for a trace of events rather than a log.
+/// True for a trace of events, an object or a bare array, rather than a log.
 bool is_torch_trace(const std::string& text);
 
 /// Throws InputError: no steps, no kernels of a GPU.
 StepTrace read_step_trace(const std::string& text, const std::string& file);
 
 /// The part of a kernel with this name that is no NCCL kernel, by the names that cuBLAS, CUTLASS, cuDNN, FlashAttention,
-/// PyTorch and Triton give their kernels.
+/// PyTorch, Triton and rocBLAS give their kernels.
 StepPart kernel_part(const std::string& name);
 
 }  // namespace lockstep::calib

@@ -23,7 +23,9 @@ std::string html_row(const std::vector<std::string>& cells, bool is_head) {
   std::string html = "<tr>";
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const std::string of_numbers = c > 0 ? " class=\"number\"" : "", text = svg::escaped(cells[c]);
-    if (is_head)
+    if (text.empty())
+      html += "<td></td>";
+    else if (is_head)
       html += "<th scope=\"col\"" + of_numbers + ">" + text + "</th>";
     else
       html += c == 0 ? "<th scope=\"row\">" + text + "</th>" : "<td" + of_numbers + ">" + text + "</td>";
@@ -32,8 +34,8 @@ std::string html_row(const std::vector<std::string>& cells, bool is_head) {
 }
 
 std::string html_table(const TextRows& rows) {
-  std::string html =
-      "<div class=\"table-box scroller\"><table>\n<thead>" + html_row(rows.front(), true) + "</thead>\n<tbody>\n";
+  std::string html = "<div class=\"table-box scroller\" tabindex=\"0\"><table>\n<thead>" +
+                     html_row(rows.front(), true) + "</thead>\n<tbody>\n";
   for (std::size_t i = 1; i < rows.size(); ++i) html += html_row(rows[i], false);
   return html + "</tbody>\n</table></div>\n";
 }
@@ -138,7 +140,7 @@ std::string paragraph(const std::string& text) {
 }
 
 std::string breakdown_section(const StepBreakdown& breakdown) {
-  std::string html = "<section>\n<h2>Where the step's time goes</h2>\n<div class=\"scroller\">" +
+  std::string html = "<section>\n<h2>Where the step's time goes</h2>\n<div class=\"scroller\" tabindex=\"0\">" +
                      TimelinePicture(breakdown).text() + "</div>\n" +
                      paragraph(
                          "The upper two bars have each part's time in one piece, the others the order in which a GPU "

@@ -96,7 +96,16 @@ TEST_CASE("kernels of PyTorch's libraries are in their parts") {
   CHECK(part("cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26") == StepPart::attention);
   CHECK(part("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention)") == StepPart::attention);
   CHECK(part("void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float>") == StepPart::memory);
+  CHECK(part("triton_tem_fused_addmm_0") == StepPart::gemm);
+  CHECK(part("_attn_fwd") == StepPart::attention);
   CHECK(part("triton_poi_fused_add_mul_0") == StepPart::memory);
+}
+
+TEST_CASE("traces are told from logs, whether an object or a bare array of events") {
+  CHECK(calib::is_torch_trace(four_parts(1).text()));
+  CHECK(calib::is_torch_trace(" [\n" + Json::parse(four_parts(1).text())["traceEvents"][0].dump() + "]"));
+  CHECK_FALSE(calib::is_torch_trace("[2026-01-01] iteration 1/ 5 | elapsed time per iteration (ms): 12"));
+  CHECK_FALSE(calib::is_torch_trace(""));
 }
 
 TEST_CASE("traces without steps or without a GPU's kernels are refused") {
