@@ -1,13 +1,11 @@
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "calib/import/log_text.hpp"
 #include "calib/import/sound.hpp"
+#include "calib/import/trace_events.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/model/zoo/zoo.hpp"
 
@@ -23,28 +21,6 @@ struct Interval {
 };
 
 using Thread = std::string;
-// Largest number for which a double has whole microseconds: 285 years. Today is 1.8e15 us after 1970.
-constexpr double kLargestNumber = 9007199254740992.0;
-
-// Nullopt: no such key, no number, or beyond kLargestNumber.
-std::optional<double> number_of(const Json& object, const char* key) {
-  const auto value = object.find(key);
-  if (value == object.end() || (!value->is_number() && !value->is_string())) return std::nullopt;
-  const double number =
-      value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
-  if (!(std::abs(number) <= kLargestNumber)) return std::nullopt;  // NaN, too
-  return number;
-}
-
-double number_or(const Json& object, const char* key, double otherwise) {
-  return number_of(object, key).value_or(otherwise);
-}
-
-std::string text_or(const Json& object, const char* key, const std::string& otherwise) {
-  const auto value = object.find(key);
-  return value != object.end() && value->is_string() ? value->get<std::string>() : otherwise;
-}
-
 Thread thread_of(const Json& event) {
   return event.value("pid", Json()).dump() + "/" + event.value("tid", Json()).dump();
 }
@@ -89,28 +65,9 @@ std::optional<std::string> module_of(const std::string& name) {
   return std::nullopt;
 }
 
-// What a kernel of NCCL moved, as PyTorch 2 notes it beside the kernel; bytes as nccl-tests counts them.
-std::optional<Json> collective_of(const Json& args) {
-  static const std::map<std::string, std::string> operations{
-      {"allreduce", "all-reduce"},          {"allreduce_coalesced", "all-reduce"},
-      {"all_reduce", "all-reduce"},         {"allgather", "all-gather"},
-      {"_allgather_base", "all-gather"},    {"all_gather", "all-gather"},
-      {"reduce_scatter", "reduce-scatter"}, {"_reduce_scatter_base", "reduce-scatter"},
-      {"all_to_all", "all-to-all"},         {"all_to_allv", "all-to-all"},
-      {"broadcast", "broadcast"},           {"reduce", "reduce"}};
-  static const std::map<std::string, int> sizes{{"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8},
-                                                {"Byte", 1},  {"Int", 4},  {"Long", 8}};
-  const auto operation = operations.find(text_or(args, "Collective name", ""));
-  const auto size = sizes.find(text_or(args, "dtype", ""));
-  const double ranks = number_or(args, "Group size", 0);
-  const double elements = std::max(number_or(args, "In msg nelems", 0), number_or(args, "Out msg nelems", 0));
-  if (operation == operations.end() || size == sizes.end() || ranks < 2 || ranks > (1 << 20) || !(elements > 0))
-    return std::nullopt;
-  return Json{{"operation", operation->second},
-              {"library", "nccl"},
-              {"ranks", static_cast<int>(ranks)},
-              {"nodes", 1},
-              {"bytes", static_cast<std::int64_t>(elements) * size->second}};
+Json collective_key(const TracedCall& call) {
+  return {
+      {"operation", call.operation}, {"library", "nccl"}, {"ranks", call.ranks}, {"nodes", 1}, {"bytes", call.bytes}};
 }
 
 struct Launch {
@@ -126,22 +83,10 @@ struct Kernel {
 class TorchTrace {
  public:
   void read(const JsonNode& root) {
-    const JsonNode events = root.is_array() ? root : root.at("traceEvents");
-    std::vector<std::pair<double, const Json*>> complete;
-    for (const Json& event : events.json()) {
-      if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
-      const auto begin_us = number_of(event, "ts");
-      if (begin_us) complete.emplace_back(*begin_us, &event);
-      events_without_time_ += begin_us ? 0 : 1;
-    }
-    // PyTorch up to 2.3 writes microseconds since 1970. Times relative to the first event lose nothing in sums.
-    double origin_us = kLargestNumber, latest_us = 1;
-    for (const auto& [begin_us, event] : complete) {
-      origin_us = std::min(origin_us, begin_us);
-      latest_us = std::max(latest_us, begin_us);
-    }
-    resolution_us_ = std::nextafter(latest_us, HUGE_VAL) - latest_us;
-    for (const auto& [begin_us, event] : complete) take(*event, begin_us - origin_us);
+    const CompleteEvents complete = complete_events(root);
+    events_without_time_ = complete.without_time;
+    resolution_us_ = complete.resolution_us;
+    for (const TraceEvent& event : complete.events) take(event);
     const bool has_gpu = root.is_object() && root.has("deviceProperties") && !root.json()["deviceProperties"].empty();
     is_of_cpu_ = kernels_.empty() && launches_.empty() && !has_gpu;  // a GPU's may have been left out
     if (is_of_cpu_) take_operators();
@@ -207,15 +152,16 @@ class TorchTrace {
 
  private:
   // Categories with a capital are those of PyTorch 1.8 to 1.11.
-  void take(const Json& event, double begin) {
+  void take(const TraceEvent& traced) {
+    const Json& event = *traced.json;
+    const double begin = traced.begin_us, duration = traced.duration_us, until = begin + duration + resolution_us_;
     const std::string category = text_or(event, "cat", ""), name = text_or(event, "name", "");
-    const double duration = number_or(event, "dur", 0), until = begin + duration + resolution_us_;
     const Json args = event.value("args", Json::object());
     if (category == "kernel" || category == "Kernel") {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
       if (const auto call = collective_of(args))
-        collectives_.push_back({"collective", *call, {duration * 1e-6}, "imported", "", {}, {}});
-    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
+        collectives_.push_back({"collective", collective_key(*call), {duration * 1e-6}, "imported", "", {}, {}});
+    } else if (is_launch(category)) {
       const auto correlation = static_cast<std::int64_t>(number_or(args, "correlation", -1));
       if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
     } else if (category == "cpu_op" || category == "Operator") {
@@ -223,8 +169,7 @@ class TorchTrace {
       all_operators_[thread_of(event)].push_back({begin, begin + duration, name, sequence});
       if (sequence >= 0) operators_[thread_of(event)].add({begin, until, name, sequence});
     }
-    if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0)
-      steps_[name] = {begin, begin + duration, name};
+    if (profiler_step(event)) steps_[name] = {begin, begin + duration, name};
     if (category == "user_annotation" || category == "python_function")
       if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, until, *module});
   }
@@ -359,12 +304,6 @@ void add_collectives(const std::vector<Sample>& calls, const std::string& source
   }
 }
 
-int world_size(const Json& root) {
-  if (!root.is_object() || !root.contains("distributedInfo")) return 1;
-  if (!root["distributedInfo"].is_object()) return 1;
-  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, double{kMostRanks}));
-}
-
 // Steps alone are iterations; with others they hold the exchange, too.
 Sample steps_of(const TorchTrace& trace, const TorchTraceOptions& options, int ranks, const std::string& name) {
   Sample sample;
@@ -423,7 +362,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   if (!trace.has_steps() && steps > 1)
     unplaced.push_back("no ProfilerStep; taken as " + std::to_string(steps) + " steps, for as often its modules ran");
   const Json& root = document.json();
-  const int ranks = world_size(root);
+  const int ranks = world_size_and_rank(root).first;
   const Sample whole = steps_of(trace, options, ranks, name);
   if (!whole.seconds.empty() && whole.median_s() > 0) result.samples.push_back(whole);
   if (ranks > 1 && trace.has_steps())
@@ -437,9 +376,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
         ": no ProfilerStep and no GPU kernel or operator of a module; allowed: a PyTorch profiler trace with "
         "profiler.step() behind each iteration, or with modules (with_stack=True, or record_function "
         "ranges \"layer: NAME\")");
-  if (root.is_object() && root.contains("deviceProperties") && root["deviceProperties"].is_array() &&
-      !root["deviceProperties"].empty())
-    result.device.name = text_or(root["deviceProperties"][0], "name", "");
+  result.device.name = gpu_name(root);
   if (result.device.name.empty()) result.device.name = kUnknownGpu;
   result.device.kind = "imported";
   result.device.count = ranks;

@@ -81,9 +81,13 @@ std::string ring(double x, double y, const std::string& colour) {
   return circle(x, y, "fill=\"none\" stroke-width=\"2\" stroke=\"" + colour + "\"");
 }
 
+std::string rectangle(double x, double y, double width, double height, const std::string& colour) {
+  return "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(width) + "\" height=\"" +
+         number(height) + "\" fill=\"" + colour + "\"/>\n";
+}
+
 std::string square(double x, double y, double side, const std::string& colour) {
-  return "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(side) + "\" height=\"" +
-         number(side) + "\" fill=\"" + colour + "\"/>\n";
+  return rectangle(x, y, side, side, colour);
 }
 
 std::string document(double width, double height, const std::string& label, const std::string& body) {

@@ -21,6 +21,7 @@ std::string polyline(const std::vector<std::pair<double, double>>& points, const
 std::string area(const std::vector<std::pair<double, double>>& points, const std::string& colour);
 std::string dot(double x, double y, const std::string& colour);
 std::string ring(double x, double y, const std::string& colour);
+std::string rectangle(double x, double y, double width, double height, const std::string& colour);
 std::string square(double x, double y, double side, const std::string& colour);
 /// The whole file: white ground, `label` for screen readers.
 std::string document(double width, double height, const std::string& label, const std::string& body);

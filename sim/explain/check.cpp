@@ -7,140 +7,45 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
-#include "sim/job/gpu_name.hpp"
-#include "sim/job/job_fields.hpp"
-#include "sim/job_prediction/job_split.hpp"
+#include "sim/explain/check_text.hpp"
+#include "sim/explain/good_log.hpp"
+#include "sim/explain/predicted_times.hpp"
+#include "sim/explain/ranking.hpp"
 
 namespace lockstep::sim::explain {
 namespace {
 
-constexpr double kLargeSpan =
-    16;  // the verdict is taken where bandwidth decides: sizes of at least a 16th of the largest
-constexpr double kSmallBytes = 64 << 10;  // and, where these are not slow, where latency does
-
-// Replaced parts of a question.
-struct Change {
-  const FaultVariant* variant = nullptr;  // null: the expectation
-
-  AllReduceQuestion applied(AllReduceQuestion question) const {
-    if (variant != nullptr && !variant->network.empty()) question.network = variant->network;
-    if (variant != nullptr && !variant->link.empty()) question.link = variant->link;
-    return question;
-  }
-  JobQuestion applied(JobQuestion question) const {
-    if (variant == nullptr) return question;
-    if (!variant->network.empty()) {
-      question.job.network = NetworkStated();
-      question.job.network.stated = variant->network;
-    }
-    if (!variant->link.empty()) question.job.link.stated = variant->link;
-    if (variant->change_job) variant->change_job(question.job);
-    question.ignores_memory = true;
-    return question;
-  }
-};
-
-// The catalogue, or a copy in which the variant has changed the GPU.
-class FaultyCatalogue {
- public:
-  FaultyCatalogue(const Catalogue& catalogue, const std::string& gpu, const FaultVariant* variant)
-      : catalogue_(&catalogue) {
-    if (variant == nullptr || !variant->change_gpu) return;
-    own_ = catalogue;
-    if (const GpuEntry* entry = read_gpu_name(catalogue.gpus, gpu).entry)
-      own_->gpus.change(std::string(entry->id), variant->change_gpu);
-  }
-  const Catalogue& get() const { return own_ ? *own_ : *catalogue_; }
-
- private:
-  const Catalogue* catalogue_;
-  std::optional<Catalogue> own_;
-};
-
-std::vector<Expected> collective_times(const MeasuredCollective& collective, const Change& change,
-                                       const Catalogue& catalogue, int jobs, std::string* read = nullptr) {
-  AllReduceQuestion question = change.applied(collective.question);
-  for (const MeasuredCollective::Point& point : collective.points)
-    question.sizes.push_back(std::to_string(point.bytes) + " B");
-  const double share = collective.operation == "all-reduce" ? 1 : 0.5;
-  const FaultVariant* variant = change.variant;
-  const WorkloadChange with_fault = [share, variant](Workload& workload) {
-    workload.share *= share;
-    if (variant != nullptr && variant->change_workload) variant->change_workload(workload);
-  };
-  const FaultyCatalogue used(catalogue, question.gpu, variant);
-  const AllReduceTimes times = all_reduce_times(question, used.get(), jobs, with_fault);
-  if (read != nullptr) *read = times.read;
-  std::vector<Expected> expected;
-  for (const AllReduceTime& row : times.rows) expected.push_back({row.seconds, row.low_s, row.high_s});
-  return expected;
-}
-
-struct StepPrediction {
-  Expected expected;
-  Scenario scenario;
-  double tokens_per_gpu = 0, samples = 0;  // of an iteration
-};
-
-StepPrediction step_time(const MeasuredStep& step, const Change& change, const Catalogue& catalogue, int jobs) {
-  const FaultVariant* variant = change.variant;
-  const JobQuestion question = change.applied(step.question);
-  const FaultyCatalogue used(catalogue, question.job.gpu.stated, variant);
-  JobPrediction predicted = prepare_job(question, used.get());
-  QuantityPrediction& rate = predicted.rows.front().samples_per_s;
-  Workload& workload = rate.task.target.front();
-  if (variant != nullptr && variant->change_workload) variant->change_workload(workload);
-  StepPrediction result;
-  result.scenario = workload.scenario;
-  result.samples = workload.samples() * workload.accumulation;
-  result.tokens_per_gpu = result.samples * workload.scenario.model.tokens / workload.gpus;
-  predict_quantities({&rate}, used.get(), {jobs, true});
-  if (!rate.is_mapped()) throw InputError("calibrate check: " + rate.task.unmapped);
-  const double factor = result.samples * (variant != nullptr ? variant->time_factor : 1);
-  result.expected = {factor / rate.predicted, factor / rate.high, factor / rate.low};
-  return result;
-}
-
-// The split that the expectation has becomes the job's own, so that faults do not move to another one.
-void fix_split(JobQuestion& question, const Scenario& scenario) {
-  if (!scenario.parallel) return;
-  const Json split = parallel_format().write(*scenario.parallel);
-  for (const SplitFieldName& field : split_fields())
-    if (!field.option.empty() && split.contains(field.key) && !question.job.split.has(field.key))
-      question.job.split.give(field.key, split.at(field.key), "split");
-}
-
-double seconds_of(const MeasuredStep& step, const StepPrediction& expected) {
-  if (step.seconds > 0) return step.seconds;
-  if (step.sample_s > 0) return step.sample_s * expected.samples;
-  if (!(expected.tokens_per_gpu > 0))
-    throw InputError(step.file + ": logs tokens/s, and the model trains on no tokens; allowed: --step-time");
-  return step.gpu_token_s * expected.tokens_per_gpu;
-}
-
-struct Candidate {
-  CauseId id;
-  std::string variant;
-  std::vector<Expected> expected;
-};
+// The verdict is taken where bandwidth decides: sizes of at least a 16th of the largest. If these are not slow, it is taken
+// where latency decides.
+constexpr double kLargeSpan = 16;
 
 class Checker {
  public:
-  Checker(const Measurements& measured, const Catalogue& catalogue, int jobs)
-      : measured_(measured), catalogue_(catalogue), jobs_(jobs) {}
+  Checker(const Measurements& measured, const Catalogue& catalogue, int jobs, const std::optional<Measurements>& good)
+      : measured_(measured), good_(good), catalogue_(catalogue), jobs_(jobs) {}
 
   CheckResult run() {
-    expect();
+    if (good_) match();
+    predict();
+    if (good_) expect_good();
     judge();
     rank();
+    break_down_steps();
     return std::move(result_);
   }
 
  private:
-  void expect() {
-    for (MeasuredCollective& collective : measured_.collectives) {
+  void match() {
+    GoodLog log;
+    log.file = good_->collectives.empty() ? good_->steps.front().file : good_->collectives.front().file;
+    good_ = matched_with(*good_, measured_, log.left_out);
+    result_.good_log = log;
+  }
+
+  void predict() {
+    for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
-      const std::vector<Expected> expected = collective_times(collective, {}, catalogue_, jobs_, &read);
+      const std::vector<Expected> expected = predict_collective(collective, {catalogue_, jobs_}, &read);
       if (collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
         read.replace(6, 10, collective.operation);
       result_.read.push_back(read.substr(0, read.find_last_not_of(".\n") + 1));
@@ -149,28 +54,41 @@ class Checker {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const auto& point = collective.points[i];
         const auto bytes = static_cast<double>(point.bytes);
-        result_.observations.push_back({format_bytes(bytes), point.seconds, expected[i], factor * bytes, bytes,
-                                        std::min(1.0, kIndependent / static_cast<double>(expected.size())),
+        result_.observations.push_back({format_bytes(bytes), point.seconds, expected[i], expected[i], factor * bytes,
+                                        bytes, std::min(1.0, kIndependent / static_cast<double>(expected.size())),
                                         collective.file});
       }
     }
     for (MeasuredStep& step : measured_.steps) {
-      const StepPrediction predicted = step_time(step, {}, catalogue_, jobs_);
-      step.seconds = seconds_of(step, predicted);
+      const StepPrediction predicted = predict_step(step, {catalogue_, jobs_});
+      step.seconds = step_seconds(step, predicted);
       fix_split(step.question, predicted.scenario);
       result_.read.push_back("Read: " + predicted.scenario.model.title + " on " +
                              std::to_string(step.question.gpus.front()) + " " + predicted.scenario.cluster.gpu.name +
                              ", " + short_number(predicted.samples) + " samples an iteration");
       if (!step.note.empty()) result_.read.push_back(step.note);
-      result_.observations.push_back({"step", step.seconds, predicted.expected, 0, 0, 1, step.file});
-      scenarios_.push_back(predicted.scenario);
+      result_.observations.push_back(
+          {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file});
+      predictions_.push_back(predicted);
     }
     if (result_.observations.empty())
       throw InputError("calibrate check: nothing measured; allowed: FILE, or --step-time");
-    for (const Observation& one : result_.observations) {
-      measured_s_.push_back(one.measured_s);
-      weights_.push_back(one.weight);
-    }
+  }
+
+  // Replaces the prediction by the good log's times.
+  void expect_good() {
+    std::vector<double> shares;
+    std::size_t at = 0;
+    const auto expect = [&](double seconds, double scatter) {
+      Observation& one = result_.observations[at++];
+      one.expected = expected_from_good(seconds, scatter, one.bytes);
+      shares.push_back(one.predicted.seconds / seconds);
+    };
+    for (const MeasuredCollective& collective : good_->collectives)
+      for (const MeasuredCollective::Point& point : collective.points) expect(point.seconds, point.scatter);
+    for (std::size_t i = 0; i < good_->steps.size(); ++i)
+      expect(step_seconds(good_->steps[i], predictions_[i]), good_->steps[i].scatter);
+    result_.good_log->share_of_predicted = median(shares);
   }
 
   // Medians over the observations that `is_wanted` says.
@@ -198,7 +116,7 @@ class Checker {
     judge_by([&](const Observation& one) { return one.bytes == 0 || kLargeSpan * one.bytes >= largest; });
     if (result_.speed == Speed::slow) return;
     const CheckResult of_large = result_;
-    const bool has_small = judge_by([](const Observation& one) { return one.bytes > 0 && one.bytes <= kSmallBytes; });
+    const bool has_small = judge_by([](const Observation& one) { return one.bytes > 0 && one.bytes <= kLatencyBytes; });
     result_.is_of_small = has_small && result_.speed == Speed::slow;
     if (!result_.is_of_small) result_ = of_large;
   }
@@ -220,33 +138,99 @@ class Checker {
       const Job& job = step.question.job;
       add(machine_faults(catalogue_, machine_of(catalogue_, job.gpu.stated, job.link.stated, job.network.stated,
                                                 job.gpus_per_node, step.question.gpus.front())));
-      add(job_faults({scenarios_[i], step.is_mean, step.precision_is_logged, step.recomputation_is_logged}));
+      add(job_faults({predictions_[i].scenario, step.is_mean, step.precision_is_logged, step.recomputation_is_logged}));
     }
     return all;
   }
 
-  // What every measurement takes with that fault; one that the fault does not apply to stays as expected.
-  std::vector<Expected> with_fault(const FaultVariant& variant) const {
-    std::vector<Expected> all;
+  // What a fault, or none, predicts.
+  struct Hypothesis {
+    std::vector<Expected> times;            // of the observations
+    std::vector<calib::PartSeconds> parts;  // of measured_.steps
+  };
+
+  Hypothesis without_fault() const {
+    Hypothesis expected;
+    for (const Observation& one : result_.observations) expected.times.push_back(one.expected);
+    for (const StepPrediction& predicted : predictions_) expected.parts.push_back(predicted.parts);
+    return expected;
+  }
+
+  // A measurement that the fault does not apply to stays as expected.
+  Hypothesis with_fault(const FaultVariant& variant) const {
+    const Prediction how{catalogue_, jobs_, &variant};
+    Hypothesis all = without_fault();
     std::size_t at = 0;
+    const auto set = [&](const Expected& time) {
+      const Observation& one = result_.observations[at];
+      all.times[at++] = good_ ? scaled_by_fault(one.expected, one.predicted, time) : time;
+    };
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::vector<Expected> times;
       if (!variant.change_job && variant.time_factor == 1) try {
-          times = collective_times(collective, {&variant}, catalogue_, jobs_);
+          times = predict_collective(collective, how);
         } catch (const InputError&) {  // one node has no network
         }
-      for (std::size_t i = 0; i < collective.points.size(); ++i, ++at)
-        all.push_back(times.empty() ? result_.observations[at].expected : times[i]);
+      if (times.empty()) at += collective.points.size();
+      for (const Expected& time : times) set(time);
     }
-    for (const MeasuredStep& step : measured_.steps) {
-      Expected time = result_.observations[at++].expected;
-      try {
-        time = step_time(step, {&variant}, catalogue_, jobs_).expected;
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) try {
+        const StepPrediction predicted = predict_step(measured_.steps[i], how);
+        set(predicted.expected);
+        all.parts[i] = predicted.parts;
       } catch (const InputError&) {
+        ++at;
       }
-      all.push_back(time);
+    return all;
+  }
+
+  std::size_t place_of_step(std::size_t step) const {
+    return result_.observations.size() - measured_.steps.size() + step;
+  }
+  bool has_parts(std::size_t step) const {
+    return measured_.steps[step].traced.has_ranks() && (!good_ || good_->steps[step].traced.has_ranks());
+  }
+  double part_offset_s(std::size_t step) const {
+    return kPartOffset * result_.observations[place_of_step(step)].expected.seconds;
+  }
+
+  Expected scored_part(std::size_t step, std::size_t part, double predicted_s) const {
+    const double offset_s = part_offset_s(step);
+    const auto expect = [&](double seconds) { return with_deviation(seconds + offset_s, kPartDeviation); };
+    if (!good_) return expect(predicted_s);
+    const MeasuredStep& good = good_->steps[step];
+    return scaled_by_fault(expected_from_good(good.traced.parts()[part] + offset_s, good.scatter, 0),
+                           expect(predictions_[step].parts[part]), expect(predicted_s));
+  }
+
+  // Expected times of result_.scored.
+  std::vector<Expected> scored_times(const Hypothesis& hypothesis) const {
+    std::vector<Expected> all = hypothesis.times;
+    all.resize(place_of_step(0));
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      if (!has_parts(i)) all.push_back(hypothesis.times[place_of_step(i)]);
+      for (std::size_t part = 0; has_parts(i) && part < calib::kStepParts; ++part)
+        all.push_back(scored_part(i, part, hypothesis.parts[i][part]));
     }
     return all;
+  }
+
+  void choose_scored() {
+    std::vector<Observation>& all = result_.scored;
+    all = result_.observations;
+    all.resize(place_of_step(0));
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      const Observation& whole = result_.observations[place_of_step(i)];
+      if (!has_parts(i)) all.push_back(whole);
+      for (std::size_t part = 0; has_parts(i) && part < calib::kStepParts; ++part) {
+        Observation one = whole;
+        one.name = part_title(static_cast<calib::StepPart>(part));
+        one.offset_s = part_offset_s(i);
+        one.measured_s = measured_.steps[i].traced.parts()[part] + one.offset_s;
+        one.expected = scored_part(i, part, predictions_[i].parts[part]);
+        all.push_back(one);
+      }
+    }
   }
 
   static bool is_same(const std::vector<Expected>& a, const std::vector<Expected>& b) {
@@ -255,90 +239,63 @@ class Checker {
     return true;
   }
 
+  // The largest ratio among the observations.
+  double gain_of(const Hypothesis& with) const {
+    double gain = 0;
+    for (std::size_t i = 0; i < with.times.size(); ++i)
+      gain = std::max(gain, with.times[i].seconds / result_.observations[i].expected.seconds);
+    return gain;
+  }
+
   void rank() {
-    std::vector<Expected> baseline;
-    for (const Observation& one : result_.observations) baseline.push_back(one.expected);
-    std::vector<CauseId> ids{CauseId::normal};
-    std::vector<std::vector<Candidate>> candidates{{{CauseId::normal, "", baseline}}};
+    choose_scored();
+    const std::vector<Expected> baseline = scored_times(without_fault());
+    std::vector<CandidateCause> candidates{{CauseId::normal, {{"", baseline}}}};
     for (const Fault& fault : faults()) {
-      std::vector<Candidate> variants;
+      CandidateCause candidate{fault.id, {}};
       for (const FaultVariant& variant : fault.variants) {
-        const std::vector<Expected> expected = with_fault(variant);
+        const Hypothesis with = with_fault(variant);
+        const std::vector<Expected> expected = scored_times(with);
         // A fault that changes nothing that was measured explains nothing.
-        if (!is_same(expected, baseline)) variants.push_back({fault.id, variant.text, expected});
+        if (!is_same(expected, baseline)) candidate.variants.push_back({variant.text, expected, gain_of(with)});
       }
-      if (variants.empty()) continue;
-      ids.push_back(fault.id);
-      candidates.push_back(variants);
+      if (!candidate.variants.empty()) candidates.push_back(candidate);
     }
-    std::vector<double> weights;
-    std::vector<std::size_t> likeliest;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      std::vector<double> likelihoods;
-      for (const Candidate& candidate : candidates[i])
-        likelihoods.push_back(log_likelihood(measured_s_, candidate.expected, weights_));
-      likeliest.push_back(
-          static_cast<std::size_t>(std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods.begin()));
-      weights.push_back(std::log(prior_of(ids[i], ids)) + log_mean(likelihoods));
-    }
-    const std::vector<double> probabilities = normalised(weights);
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      result_.causes.push_back(described(candidates[i][likeliest[i]], probabilities[i], baseline));
-    std::stable_sort(result_.causes.begin(), result_.causes.end(),
-                     [](const RankedCause& a, const RankedCause& b) { return a.probability > b.probability; });
+    result_.causes = rank_causes(result_.scored, candidates);
   }
 
-  std::string value_text(std::size_t i, double seconds) const {
-    const Observation& one = result_.observations[i];
-    return one.bus_factor_bytes > 0 ? format_bandwidth(one.bus_factor_bytes / seconds) : format_seconds(seconds);
-  }
-
-  // The measurement that the candidate explains best, and the worst, by how far off they are.
-  RankedCause described(const Candidate& candidate, double probability, const std::vector<Expected>& baseline) const {
-    std::size_t best = 0, worst = 0;
-    std::vector<double> off, gains;
-    for (std::size_t i = 0; i < measured_s_.size(); ++i) {
-      off.push_back(std::abs(std::log(measured_s_[i] / candidate.expected[i].seconds)));
-      gains.push_back(candidate.expected[i].seconds / baseline[i].seconds);
-      if (off[i] < off[best]) best = i;
-      if (off[i] > off[worst]) worst = i;
+  void break_down_steps() {
+    for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
+      const MeasuredStep& step = measured_.steps[i];
+      if (!has_parts(i)) continue;
+      const calib::PartSeconds parts = good_ ? good_->steps[i].traced.parts() : predictions_[i].parts;
+      StepBreakdown breakdown = break_down(step.traced, result_.observations[place_of_step(i)].expected, parts);
+      expect_collectives(breakdown.collectives, step.question, {catalogue_, jobs_});
+      result_.breakdowns.push_back(breakdown);
     }
-    RankedCause cause;
-    cause.id = candidate.id;
-    cause.title = cause_of(candidate.id).title + (candidate.variant.empty() ? "" : " (" + candidate.variant + ")");
-    cause.probability = probability;
-    cause.command = cause_of(candidate.id).command;
-    cause.gain = *std::max_element(gains.begin(), gains.end());
-    const auto line = [&](std::size_t i) {
-      return result_.observations[i].name + ": predicted " + value_text(i, candidate.expected[i].seconds) +
-             ", measured " + value_text(i, measured_s_[i]);
-    };
-    cause.evidence_for = line(best);
-    const double median_off = 100 * (std::exp(median(off)) - 1);
-    if (measured_s_.size() > 1) cause.evidence_for += "; median error " + short_number(std::round(median_off)) + " %";
-    const std::string worst_off = short_number(std::round(100 * (std::exp(off[worst]) - 1))) + " % off";
-    cause.evidence_against = off[worst] <= 0.1        ? "nothing measured is more than 10 % off"
-                             : measured_s_.size() > 1 ? line(worst)
-                                                      : "the prediction is " + worst_off;
-    return cause;
   }
 
   Measurements measured_;
+  std::optional<Measurements> good_;  ///< from match() on, in the order of measured_
   const Catalogue& catalogue_;
   int jobs_;
   CheckResult result_;
-  std::vector<double> measured_s_, weights_;
-  std::vector<Scenario> scenarios_;
+  std::vector<StepPrediction> predictions_;  ///< of measured_.steps
 };
 
 }  // namespace
+
+bool is_checked_operation(const std::string& operation) {
+  return operation == "all-reduce" || operation == "all-gather" || operation == "reduce-scatter";
+}
 
 bool CheckResult::is_accepted(std::optional<double> least) const {
   return least ? share >= *least : speed != Speed::slow;
 }
 
-CheckResult check(const Measurements& measured, const Catalogue& catalogue, int jobs) {
-  return Checker(measured, catalogue, jobs).run();
+CheckResult check(const Measurements& measured, const Catalogue& catalogue, int jobs,
+                  const std::optional<Measurements>& good) {
+  return Checker(measured, catalogue, jobs, good).run();
 }
 
 }  // namespace lockstep::sim::explain

@@ -7,6 +7,7 @@
 #include "engine/base/json.hpp"
 #include "sim/explain/faults.hpp"
 #include "sim/explain/scoring.hpp"
+#include "sim/explain/step_parts.hpp"
 
 namespace lockstep::sim::explain {
 
@@ -17,6 +18,8 @@ struct MeasuredCollective {
   struct Point {
     std::int64_t bytes = 0;
     double seconds = 0;
+    double scatter =
+        0;  ///< standard deviation of log(seconds) among repetitions of all sizes that are as small or large
   };
   std::vector<Point> points;
 };
@@ -25,28 +28,36 @@ struct MeasuredCollective {
 struct MeasuredStep {
   std::string file;
   JobQuestion question;
-  double seconds = 0;      ///< of an iteration; 0: the next
-  double gpu_token_s = 0;  ///< of a token of one GPU: 1 / (tokens/s/GPU)
-  double sample_s = 0;     ///< of a sample: 1 / (samples/s)
-  bool is_mean = false;    ///< over all steps, pauses included
-  std::string note{};      ///< which steps of a log it is of
+  double seconds = 0;            ///< of an iteration; 0: the next
+  double gpu_token_s = 0;        ///< of a token of one GPU: 1 / (tokens/s/GPU)
+  double sample_s = 0;           ///< of a sample: 1 / (samples/s)
+  bool is_mean = false;          ///< over all steps, pauses included
+  double scatter = 0;            ///< standard deviation of log(seconds) among steady steps
+  Json logged = Json::object();  ///< facts of the job that its log has, by a record's keys
+  TracedJob traced{};            ///< by traces of ranks
+  std::string note{};            ///< which steps of a log it is of
   bool precision_is_logged = false, recomputation_is_logged = false;
 };
+
+/// True for operations of NCCL that can be predicted.
+bool is_checked_operation(const std::string& operation);
 
 struct Measurements {
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredStep> steps;
 };
 
-/// A measured time and the predicted one.
+/// A measured time and the expected one.
 struct Observation {
   std::string name;  ///< "1.00 GB", "step"
   double measured_s = 0;
-  Expected expected;
+  Expected expected;            ///< the prediction, or the good log's time
+  Expected predicted;           ///< by the simulator
   double bus_factor_bytes = 0;  ///< bus bandwidth = this / seconds; 0: a step
-  double bytes = 0;             ///< of a collective
+  double bytes = 0;             ///< of a collective; 0: a step
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
   std::string source;           ///< the file, and the place in it
+  double offset_s = 0;          ///< that measured_s and expected include: of a part of a step (CheckResult::scored)
 };
 
 enum class Speed { normal, slow, fast };
@@ -56,20 +67,41 @@ inline const Choices<Speed>& choices_of(Speed) {
   return all;
 }
 
+/// How one measurement, by itself, tells a cause from the others.
+struct Evidence {
+  std::size_t observation = 0;  ///< its place in CheckResult::scored
+  double expected_s = 0;        ///< with the cause
+  /// log(likelihood with the cause / mean likelihood with the other causes, weighted by their probabilities)
+  double log_ratio = 0;
+};
+
 struct RankedCause {
   CauseId id = CauseId::normal;
   std::string title;  ///< with its most likely variant
-  double probability = 0;
-  std::string evidence_for, evidence_against;
+  double prior = 0, probability = 0;
+  std::optional<Evidence> most_for;      ///< the largest ratio; none: no ratio is above 1
+  std::optional<Evidence> most_against;  ///< the smallest; none: no ratio is below 1
+  double median_error = 0;               ///< median of |log(measured / expected)| with the cause
   std::string command;
   double gain = 1;  ///< speed-up if the cause is removed: predicted time with it over that without
 };
 
+/// A log of a known good machine or job, which is the expectation.
+struct GoodLog {
+  std::string file;
+  double share_of_predicted = 0;      ///< median of predicted over the good log's time
+  std::vector<std::string> left_out;  ///< sizes that only one log has, a line each
+};
+
 struct [[nodiscard]] CheckResult {
-  std::vector<std::string> read;  ///< what the questions were read as, a line each
+  std::vector<std::string> read;    ///< what the questions were read as, a line each
+  std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation
   std::vector<Observation> observations;
-  double share = 0;      ///< of the expected speed: median of expected over measured time
-  double low_share = 0;  ///< of the 80 % interval, the slow end
+  /// By these causes are ranked: the observations, but of a traced step its parts.
+  std::vector<Observation> scored;
+  std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
+  double share = 0;                       ///< of the expected speed: median of expected over measured time
+  double low_share = 0;                   ///< of the 80 % interval, the slow end
   double high_share = 0;
   bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
   Speed speed = Speed::normal;
@@ -79,10 +111,15 @@ struct [[nodiscard]] CheckResult {
   bool is_accepted(std::optional<double> least) const;
 };
 
-/// Throws InputError for a machine or job that cannot be predicted, and for no measurement.
-CheckResult check(const Measurements& measured, const Catalogue& catalogue, int jobs);
+/// `good`: measurements of one log of a good machine or job, which are the expectation in place of the prediction. Throws
+/// InputError for a machine or job that cannot be predicted, for no measurement, and for a good log of something else.
+CheckResult check(const Measurements& measured, const Catalogue& catalogue, int jobs,
+                  const std::optional<Measurements>& good = {});
 
 std::string check_text(const CheckResult& result, std::optional<double> least);
+/// An HTML page that opens offline: the verdict, the tables, the causes and, of traces, the timelines of measured and expected
+/// parts one above the other.
+std::string check_page(const CheckResult& result, std::optional<double> least);
 /// Schema "lockstep/check/1".
 Json check_json(const CheckResult& result, std::optional<double> least);
 

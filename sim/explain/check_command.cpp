@@ -6,7 +6,9 @@
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
@@ -19,11 +21,6 @@ namespace lockstep::sim::explain {
 namespace {
 
 using IsGiven = std::function<bool(const std::string&)>;
-
-const std::vector<std::string>& checked_operations() {
-  static const std::vector<std::string> all{"all-reduce", "all-gather", "reduce-scatter"};
-  return all;
-}
 
 // Fills facts of a job that the command line leaves out by those of a log.
 struct FactsOfLog {
@@ -77,6 +74,8 @@ MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::
   (log.unit == calib::StepUnit::step     ? step.seconds
    : log.unit == calib::StepUnit::sample ? step.sample_s
                                          : step.gpu_token_s) = seconds;
+  step.scatter = log.steady.spread_s / log.steady.median_s;
+  step.logged = log.job;
   step.note = "Steady: " + calib::steady_text(log.steady, log.unit != calib::StepUnit::step);
   const double pauses = log.steady.mean_of_all_s / log.steady.median_s - 1;
   if (pauses > 0.01)
@@ -112,22 +111,44 @@ std::string gpu_of(const std::string& given, const std::string& logged, const Ca
   return given;
 }
 
+// Standard deviation of log(seconds) among the repetitions of a size: cycles, in place and out of place. Sizes up to
+// kLatencyBytes and larger ones are pooled, each by itself.
+double scatter_of(const std::map<std::int64_t, std::vector<double>>& seconds, bool is_small) {
+  double squares = 0, freedom = 0;
+  for (const auto& [bytes, repetitions] : seconds) {
+    if ((static_cast<double>(bytes) <= kLatencyBytes) != is_small) continue;
+    std::vector<double> logs;
+    for (double s : repetitions) logs.push_back(std::log(s));
+    const double deviation = standard_deviation(logs), own_freedom = static_cast<double>(logs.size()) - 1;
+    squares += deviation * deviation * own_freedom;
+    freedom += own_freedom;
+  }
+  return freedom > 0 ? std::sqrt(squares / freedom) : 0;
+}
+
 // Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
 std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Catalogue& catalogue,
                                                const std::string& text, const std::string& file) {
+  struct Curve {
+    std::map<std::int64_t, std::map<bool, double>> medians_s;  ///< by size, and whether in place
+    std::map<std::int64_t, std::vector<double>> seconds;
+  };
   const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
-  std::map<std::pair<std::string, std::pair<int, int>>, std::map<std::int64_t, std::map<bool, double>>> curves;
+  std::map<std::pair<std::string, std::pair<int, int>>, Curve> curves;
   for (const calib::Sample& sample : log.samples) {
     const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
-    if (std::count(checked_operations().begin(), checked_operations().end(), operation) == 0)
+    if (!is_checked_operation(operation))
       throw InputError(file + ": is of " + operation + "; allowed: logs of all-reduce, all-gather, reduce-scatter");
-    curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}]
-          [sample.key.at("bytes").get<std::int64_t>()][sample.key.value("in_place", false)] = median(sample.seconds);
+    Curve& curve = curves[{operation, {sample.key.at("ranks").get<int>(), sample.key.at("nodes").get<int>()}}];
+    const auto bytes = sample.key.at("bytes").get<std::int64_t>();
+    curve.medians_s[bytes][sample.key.value("in_place", false)] = median(sample.seconds);
+    std::vector<double>& all = curve.seconds[bytes];
+    all.insert(all.end(), sample.seconds.begin(), sample.seconds.end());
   }
   const std::string logged = log.device.name == calib::kUnknownGpu ? "" : log.device.name;
   const std::string gpu = gpu_of(o.question.job.gpu.stated, logged, catalogue, file);
   std::vector<MeasuredCollective> all;
-  for (const auto& [key, sizes] : curves) {
+  for (const auto& [key, curve] : curves) {
     const auto& [operation, where] = key;
     MeasuredCollective one{file, operation, {}, {}};
     const Job& job = o.question.job;
@@ -136,11 +157,36 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Cata
     one.question.network = job.network.stated;
     one.question.gpus = {where.first};
     one.question.gpus_per_node = job.gpus_per_node > 0 ? job.gpus_per_node : where.first / std::max(1, where.second);
-    for (const auto& [bytes, seconds] : sizes)
-      if (bytes > 0) one.points.push_back({bytes, seconds.begin()->second});
+    const double scatter = scatter_of(curve.seconds, false), scatter_of_small = scatter_of(curve.seconds, true);
+    for (const auto& [bytes, medians_s] : curve.medians_s)
+      if (bytes > 0)
+        one.points.push_back({bytes, medians_s.begin()->second,
+                              static_cast<double>(bytes) <= kLatencyBytes ? scatter_of_small : scatter});
     if (!one.points.empty()) all.push_back(one);
   }
   return all;
+}
+
+MeasuredStep traced_step_of(const CheckOptions& o, std::vector<calib::StepTrace> ranks, const Catalogue& catalogue) {
+  MeasuredStep step;
+  step.traced = join_ranks(std::move(ranks));
+  const calib::StepTrace& first = step.traced.ranks.front();
+  step.file = first.file;
+  step.question = o.question;
+  step.question.job.gpu.stated = gpu_of(o.question.job.gpu.stated, first.gpu, catalogue, first.file);
+  if (first.world_size > 1) {
+    step.logged = {{"gpus", first.world_size}};
+    check_number(first.file, step.logged, "gpus", "--gpus", o.question.gpus.empty() ? 0 : o.question.gpus.front());
+    step.question.gpus = {first.world_size};
+  }
+  check_complete(step.question, first.file);
+  step.seconds = step.traced.seconds();
+  step.scatter = step.traced.scatter();
+  const std::size_t steps = first.steps.size(), traced = step.traced.ranks.size();
+  step.note = "Traced: step " + std::to_string(step.traced.step) + ", whose duration is the median of " +
+              std::to_string(steps) + (steps == 1 ? " step, on " : " steps, on ") + std::to_string(traced) + " of " +
+              std::to_string(step.question.gpus.front()) + " GPUs";
+  return step;
 }
 
 // nccl-tests prints the bus bandwidth, and trainings do not.
@@ -153,9 +199,12 @@ bool is_nccl_tests(const std::string& text) {
 
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
   Measurements measured;
+  std::vector<calib::StepTrace> ranks;
   for (const std::string& file : o.files) {
     const std::string text = calib::log_text(file);
-    if (is_nccl_tests(text)) {
+    if (calib::is_torch_trace(text)) {
+      ranks.push_back(calib::read_step_trace(text, file));
+    } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else {
@@ -163,6 +212,7 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       check_complete(measured.steps.back().question, file);
     }
   }
+  if (!ranks.empty()) measured.steps.push_back(traced_step_of(o, std::move(ranks), catalogue));
   if (o.step_time_s) {
     MeasuredStep step;
     step.file = "--step-time";
@@ -177,17 +227,29 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
   return measured;
 }
 
+std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
+  if (o.good_file.empty()) return std::nullopt;
+  CheckOptions good = o;
+  good.files = {o.good_file};
+  good.step_time_s.reset();
+  return read_measurements(good, catalogue, is_given);
+}
+
 CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
-      "check", "Compares logs of nccl-tests or of trainings with their prediction, and names causes");
-  sub->add_option("files", o.files, "Logs of nccl-tests, rccl-tests, or of trainings");
+      "check", "Compares logs of nccl-tests, logs or traces of trainings with their prediction, and names causes");
+  sub->add_option(
+      "files", o.files,
+      "Logs of nccl-tests, rccl-tests, or of trainings; PyTorch profiler traces, of a job one for each rank");
+  sub->add_option("--against", o.good_file,
+                  "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
       ->check(number_between(1e-6, 1e6));
   api::declare_job(*sub, o.question);
   api::declare_gpu_counts(*sub, o.question, "Number of GPUs of the training, where its log does not have it")
       ->expected(1);
   sub->add_option("--operation", o.operation, "nccl-tests: the collective, where the log does not say")
-      ->check(CLI::IsMember(checked_operations()));
+      ->check(CLI::IsMember({"all-reduce", "all-gather", "reduce-scatter"}));
   sub->add_option("--ranks", o.ranks, "nccl-tests: GPUs, where the log does not list them")
       ->check(CLI::Range(2, 1 << 20));
   sub->add_option("--nodes", o.nodes, "nccl-tests: number of nodes, if the log does not list hosts")
@@ -197,28 +259,33 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
          "Exit 0 if the speed is at least this share of the expected (default: the lower end of the 80 % interval)")
       ->check(number_between(1e-3, 10.0));
   sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
+  sub->add_option("--html", o.html, "Writes the result as a page, of traces with timelines");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   sub->footer("Example:\n  calibrate check all_reduce.log --network \"8x 400 Gb/s InfiniBand\"");
   return sub;
 }
 
 int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vector<std::string>& argv) {
-  check_outputs({o.json}, o.files);
+  std::vector<std::string> inputs = o.files;
+  if (!o.good_file.empty()) inputs.push_back(o.good_file);
+  check_outputs({o.json, o.html}, inputs);
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   add_gpus_of_files(catalogue, {o.question.job.gpu.stated});
-  const Measurements measured = read_measurements(o, catalogue, [&app](const std::string& name) {
+  const auto is_given = [&app](const std::string& name) {
     const CLI::Option* option = name.empty() ? nullptr : app.get_option_no_throw(name);
     return option != nullptr && option->count() > 0;
-  });
-  const CheckResult result = check(measured, catalogue, jobs);
+  };
+  const Measurements measured = read_measurements(o, catalogue, is_given);
+  const CheckResult result = check(measured, catalogue, jobs, read_good_log(o, catalogue, is_given));
   if (!o.json.empty()) {
     Json json = check_json(result, o.least);
-    std::map<std::string, std::string> inputs;
-    for (const std::string& file : o.files) inputs[file] = sha256_file(file);
-    json["provenance"] = provenance(argv, Cluster::network_model(), inputs);
+    std::map<std::string, std::string> hashes;
+    for (const std::string& file : inputs) hashes[file] = sha256_file(file);
+    json["provenance"] = provenance(argv, Cluster::network_model(), hashes);
     write_json_atomically(o.json, json, 2);
   }
+  if (!o.html.empty()) write_file_atomically(o.html, check_page(result, o.least));
   print_result(o.json, check_text(result, o.least));
   return result.is_accepted(o.least) ? 0 : 1;
 }

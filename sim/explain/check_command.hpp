@@ -13,12 +13,13 @@ namespace lockstep::sim::explain {
 
 struct CheckOptions {
   std::vector<std::string> files;
+  std::string good_file;  ///< --against; empty: none
   JobQuestion question;
   std::optional<double> step_time_s;
   std::optional<double> least;
   std::string operation;
   int ranks = 0, nodes = 0;
-  std::string json, catalogue;
+  std::string json, html, catalogue;
 };
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o);
@@ -30,5 +31,9 @@ int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vect
 /// command line has it. Throws InputError, also for a GPU that is not the log's.
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue,
                                const std::function<bool(const std::string&)>& is_given);
+
+/// The same of o.good_file; none if there is none.
+std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue& catalogue,
+                                          const std::function<bool(const std::string&)>& is_given);
 
 }  // namespace lockstep::sim::explain

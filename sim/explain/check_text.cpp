@@ -3,16 +3,11 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/explain/check.hpp"
+#include "sim/explain/check_text.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim::explain {
 namespace {
-
-constexpr double kLeastShown = 0.01;  // probability
-
-std::string percent(double share) {
-  return short_number(std::round(100 * share)) + " %";
-}
 
 std::string value_of(const Observation& one, double seconds) {
   return one.bus_factor_bytes > 0 ? format_bandwidth(one.bus_factor_bytes / seconds) : format_seconds(seconds);
@@ -24,22 +19,48 @@ std::string interval_of(const Observation& one) {
          value_of(one, is_bandwidth ? one.expected.low_s : one.expected.high_s);
 }
 
-std::string verdict_of(const CheckResult& result) {
-  const std::string interval = "80 % interval: " + percent(result.low_share) + " to " + percent(result.high_share);
-  switch (result.speed) {
-    case Speed::slow:
-      return "slow: " + percent(result.share) + " of the expected speed (" + interval + ")";
-    case Speed::fast:
-      return "faster than expected: " + percent(result.share) + " of the expected speed (" + interval + ")";
-    case Speed::normal:
-      break;
-  }
-  return "normal: " + percent(result.share) + " of the expected speed (" + interval + ")";
+std::string expectation_of(const CheckResult& result) {
+  return result.good_log ? "the speed in " + result.good_log->file : "the expected speed";
 }
 
-std::string least_text(const CheckResult& result, std::optional<double> least) {
-  if (!least) return "";
-  return "--at-least " + short_number(*least) + ": " + (result.is_accepted(least) ? "reached" : "not reached") + ".\n";
+// "12 times as likely", "1/12 as likely"; at most 1,000.
+std::string ratio_text(double log_ratio) {
+  const double ratio = std::exp(std::abs(log_ratio));
+  if (ratio < 1.05) return "about as likely";
+  if (ratio > 1000) return log_ratio > 0 ? "more than 1,000 times as likely" : "less than 1/1,000 as likely";
+  const std::string times = short_number(ratio < 10 ? std::round(10 * ratio) / 10 : std::round(ratio));
+  return log_ratio > 0 ? times + " times as likely" : "1/" + times + " as likely";
+}
+
+std::string evidence_text(const CheckResult& result, const std::optional<Evidence>& evidence, const char* nothing) {
+  if (!evidence) return nothing;
+  const Observation& one = result.scored[evidence->observation];
+  return one.name + ": " + value_of(one, evidence->expected_s) + " predicted, " +
+         value_of(one, one.measured_s - one.offset_s) + " measured; " + ratio_text(evidence->log_ratio) +
+         " as with the other causes";
+}
+
+std::string signed_seconds(double seconds) {
+  return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds));
+}
+
+std::vector<std::string> row_of(const std::string& title, double measured_s, const Expected& expected) {
+  return {title, format_seconds(measured_s), format_seconds(expected.seconds),
+          format_seconds(expected.low_s) + " - " + format_seconds(expected.high_s),
+          signed_seconds(measured_s - expected.seconds)};
+}
+
+std::string table_text(const TextRows& rows, bool begins_with_names) {
+  TextTable table(begins_with_names);
+  for (const std::vector<std::string>& row : rows) table.add(row);
+  return "\n" + table.text();
+}
+
+std::string breakdown_text(const StepBreakdown& breakdown) {
+  std::string text = table_text(part_rows(breakdown), true);
+  if (!breakdown.collectives.empty()) text += table_text(collective_rows(breakdown), true);
+  const std::string straggler = straggler_text(breakdown);
+  return straggler.empty() ? text : text + "\n" + straggler + "\n";
 }
 
 std::string causes_text(const CheckResult& result) {
@@ -47,10 +68,8 @@ std::string causes_text(const CheckResult& result) {
                                                  : "Not slow. If something is wrong nevertheless, by probability:\n";
   for (const RankedCause& cause : result.causes) {
     if (cause.probability < kLeastShown) continue;
-    const bool is_unknown = cause.id == CauseId::normal && result.speed == Speed::slow;
-    text += "  " + percent(cause.probability) + "  " +
-            (is_unknown ? "none of these: chance, or a fault that is not simulated" : cause.title) + "\n";
-    text += "       for: " + cause.evidence_for + "\n       against: " + cause.evidence_against + "\n";
+    text += "  " + percent_text(cause.probability) + "  " + cause_title(result, cause) + "\n";
+    text += "       for: " + text_for(result, cause) + "\n       against: " + text_against(result, cause) + "\n";
     if (cause.id == CauseId::normal) continue;
     text += "       to tell: " + cause.command +
             "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
@@ -63,53 +82,119 @@ std::string causes_text(const CheckResult& result) {
 
 }  // namespace
 
-std::string check_text(const CheckResult& result, std::optional<double> least) {
-  std::string text;
-  for (const std::string& line : result.read) text += line + ".\n";
-  TextTable table;
-  table.add({"", "measured", "expected", "80 % interval", "of expected"});
-  for (const Observation& one : result.observations)
-    table.add({one.name, value_of(one, one.measured_s), value_of(one, one.expected.seconds), interval_of(one),
-               percent(one.expected.seconds / one.measured_s)});
-  text += "\n" + table.text() + "\nVerdict: " + verdict_of(result) + ".\n" + least_text(result, least);
-  const bool is_clear = result.speed != Speed::slow && result.causes.front().id == CauseId::normal;
-  return is_clear ? text : text + "\n" + causes_text(result);
+std::string percent_text(double share) {
+  return short_number(std::round(100 * share)) + " %";
 }
 
-Json check_json(const CheckResult& result, std::optional<double> least) {
-  Json observations = Json::array(), causes = Json::array();
-  for (const Observation& one : result.observations) {
-    Json entry{{"name", one.name},
-               {"file", one.source},
-               {"measured_s", one.measured_s},
-               {"expected_s", one.expected.seconds},
-               {"low_s", one.expected.low_s},
-               {"high_s", one.expected.high_s}};
-    if (one.bus_factor_bytes > 0) {
-      entry["measured_bus_bandwidth"] = one.bus_factor_bytes / one.measured_s;
-      entry["expected_bus_bandwidth"] = one.bus_factor_bytes / one.expected.seconds;
-    }
-    observations.push_back(entry);
+std::string verdict_text(const CheckResult& result) {
+  const std::string of_expected = percent_text(result.share) + " of " + expectation_of(result);
+  const std::string interval =
+      "80 % interval: " + percent_text(result.low_share) + " to " + percent_text(result.high_share);
+  switch (result.speed) {
+    case Speed::slow:
+      return "slow: " + of_expected + " (" + interval + ")";
+    case Speed::fast:
+      return "faster than expected: " + of_expected + " (" + interval + ")";
+    case Speed::normal:
+      break;
   }
-  for (const RankedCause& cause : result.causes)
-    causes.push_back({{"cause", name_of(cause.id)},
-                      {"title", cause.title},
-                      {"probability", cause.probability},
-                      {"for", cause.evidence_for},
-                      {"against", cause.evidence_against},
-                      {"command", cause.command},
-                      {"gain", cause.gain}});
-  Json json{{"schema", "lockstep/check/1"},
-            {"verdict", name_of(result.speed)},
-            {"sentence", verdict_of(result)},
-            {"accepted", result.is_accepted(least)},
-            {"share", result.share},
-            {"share_low", result.low_share},
-            {"share_high", result.high_share},
-            {"observations", observations},
-            {"causes", causes}};
-  if (least) json["at_least"] = *least;
-  return json;
+  return "normal: " + of_expected + " (" + interval + ")";
+}
+
+std::string least_text(const CheckResult& result, std::optional<double> least) {
+  if (!least) return "";
+  return "--at-least " + short_number(*least) + ": " + (result.is_accepted(least) ? "reached" : "not reached") + ".\n";
+}
+
+std::string text_for(const CheckResult& result, const RankedCause& cause) {
+  const std::string text =
+      evidence_text(result, cause.most_for, "no measurement is likelier with this cause than with the others");
+  if (result.scored.size() == 1) return text;
+  return text + "; median error " + percent_text(std::exp(cause.median_error) - 1);
+}
+
+std::string text_against(const CheckResult& result, const RankedCause& cause) {
+  return evidence_text(result, cause.most_against,
+                       "no measurement is less likely with this cause than with the others");
+}
+
+const char* part_title(calib::StepPart part) {
+  switch (part) {
+    case calib::StepPart::gemm:
+      return "matrix multiplication (GEMM)";
+    case calib::StepPart::attention:
+      return "attention";
+    case calib::StepPart::memory:
+      return "other kernels and copies";
+    case calib::StepPart::communication:
+      return "exposed communication";
+    case calib::StepPart::host:
+      return "waiting for the host";
+    case calib::StepPart::idle:
+      break;
+  }
+  return "idle";
+}
+
+std::string cause_title(const CheckResult& result, const RankedCause& cause) {
+  const bool is_unknown = cause.id == CauseId::normal && result.speed == Speed::slow;
+  return is_unknown ? "none of these: chance, or a fault that is not simulated" : cause.title;
+}
+
+std::vector<std::string> read_lines(const CheckResult& result) {
+  std::vector<std::string> lines = result.read;
+  if (!result.good_log) return lines;
+  const GoodLog& log = *result.good_log;
+  lines.push_back("Expected: the times in " + log.file + ", which has " + percent_text(log.share_of_predicted) +
+                  " of the predicted speed");
+  lines.insert(lines.end(), log.left_out.begin(), log.left_out.end());
+  return lines;
+}
+
+TextRows measurement_rows(const CheckResult& result) {
+  TextRows rows{{"", "measured", "expected", "80 % interval", "of expected"}};
+  for (const Observation& one : result.observations)
+    rows.push_back({one.name, value_of(one, one.measured_s), value_of(one, one.expected.seconds), interval_of(one),
+                    percent_text(one.expected.seconds / one.measured_s)});
+  return rows;
+}
+
+TextRows part_rows(const StepBreakdown& breakdown) {
+  TextRows rows{{"where the step's time goes", "measured", "expected", "80 % interval", "lost"}};
+  for (const PartTime& one : breakdown.parts)
+    if (one.measured_s > 0 || one.expected.seconds > 0)
+      rows.push_back(row_of(part_title(one.part), one.measured_s, one.expected));
+  rows.push_back(row_of("step", breakdown.measured_s, breakdown.expected));
+  return rows;
+}
+
+TextRows collective_rows(const StepBreakdown& breakdown) {
+  TextRows rows{{"NCCL, overlapped too", "ranks", "size", "calls", "measured", "exposed", "expected"}};
+  for (const CollectiveTime& one : breakdown.collectives)
+    rows.push_back({one.operation, one.ranks > 0 ? std::to_string(one.ranks) : "-",
+                    one.bytes > 0 ? format_bytes(static_cast<double>(one.bytes)) : "-", std::to_string(one.calls),
+                    format_seconds(one.measured_s), format_seconds(one.exposed_s),
+                    one.expected ? format_seconds(one.expected->seconds) : "-"});
+  return rows;
+}
+
+std::string straggler_text(const StepBreakdown& breakdown) {
+  if (breakdown.ranks.size() < 2) return "";
+  if (!breakdown.straggler) return "No rank lags behind the others by 2 % of the step.";
+  const TracedRank& slowest = breakdown.ranks[*breakdown.straggler];
+  return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file +
+         "). Without waiting for others it takes " + format_seconds(slowest.own_s) + ", " +
+         format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others.";
+}
+
+std::string check_text(const CheckResult& result, std::optional<double> least) {
+  std::string text;
+  for (const std::string& line : read_lines(result)) text += line + ".\n";
+  text += table_text(measurement_rows(result), false) + "\nVerdict: " + verdict_text(result) + ".\n" +
+          least_text(result, least);
+  for (const StepBreakdown& breakdown : result.breakdowns) text += breakdown_text(breakdown);
+  const bool is_clear = result.speed != Speed::slow && result.causes.front().id == CauseId::normal;
+  return is_clear ? text : text + "\n" + causes_text(result);
 }
 
 }  // namespace lockstep::sim::explain

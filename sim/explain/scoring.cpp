@@ -6,9 +6,7 @@
 namespace lockstep::sim::explain {
 namespace {
 
-constexpr double kSharedVariance = 0.7;
 constexpr double kFreedom = 4;              // of Student's t
-constexpr double kLeastDeviation = 0.03;    // of log(seconds): runs of one machine differ by as much
 constexpr double kDeviationsOf80 = 2.5631;  // of a normal distribution, from the 10th to the 90th percentile
 constexpr int kSteps = 200;                 // of the integral over b
 constexpr double kReach = 6;                // standard deviations of b
@@ -32,6 +30,11 @@ double log_sum(const std::vector<double>& values) {
 double Expected::deviation() const {
   const double width = low_s > 0 && high_s > low_s ? std::log(high_s / low_s) / kDeviationsOf80 : 0;
   return std::max(width, kLeastDeviation);
+}
+
+Expected with_deviation(double seconds, double deviation) {
+  const double reach = std::exp(kDeviationsOf80 / 2 * deviation);
+  return {seconds, seconds / reach, seconds * reach};
 }
 
 double log_likelihood(const std::vector<double>& measured_s, const std::vector<Expected>& expected,

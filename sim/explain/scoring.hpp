@@ -19,7 +19,13 @@ struct Expected {
   double deviation() const;
 };
 
-constexpr double kIndependent = 5;  ///< sizes of one log that count
+/// The expectation whose deviation() is the given one.
+Expected with_deviation(double seconds, double deviation);
+
+constexpr double kIndependent = 5;          ///< sizes of one log that count
+constexpr double kSharedVariance = 0.7;     ///< the part of b
+constexpr double kLeastDeviation = 0.03;    ///< of log(seconds): runs of one machine differ by as much
+constexpr double kLatencyBytes = 64 << 10;  ///< up to this size latency decides
 
 /// Logarithm of the likelihood of `measured_s` (seconds, each > 0) under the predictions, in the same order. `weights`: how
 /// many independent measurements each one counts as, at most 1.

@@ -179,8 +179,10 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
     if (has_matrix(layer)) {
       sum.products_forward_s += cost.forward_s;
       sum.products_backward_s += backward_s;
+      sum.products_s += cost.forward_s + backward_s + again * cost.forward_s;
     }
     if (layer.kind != LayerKind::attention) continue;
+    sum.attention_s += cost.forward_s + backward_s + again * cost.forward_s;
     sum.attention_forward_s += cost.forward_s;
     sum.attention_backward_s += cost.backward_s;
   }

@@ -32,11 +32,13 @@ struct BlockSeconds {
   double weight_gradient_s = 0;                              ///< of backward_s, the part of the weights' gradients
   double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for what travels beside it
   double products_forward_s = 0, products_backward_s = 0;    ///< of products with weights, the same
+  double products_s = 0, attention_s = 0;                    ///< of both passes, recomputation included
 
   bool operator==(const BlockSeconds& o) const {
     return forward_s == o.forward_s && backward_s == o.backward_s && weight_gradient_s == o.weight_gradient_s &&
            attention_forward_s == o.attention_forward_s && attention_backward_s == o.attention_backward_s &&
-           products_forward_s == o.products_forward_s && products_backward_s == o.products_backward_s;
+           products_forward_s == o.products_forward_s && products_backward_s == o.products_backward_s &&
+           products_s == o.products_s && attention_s == o.attention_s;
   }
 };
 

@@ -90,4 +90,14 @@ std::string html_page(const Json& document) {
                             {"script", std::string(page_js)}});
 }
 
+std::string static_page(const std::string& title, const std::string& body) {
+  return "<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+         "img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" +
+         html_escaped(title) + "</title>\n<style>\n" + std::string(page_css) +
+         "thead th { padding: 0.4rem 0.5rem; }\n</style>\n</head>\n<body>\n" + body + "</body>\n</html>\n";
+}
+
 }  // namespace lockstep::sim::report

@@ -13,4 +13,7 @@ namespace lockstep::sim::report {
 /// as JSON, in the element with the id "document". Throws std::invalid_argument for any other schema.
 std::string html_page(const Json& document);
 
+/// A page of the same style without scripts. `body` is HTML, the title is text.
+std::string static_page(const std::string& title, const std::string& body);
+
 }  // namespace lockstep::sim::report

@@ -4,6 +4,7 @@
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/mlperf.hpp"
+#include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
@@ -54,6 +55,13 @@ Json training_log(const std::string& text) {
   calib::TrainingLog log = calib::read_training_log(from_disk(text), path(), "", facts);
   if (!log.job.contains("gpus")) log.job["gpus"] = 8;
   return Json::array({calib::training_record(log, "fuzzed")});
+}
+
+Json step_trace(const std::string& text) {
+  Json steps = Json::array();
+  for (const calib::TracedStep& step : calib::read_step_trace(from_disk(text), path()).steps)
+    steps.push_back({{"seconds", step.seconds}, {"parts", step.parts}});
+  return steps;
 }
 
 std::string data(const std::string& name) {
@@ -114,6 +122,7 @@ std::vector<Reader> readers_of_logs() {
           {data("torch_trace.json")}),
       log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
           {own("torch_probe.jsonl")}),
+      Reader{"step-trace", step_trace, path(), {data("torch_trace.json")}},
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
       Reader{"training-log",
              training_log,

@@ -1,0 +1,53 @@
+#pragma once
+// Events of PyTorch profiler traces (Chrome trace events), as every reader of such traces needs them.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::calib {
+
+/// An event with a duration. Times are relative to the first event of the trace.
+struct TraceEvent {
+  double begin_us = 0;
+  double duration_us = 0;
+  const Json* json = nullptr;  ///< in the document
+
+  double end_us() const { return begin_us + duration_us; }
+};
+
+struct CompleteEvents {
+  std::vector<TraceEvent> events;  ///< in the order of the document
+  int without_time = 0;            ///< events whose "ts" is missing or cannot be a time in microseconds
+  double resolution_us = 0;        ///< of times as doubles, 0.25 us since 1970: a launch may seem to be that late
+};
+
+/// Events of kind "X". PyTorch up to 2.3 writes microseconds since 1970; relative times lose nothing in sums.
+CompleteEvents complete_events(const JsonNode& root);
+
+/// Nullopt: no such key, no number, or a number of which a double does not have whole microseconds.
+std::optional<double> number_of(const Json& object, const char* key);
+double number_or(const Json& object, const char* key, double otherwise);
+std::string text_or(const Json& object, const char* key, const std::string& otherwise);
+
+/// "ProfilerStep#12" of the profiler's schedule: 12.
+std::optional<std::int64_t> profiler_step(const Json& event);
+/// True for the category of calls that launch kernels, under its names of all PyTorch versions.
+bool is_launch(const std::string& category);
+
+/// The collective of an NCCL kernel, as PyTorch 2 notes it in the kernel's arguments; bytes as nccl-tests counts them.
+struct TracedCall {
+  std::string operation;
+  int ranks = 0;
+  std::int64_t bytes = 0;
+};
+std::optional<TracedCall> collective_of(const Json& args);
+
+/// The job's number of processes and this process's number, by "distributedInfo"; 1 and 0 without it.
+std::pair<int, int> world_size_and_rank(const Json& root);
+/// The first GPU's name, by "deviceProperties"; empty without it.
+std::string gpu_name(const Json& root);
+
+}  // namespace lockstep::calib

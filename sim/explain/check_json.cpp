@@ -1,0 +1,108 @@
+#include <cmath>
+
+#include "sim/explain/check.hpp"
+#include "sim/explain/check_text.hpp"
+
+namespace lockstep::sim::explain {
+namespace {
+
+Json breakdown_json(const StepBreakdown& breakdown) {
+  Json parts = Json::array(), collectives = Json::array(), ranks = Json::array();
+  for (const PartTime& one : breakdown.parts)
+    parts.push_back({{"part", name_of(one.part)},
+                     {"measured_s", one.measured_s},
+                     {"expected_s", one.expected.seconds},
+                     {"low_s", one.expected.low_s},
+                     {"high_s", one.expected.high_s},
+                     {"lost_s", one.lost_s()}});
+  for (const CollectiveTime& one : breakdown.collectives) {
+    Json entry{{"operation", one.operation},
+               {"calls", one.calls},
+               {"measured_s", one.measured_s},
+               {"exposed_s", one.exposed_s}};
+    if (one.ranks > 0) entry["ranks"] = one.ranks;
+    if (one.bytes > 0) entry["bytes"] = one.bytes;
+    if (one.expected) {
+      entry["expected_s"] = one.expected->seconds;
+      entry["low_s"] = one.expected->low_s;
+      entry["high_s"] = one.expected->high_s;
+    }
+    collectives.push_back(entry);
+  }
+  for (const TracedRank& one : breakdown.ranks)
+    ranks.push_back({{"rank", one.rank}, {"file", one.file}, {"step_s", one.seconds}, {"own_s", one.own_s}});
+  Json json{{"step", breakdown.step},
+            {"measured_s", breakdown.measured_s},
+            {"expected_s", breakdown.expected.seconds},
+            {"low_s", breakdown.expected.low_s},
+            {"high_s", breakdown.expected.high_s},
+            {"parts", parts},
+            {"collectives", collectives},
+            {"ranks", ranks}};
+  if (breakdown.straggler) {
+    json["straggler"] = breakdown.ranks[*breakdown.straggler].rank;
+    json["wait_for_straggler_s"] = breakdown.wait_for_straggler_s;
+  }
+  return json;
+}
+
+Json evidence_json(const CheckResult& result, const Evidence& evidence) {
+  const Observation& one = result.scored[evidence.observation];
+  return {{"name", one.name},
+          {"file", one.source},
+          {"measured_s", one.measured_s - one.offset_s},
+          {"expected_s", evidence.expected_s},
+          {"log_likelihood_ratio", evidence.log_ratio}};
+}
+
+}  // namespace
+
+Json check_json(const CheckResult& result, std::optional<double> least) {
+  Json observations = Json::array(), causes = Json::array();
+  for (const Observation& one : result.observations) {
+    Json entry{{"name", one.name},
+               {"file", one.source},
+               {"measured_s", one.measured_s},
+               {"expected_s", one.expected.seconds},
+               {"low_s", one.expected.low_s},
+               {"high_s", one.expected.high_s},
+               {"predicted_s", one.predicted.seconds}};
+    if (one.bus_factor_bytes > 0) {
+      entry["measured_bus_bandwidth"] = one.bus_factor_bytes / one.measured_s;
+      entry["expected_bus_bandwidth"] = one.bus_factor_bytes / one.expected.seconds;
+    }
+    observations.push_back(entry);
+  }
+  for (const RankedCause& cause : result.causes) {
+    Json entry{{"cause", name_of(cause.id)},
+               {"title", cause.title},
+               {"probability", cause.probability},
+               {"prior", cause.prior},
+               {"for", text_for(result, cause)},
+               {"against", text_against(result, cause)},
+               {"median_error", std::exp(cause.median_error) - 1},
+               {"command", cause.command},
+               {"gain", cause.gain}};
+    if (cause.most_for) entry["most_for"] = evidence_json(result, *cause.most_for);
+    if (cause.most_against) entry["most_against"] = evidence_json(result, *cause.most_against);
+    causes.push_back(entry);
+  }
+  Json json{{"schema", "lockstep/check/1"},
+            {"verdict", name_of(result.speed)},
+            {"sentence", verdict_text(result)},
+            {"accepted", result.is_accepted(least)},
+            {"share", result.share},
+            {"share_low", result.low_share},
+            {"share_high", result.high_share},
+            {"observations", observations},
+            {"causes", causes}};
+  if (least) json["at_least"] = *least;
+  for (const StepBreakdown& breakdown : result.breakdowns) json["breakdowns"].push_back(breakdown_json(breakdown));
+  if (result.good_log)
+    json["good_log"] = {{"file", result.good_log->file},
+                        {"share_of_predicted", result.good_log->share_of_predicted},
+                        {"left_out", result.good_log->left_out}};
+  return json;
+}
+
+}  // namespace lockstep::sim::explain

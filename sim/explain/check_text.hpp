@@ -1,0 +1,33 @@
+#pragma once
+// Texts for people, made from a CheckResult. The table, the page and the sentences of the JSON take them; nothing reads them back.
+#include <string>
+#include <vector>
+
+#include "sim/explain/check.hpp"
+
+namespace lockstep::sim::explain {
+
+constexpr double kLeastShown = 0.01;  ///< probability of a cause
+
+/// Cells of a table; the first row is its head.
+using TextRows = std::vector<std::vector<std::string>>;
+
+std::string percent_text(double share);
+/// "slow: 12 % of the expected speed (80 % interval: 78 % to 124 %)"
+std::string verdict_text(const CheckResult& result);
+/// Empty without a least share.
+std::string least_text(const CheckResult& result, std::optional<double> least);
+std::string text_for(const CheckResult& result, const RankedCause& cause);
+std::string text_against(const CheckResult& result, const RankedCause& cause);
+std::string cause_title(const CheckResult& result, const RankedCause& cause);
+const char* part_title(calib::StepPart part);
+/// What the files were read as and compared with, without full stops.
+std::vector<std::string> read_lines(const CheckResult& result);
+
+TextRows measurement_rows(const CheckResult& result);
+TextRows part_rows(const StepBreakdown& breakdown);
+TextRows collective_rows(const StepBreakdown& breakdown);
+/// Empty for a single rank.
+std::string straggler_text(const StepBreakdown& breakdown);
+
+}  // namespace lockstep::sim::explain

@@ -1,0 +1,27 @@
+#pragma once
+// A log of a machine or job that is known to be good, which suspicious ones are compared with.
+#include <string>
+#include <vector>
+
+#include "sim/explain/check.hpp"
+
+namespace lockstep::sim::explain {
+
+/// Leaves each measured collective the sizes that the good log has too, and gives the good log's measurement of each one, in
+/// the same order; several measurements of one kind share it. `left_out` gets a line for each curve that lost sizes. Throws
+/// InputError, with both names, if the good log has no measurement of the same operation and machine, or of the same job.
+Measurements matched_with(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out);
+
+/// The expectation that a good measurement is. Its 80 % interval is that of the scatter of its own repetitions or steps, but
+/// at least least_scatter().
+Expected expected_from_good(double seconds, double scatter, double bytes);
+
+/// Deviation of log(seconds) between sound runs of one machine, which is assumed: 3 % (the least of scoring.hpp), and 8 % for
+/// messages up to 64 KiB. `bytes`: of a collective; 0: a step.
+double least_scatter(double bytes);
+
+/// The good measurement times what the fault does by the simulator. Of the uncertainty of the prediction the part that a
+/// machine's measurements share cancels in the ratio; the rest counts by |log(ratio)|, at most once.
+Expected scaled_by_fault(const Expected& good, const Expected& predicted, const Expected& with_fault);
+
+}  // namespace lockstep::sim::explain

@@ -1,0 +1,26 @@
+#pragma once
+// Ranks causes by their probability, with the measurements that speak for and against each one.
+#include <string>
+#include <vector>
+
+#include "sim/explain/check.hpp"
+
+namespace lockstep::sim::explain {
+
+/// Times of all observations, in their order, with one variant of a cause.
+struct VariantTimes {
+  std::string text;
+  std::vector<Expected> expected;
+  double gain = 1;  ///< RankedCause::gain
+};
+
+struct CandidateCause {
+  CauseId id = CauseId::normal;
+  std::vector<VariantTimes> variants;  ///< at least one
+};
+
+/// By probability, the largest first. `candidates`: "as expected" among them. At least one observation.
+std::vector<RankedCause> rank_causes(const std::vector<Observation>& observations,
+                                     const std::vector<CandidateCause>& candidates);
+
+}  // namespace lockstep::sim::explain

@@ -1,0 +1,85 @@
+#pragma once
+// Where a step's time goes, by traces of its ranks, against where it should go.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calib/import/step_trace.hpp"
+#include "sim/explain/scoring.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim::explain {
+
+struct PartTime {
+  calib::StepPart part = calib::StepPart::idle;
+  double measured_s = 0;
+  Expected expected;  ///< its interval is, relative to the time, that of the whole step
+
+  double lost_s() const { return measured_s - expected.seconds; }
+};
+
+/// All calls of one NCCL operation and size in a step, overlapped time included.
+struct CollectiveTime {
+  std::string operation;
+  int ranks = 0;           ///< 0: the trace does not have it
+  std::int64_t bytes = 0;  ///< of a call; 0: the trace does not have it
+  int calls = 0;
+  double measured_s = 0;             ///< of the rank that waits least for others
+  double exposed_s = 0;              ///< mean over the ranks
+  std::optional<Expected> expected;  ///< none: an operation, size or group of GPUs that is not predicted
+};
+
+struct TracedRank {
+  std::string file;
+  int rank = 0;
+  double seconds = 0;
+  std::vector<calib::PartSpan> spans;  ///< of the step, in order
+  double own_s = 0;                    ///< without exposed communication: what it does not wait for others
+};
+
+/// Measured and expected parts add up to the measured and the expected step; so do the lost times to the difference.
+struct StepBreakdown {
+  std::int64_t step = 0;  ///< the profiler's number
+  double measured_s = 0;
+  Expected expected;
+  std::vector<PartTime> parts;  ///< one for each StepPart, means over the ranks
+  std::vector<CollectiveTime> collectives;
+  std::vector<TracedRank> ranks;  ///< by rank
+  /// Place in `ranks` of the one whose own time is the longest, at least 2 % of the step above the median of the others;
+  /// none: there is no such rank, or a single one.
+  std::optional<std::size_t> straggler;
+  double wait_for_straggler_s = 0;  ///< what the median rank waits for it
+};
+
+/// Traces of a job's ranks, and the step that stands for all: the one whose mean duration over the ranks is the median.
+struct TracedJob {
+  std::vector<calib::StepTrace> ranks;  ///< by rank; empty: no trace
+  std::int64_t step = 0;
+
+  bool has_ranks() const { return !ranks.empty(); }
+  /// The step of a rank.
+  const calib::TracedStep& step_of(const calib::StepTrace& rank) const;
+  double seconds() const;
+  calib::PartSeconds parts() const;  ///< means over the ranks
+  double scatter() const;            ///< standard deviation of log(seconds) among the steps
+};
+
+/// Throws InputError: traces of the same rank, of jobs of different sizes, or without a step that all have.
+TracedJob join_ranks(std::vector<calib::StepTrace> ranks);
+
+/// Parts of an iteration that takes `seconds`, in the proportions of the closed form:
+///   gemm, attention  layers by their kind, recomputation included
+///   memory           all other layers, attention without fused kernels, and the update
+///   communication    exposed, with waiting for other ranks and pipeline stages, during which NCCL kernels run
+///   host             what the host's launches and input add
+calib::PartSeconds predict_parts(const Workload& workload, double seconds);
+
+/// Causes are ranked by the parts of a traced step. Parts have an error of their own: in three steps that were profiled on an H100
+/// log(measured / predicted) of GEMM, attention and other kernels is 0.23 in quadratic mean, and up to 10 % of a step is spent in
+/// parts that are not predicted. As much is added to measured and expected parts before they are compared.
+constexpr double kPartDeviation = 0.25, kPartOffset = 0.1;
+
+/// `expected_parts` add up to expected.seconds. Collectives are without their expectation (predicted_times.hpp).
+StepBreakdown break_down(const TracedJob& traced, const Expected& expected, const calib::PartSeconds& expected_parts);
+
+}  // namespace lockstep::sim::explain
