@@ -139,11 +139,12 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   }
   const std::string method = s.text("recompute_method", "--recompute").value_or("");
   const auto layers = s.whole("recompute_num_layers", "--recompute");
-  if (granularity == "full" && method == "block" && layers)
-    s.mark("recompute_num_layers", Use::not_simulated,
-           "all layers are predicted as recomputed, not the first of a stage");
-  else if (granularity == "full" && layers && *layers > 1)
+  if (granularity == "full" && method == "block" && layers && *layers > 0) {
+    const LaunchSetting* setting = s.take("recompute_num_layers");
+    f.give("--recompute-layers", std::to_string(*layers), setting->place, setting->written);
+  } else if (granularity == "full" && layers && *layers > 1) {
     s.mark("recompute_num_layers", Use::not_simulated, "the input of every layer is predicted as kept");
+  }
 }
 
 void read_precision(LaunchSettings& s, Facts& f) {

@@ -29,7 +29,7 @@ struct Candidate {
 // Splits with the same ranks have the same links; with the same micro-batch, recomputation and kind of backward pass the same
 // passes.
 using Ranks = std::tuple<int, int, int, int, int, bool>;
-using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool>;
+using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool, RecomputedLayersKey>;
 
 using Ends = std::array<GroupEnds, 3>;
 
@@ -122,8 +122,15 @@ class Search {
       if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
       candidate.links = shared;
       const SplitJob job = split_job(scenario_, gpus_);
-      const Passed key{spec.tensor,    spec.context,           spec.expert,           spec.pipeline, spec.micro_batch,
-                       spec.recompute, spec.recompute_modules, spec.splits_backward()};
+      const Passed key{spec.tensor,
+                       spec.context,
+                       spec.expert,
+                       spec.pipeline,
+                       spec.micro_batch,
+                       spec.recompute,
+                       spec.recompute_modules,
+                       spec.splits_backward(),
+                       layers_key(spec)};
       const auto known = least.try_emplace(key, job, seconds_, *shared, slowest_).first;
       candidate.least_s = known->second.seconds(job);
       progress.advance();

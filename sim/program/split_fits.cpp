@@ -35,6 +35,8 @@ std::vector<Change> changes_of(const ParallelSpec& spec) {
         {"pipeline " + std::to_string(times * spec.pipeline), [=](ParallelSpec& s) { s.pipeline *= times; }});
   if (spec.recompute != Recomputation::full)
     changes.push_back({"recompute full", [](ParallelSpec& s) { s.recompute = Recomputation::full; }});
+  if (spec.recompute_layers > 0)
+    changes.push_back({"recompute full without recompute_layers", [](ParallelSpec& s) { s.recompute_layers = 0; }});
   shard(ShardingStage::zero2);
   shard(ShardingStage::zero3);
   return changes;

@@ -51,6 +51,14 @@ SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec)
 
 }  // namespace
 
+ParallelSpec SplitJob::spec_of(int layer) const {
+  if (spec.recompute_layers == 0) return spec;
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const ModelPart& one) {
+    return layer >= one.first_block && layer < one.first_block + one.blocks;
+  });
+  return part == parts.end() ? spec : spec_of_layer(spec, *part, layer);
+}
+
 std::vector<StageOps> SplitJob::ops() const {
   return pipeline_ops(schedule_of_pipeline(spec), pipeline());
 }

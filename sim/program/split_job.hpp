@@ -19,6 +19,8 @@ struct SplitJob {
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 
+  /// spec_of_layer(), wherever the layer stands.
+  ParallelSpec spec_of(int layer) const;
   PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
   /// Of the schedule, each stage's; one stage passes each micro-batch forward and backward in turn.
   std::vector<StageOps> ops() const;

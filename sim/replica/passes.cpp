@@ -69,7 +69,7 @@ PassSeconds Passes::make_forward(int block) const {
 PassSeconds Passes::make_backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s},
-                              layer_backward(job_.shape, job_.spec, block, job_.traffic));
+                              layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
   add_shards(backward, scattered_s(block) + gathered_backward_s(block));
   return backward;
 }
@@ -79,7 +79,7 @@ PassSeconds Passes::make_input_gradient(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   const double apart_s = s.weight_gradient_s;
   PassSeconds pass = this->pass({s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s},
-                                layer_backward(job_.shape, job_.spec, block, job_.traffic));
+                                layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
   add_shards(pass, gathered_backward_s(block));
   return pass;
 }

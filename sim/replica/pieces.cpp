@@ -20,7 +20,7 @@ Piece piece_of_block(const SplitJob& job, const RankSeconds& seconds, int block,
             gradients};
   const double apart_s = pass == Pass::input_gradient ? s.weight_gradient_s : 0;
   return {{s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s},
-          layer_backward(job.shape, job.spec, block, job.traffic),
+          layer_backward(job.shape, job.spec_of(block), block, job.traffic),
           weights,
           gradients};
 }

@@ -248,6 +248,11 @@ double update_on_host_s(const Scenario& scenario, const SplitJob& job, double pa
 
 }  // namespace
 
+RecomputedLayersKey layers_key(const ParallelSpec& spec) {
+  if (spec.recompute_layers == 0) return {};
+  return {spec.recompute_layers, spec.pipeline, spec.chunks(), static_cast<int>(spec.schedule)};
+}
+
 RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
   const ParallelSpec& s = job.spec;
   return {s.tensor,
@@ -261,6 +266,7 @@ RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
           s.micro_batch,
           s.recompute,
           s.recompute_modules,
+          layers_key(s),
           job.micro_batches > 1,
           job.memory.parameters.gradient};
 }
@@ -294,11 +300,17 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
   seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
-  std::vector<BlockSeconds> of_kind;
-  for (const Block& block : blocks.blocks)
+  // Of each kind of blocks: those whose activations are recomputed as the split says, and those that keep all.
+  std::vector<BlockSeconds> of_kind, of_kept_kind;
+  for (const Block& block : blocks.blocks) {
     of_kind.push_back(
         sum_of(graph, cost.layers, block, repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
-  for (const std::size_t kind : layers.kind_of_layer) seconds.blocks.push_back(of_kind[kind]);
+    of_kept_kind.push_back(sum_of(graph, cost.layers, block, nothing_repeated(block), is_trained));
+  }
+  for (std::size_t layer = 0; layer < layers.kind_of_layer.size(); ++layer) {
+    const bool is_repeated = job.spec_of(static_cast<int>(layer)).recompute == job.spec.recompute;
+    seconds.blocks.push_back((is_repeated ? of_kind : of_kept_kind)[layers.kind_of_layer[layer]]);
+  }
   return seconds;
 }
 
@@ -317,7 +329,11 @@ double recomputed_share(const Scenario& scenario) {
   const std::vector<double> shares = repeated_shares(graph, *scenario.parallel);
   double macs = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) macs += shares[i] * static_cast<double>(graph.layers[i].macs);
-  return macs / (3 * static_cast<double>(graph.macs()));
+  const ParallelSpec& spec = *scenario.parallel;
+  const double layers = graph.transformer ? graph.transformer->spec.layers : 0;
+  const double recomputed = double(spec.recompute_layers) * spec.pipeline * spec.chunks();
+  const double of_layers = spec.recompute_layers > 0 && layers > 0 ? std::min(1.0, recomputed / layers) : 1;
+  return of_layers * macs / (3 * static_cast<double>(graph.macs()));
 }
 
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage) {

@@ -51,9 +51,14 @@ struct RankSeconds {
 /// training. A measured rate of one GPU scales all.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 
+/// Where the first layers of each chunk are recomputed alone, what their seconds depend on besides: how many, and how the
+/// layers are divided.
+using RecomputedLayersKey = std::tuple<int, int, int, int>;
+RecomputedLayersKey layers_key(const ParallelSpec& spec);
+
 /// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on: tensor, context
 /// and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load, the micro-batch, recomputation,
-/// adapters and how gradients are added up. Not for several threads at a time.
+/// adapters, recomputed layers and how gradients are added up. Not for several threads at a time.
 class RankSecondsOfSplits {
  public:
   /// The scenario must outlive it; its split is not looked at.
@@ -62,7 +67,7 @@ class RankSecondsOfSplits {
 
  private:
   using Key = std::tuple<int, int, int, int, bool, bool, int, double, int, Recomputation, std::set<RecomputeModule>,
-                         bool, double>;
+                         RecomputedLayersKey, bool, double>;
   static Key key_of(const SplitJob& job);
 
   const Scenario& scenario_;

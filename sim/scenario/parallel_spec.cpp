@@ -66,6 +66,9 @@ Problem find_expert_problem(const ParallelSpec& spec) {
 }
 
 Problem find_recompute_problem(const ParallelSpec& spec) {
+  if (spec.recompute_layers > 0 && spec.recompute != Recomputation::full)
+    return {{"/parallel/recompute_layers", "recompute " + name_of(spec.recompute) + " is not by whole layers",
+             "allowed: with \"recompute\": \"full\""}};
   if (spec.recompute_modules.empty() || spec.recompute == Recomputation::selective) return {};
   return {{"/parallel/recompute_modules", "recompute " + name_of(spec.recompute) + " is not by parts of a layer",
            "allowed: with \"recompute\": \"selective\""}};
@@ -284,6 +287,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means("with `recompute` of `selective`, the parts of a layer that are computed again, by Megatron-LM's names");
     modules.reads([](const JsonNode& node, ParallelSpec& spec) { spec.recompute_modules = read_modules(node); });
     modules.writes(modules_json);
+    f.whole("recompute_layers", &ParallelSpec::recompute_layers, 1, 4096)
+        .optional("all layers")
+        .means(
+            "with `recompute` of `full`, the first layers of each chunk that are recomputed; the others keep all "
+            "activations (Megatron-LM's --recompute-method block --recompute-num-layers)");
     f.choice("keeping", &ParallelSpec::keeping)
         .otherwise("mixed")
         .means(

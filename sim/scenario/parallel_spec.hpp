@@ -177,6 +177,7 @@ struct ParallelSpec {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
   std::set<RecomputeModule> recompute_modules;  ///< of `selective`; none: core_attention
+  int recompute_layers = 0;  ///< of `full`: the first layers of each chunk, the others keep all; 0: all layers
   StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
   int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's

@@ -119,7 +119,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
       append(list, layer_forward(shape, spec, layer, options), m);
-      append(list, layer_backward(shape, spec, layer, options), m);
+      append(list, layer_backward(shape, spec_of_layer(spec, part, layer), layer, options), m);
       blocks += rank_layer_parameters(shape, spec, layer);
     }
     if (part.has_embedding) {

@@ -55,18 +55,19 @@ struct LayerMemory {
   double work = 0;  // of the backward pass
 };
 
-// Layers of the same parts have the same amount.
+// Layers of the same parts with the same recomputation have the same amount.
 class LayerMemories {
  public:
   LayerMemories(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options)
       : shape_(shape), spec_(spec), options_(options) {}
 
-  const LayerMemory& of(int layer) {
-    std::optional<LayerMemory>& known = known_[shape_.parts_of(layer)];
+  const LayerMemory& of(const ModelPart& part, int layer) {
+    const ParallelSpec spec = spec_of_layer(spec_, part, layer);
+    std::optional<LayerMemory>& known = known_[{shape_.parts_of(layer), spec.recompute}];
     if (!known)
-      known = LayerMemory{kept_bytes(shape_, spec_, layer, options_.activations),
-                          recomputed_bytes(shape_, spec_, layer, options_.activations) +
-                              gradients_in_work(shape_, spec_, layer, options_)};
+      known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations),
+                          recomputed_bytes(shape_, spec, layer, options_.activations) +
+                              gradients_in_work(shape_, spec, layer, options_)};
     return *known;
   }
 
@@ -74,7 +75,7 @@ class LayerMemories {
   const TransformerShape& shape_;
   const ParallelSpec& spec_;
   const SplitMemoryOptions& options_;
-  std::map<model::LayerParts, std::optional<LayerMemory>> known_;
+  std::map<std::pair<model::LayerParts, Recomputation>, std::optional<LayerMemory>> known_;
 };
 
 ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
@@ -82,8 +83,9 @@ ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec
   const ActivationBytes& bytes = options.activations;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
-    chunk.kept += layers.of(layer).kept;
-    chunk.layer_work = std::max(chunk.layer_work, layers.of(layer).work);
+    const LayerMemory& memory = layers.of(part, layer);
+    chunk.kept += memory.kept;
+    chunk.layer_work = std::max(chunk.layer_work, memory.work);
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;

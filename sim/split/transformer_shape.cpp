@@ -194,6 +194,13 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
           double(dense_matrices(shape, shape.parts_of(layer)))};
 }
 
+ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int layer) {
+  ParallelSpec of_layer = spec;
+  const bool is_kept = spec.recompute_layers > 0 && layer - part.first_block >= spec.recompute_layers;
+  if (is_kept) of_layer.recompute = Recomputation::none;
+  return of_layer;
+}
+
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
   RankParameters sum;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)

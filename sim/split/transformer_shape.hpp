@@ -69,6 +69,9 @@ struct RankParameters {
   }
 };
 
+/// The split as it is for one layer of a part: with ParallelSpec::recompute_layers, layers behind these are not recomputed.
+ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int layer);
+
 /// Of a part of the pipeline. A tied embedding stands on its last part once more. Heads of keys and values that are fewer
 /// than tensor ranks are repeated; a vocabulary that the ranks do not divide counts in fractions of a row (frameworks pad
 /// it: give the padded one).

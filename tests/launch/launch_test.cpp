@@ -255,6 +255,9 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   const std::string line = "torchrun --nnodes 4 --nproc_per_node 8 p.py ";
   const std::string megatron = line + "--num-layers 2 --micro-batch-size 1 ";
   CHECK(option_of(launched_text(megatron), "--recompute") == "none");
+  const std::string full = megatron + "--recompute-granularity full --recompute-num-layers 2 --recompute-method ";
+  CHECK(option_of(launched_text(full + "block"), "--recompute-layers") == "2");
+  CHECK(option_of(launched_text(full + "uniform"), "--recompute-layers") == "absent");
   CHECK(option_of(launched_text(megatron + "--checkpoint-activations --deepspeed-activation-checkpointing"),
                   "--recompute") == "full");
   CHECK(option_of(launched_text(megatron + "--deepspeed-activation-checkpointing"), "--recompute") == "none");

@@ -1,6 +1,7 @@
 // The object "parallel": what is read is written, products and divisibility are checked, refusals say what is allowed.
 #include "sim/scenario/parallel_spec.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/split/transformer_shape.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -131,6 +132,17 @@ TEST_CASE("micro-batches divide the batch, and the stages divide interleaved one
   spec.schedule = PipelineSchedule::dual_pipe;
   CHECK_THROWS_WITH(micro_batches(spec, 40), Contains("even numbers from 4 on"));
   CHECK(micro_batches(spec, 32) == 4);
+}
+
+TEST_CASE("recomputed layers are those of full recomputation") {
+  ParallelSpec spec;
+  spec.recompute_layers = 2;
+  CHECK_THAT(find_problem(spec)->allowed, Contains("\"recompute\": \"full\""));
+  spec.recompute = Recomputation::full;
+  CHECK_FALSE(find_problem(spec));
+  const ModelPart part{4, 4, false, false};
+  CHECK(spec_of_layer(spec, part, 5).recompute == Recomputation::full);
+  CHECK(spec_of_layer(spec, part, 6).recompute == Recomputation::none);
 }
 
 TEST_CASE("schedules with two chunks per stage have them without virtual stages, and on one stage none") {
