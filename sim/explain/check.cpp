@@ -38,7 +38,7 @@ class Checker {
   void match() {
     GoodLog log;
     log.file = good_->collectives.empty() ? good_->steps.front().file : good_->collectives.front().file;
-    good_ = matched_with(*good_, measured_, log.left_out);
+    good_ = match_good_log(*good_, measured_, log.left_out);
     result_.good_log = log;
   }
 
@@ -158,7 +158,7 @@ class Checker {
 
   // A measurement that the fault does not apply to stays as expected.
   Hypothesis with_fault(const FaultVariant& variant) const {
-    const Prediction how{catalogue_, jobs_, &variant};
+    const PredictionSettings settings{catalogue_, jobs_, &variant};
     Hypothesis all = without_fault();
     std::size_t at = 0;
     const auto set = [&](const Expected& time) {
@@ -168,14 +168,14 @@ class Checker {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::vector<Expected> times;
       if (!variant.change_job && variant.time_factor == 1) try {
-          times = predict_collective(collective, how);
+          times = predict_collective(collective, settings);
         } catch (const InputError&) {  // one node has no network
         }
       if (times.empty()) at += collective.points.size();
       for (const Expected& time : times) set(time);
     }
     for (std::size_t i = 0; i < measured_.steps.size(); ++i) try {
-        const StepPrediction predicted = predict_step(measured_.steps[i], how);
+        const StepPrediction predicted = predict_step(measured_.steps[i], settings);
         set(predicted.expected);
         all.parts[i] = predicted.parts;
       } catch (const InputError&) {
@@ -270,7 +270,7 @@ class Checker {
       if (!has_parts(i)) continue;
       const calib::PartSeconds parts = good_ ? good_->steps[i].traced.parts() : predictions_[i].parts;
       StepBreakdown breakdown = break_down(step.traced, result_.observations[place_of_step(i)].expected, parts);
-      expect_collectives(breakdown.collectives, step.question, {catalogue_, jobs_});
+      add_expected_collective_times(breakdown.collectives, step.question, {catalogue_, jobs_});
       result_.breakdowns.push_back(breakdown);
     }
   }

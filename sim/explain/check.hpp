@@ -19,7 +19,7 @@ struct MeasuredCollective {
     std::int64_t bytes = 0;
     double seconds = 0;
     double scatter =
-        0;  ///< standard deviation of log(seconds) among repetitions of all sizes that are as small or large
+        0;  ///< standard deviation of log(seconds) over repetitions; up to 64 KiB and larger sizes are pooled
   };
   std::vector<Point> points;
 };
@@ -28,7 +28,7 @@ struct MeasuredCollective {
 struct MeasuredStep {
   std::string file;
   JobQuestion question;
-  double seconds = 0;            ///< of an iteration; 0: the next
+  double seconds = 0;            ///< of an iteration; 0: gpu_token_s, and if that is 0, sample_s
   double gpu_token_s = 0;        ///< of a token of one GPU: 1 / (tokens/s/GPU)
   double sample_s = 0;           ///< of a sample: 1 / (samples/s)
   bool is_mean = false;          ///< over all steps, pauses included
@@ -57,7 +57,7 @@ struct Observation {
   double bytes = 0;             ///< of a collective; 0: a step
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
   std::string source;           ///< the file, and the place in it
-  double offset_s = 0;          ///< that measured_s and expected include: of a part of a step (CheckResult::scored)
+  double offset_s = 0;          ///< added to measured_s and expected, of parts of a traced step (CheckResult::scored)
 };
 
 enum class Speed { normal, slow, fast };
@@ -97,11 +97,11 @@ struct [[nodiscard]] CheckResult {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation
   std::vector<Observation> observations;
-  /// By these causes are ranked: the observations, but of a traced step its parts.
+  /// The observations that rank the causes. A traced step is replaced by its parts.
   std::vector<Observation> scored;
   std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
-  double share = 0;                       ///< of the expected speed: median of expected over measured time
-  double low_share = 0;                   ///< of the 80 % interval, the slow end
+  double share = 0;                       ///< speed over the expected speed: median of expected over measured time
+  double low_share = 0;                   ///< slow end of the share's 80 % prediction interval, and its fast end
   double high_share = 0;
   bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
   Speed speed = Speed::normal;

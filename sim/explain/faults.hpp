@@ -14,10 +14,10 @@ namespace lockstep::sim::explain {
 struct FaultVariant {
   std::string text;                             ///< "1 of 8 NICs"; empty: nothing more to say
   std::string network, link;                    ///< in place of the machine's own; empty: as it is
-  std::function<void(GpuEntry&)> change_gpu{};  ///< a copy of the catalogue gets it
+  std::function<void(GpuEntry&)> change_gpu{};  ///< changes the GPU in a copy of the catalogue
   WorkloadChange change_workload{};             ///< of collectives and of iterations
-  std::function<void(Job&)> change_job{};       ///< iterations
-  double time_factor = 1;                       ///< on the time of an iteration
+  std::function<void(Job&)> change_job{};       ///< changes the job; without effect on collectives
+  double time_factor = 1;                       ///< factor on the time of an iteration
 };
 
 struct Fault {

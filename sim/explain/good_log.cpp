@@ -69,7 +69,7 @@ double least_scatter(double bytes) {
   return bytes > 0 && bytes <= kLatencyBytes ? kLeastOfSmall : kLeastDeviation;
 }
 
-Measurements matched_with(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out) {
+Measurements match_good_log(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out) {
   Measurements matched;
   for (MeasuredCollective& one : measured.collectives) {
     const auto same = std::find_if(good.collectives.begin(), good.collectives.end(),

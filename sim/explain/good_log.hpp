@@ -10,9 +10,9 @@ namespace lockstep::sim::explain {
 /// Leaves each measured collective the sizes that the good log has too, and gives the good log's measurement of each one, in
 /// the same order; several measurements of one kind share it. `left_out` gets a line for each curve that lost sizes. Throws
 /// InputError, with both names, if the good log has no measurement of the same operation and machine, or of the same job.
-Measurements matched_with(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out);
+Measurements match_good_log(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out);
 
-/// The expectation that a good measurement is. Its 80 % interval is that of the scatter of its own repetitions or steps, but
+/// The good measurement as the expectation. Its 80 % interval is that of the scatter of its own repetitions or steps, but
 /// at least least_scatter().
 Expected expected_from_good(double seconds, double scatter, double bytes);
 
@@ -20,8 +20,8 @@ Expected expected_from_good(double seconds, double scatter, double bytes);
 /// messages up to 64 KiB. `bytes`: of a collective; 0: a step.
 double least_scatter(double bytes);
 
-/// The good measurement times what the fault does by the simulator. Of the uncertainty of the prediction the part that a
-/// machine's measurements share cancels in the ratio; the rest counts by |log(ratio)|, at most once.
+/// Expected time with the fault: good time x with_fault / predicted. The part of the prediction's error that a machine's
+/// measurements share cancels in the ratio; the rest is scaled by min(1, |log(ratio)|).
 Expected scaled_by_fault(const Expected& good, const Expected& predicted, const Expected& with_fault);
 
 }  // namespace lockstep::sim::explain

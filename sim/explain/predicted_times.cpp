@@ -46,29 +46,29 @@ class FaultyCatalogue {
 
 }  // namespace
 
-std::vector<Expected> predict_collective(const MeasuredCollective& collective, const Prediction& how,
+std::vector<Expected> predict_collective(const MeasuredCollective& collective, const PredictionSettings& settings,
                                          std::string* read) {
-  AllReduceQuestion question = with_machine_of(collective.question, how.variant);
+  AllReduceQuestion question = with_machine_of(collective.question, settings.variant);
   for (const MeasuredCollective::Point& point : collective.points)
     question.sizes.push_back(std::to_string(point.bytes) + " B");
   const double share = collective.operation == "all-reduce" ? 1 : 0.5;
-  const FaultVariant* variant = how.variant;
+  const FaultVariant* variant = settings.variant;
   const WorkloadChange with_fault = [share, variant](Workload& workload) {
     workload.share *= share;
     if (variant != nullptr && variant->change_workload) variant->change_workload(workload);
   };
-  const FaultyCatalogue used(how.catalogue, question.gpu, variant);
-  const AllReduceTimes times = all_reduce_times(question, used.get(), how.jobs, with_fault);
+  const FaultyCatalogue used(settings.catalogue, question.gpu, variant);
+  const AllReduceTimes times = all_reduce_times(question, used.get(), settings.threads, with_fault);
   if (read != nullptr) *read = times.read;
   std::vector<Expected> expected;
   for (const AllReduceTime& row : times.rows) expected.push_back({row.seconds, row.low_s, row.high_s});
   return expected;
 }
 
-StepPrediction predict_step(const MeasuredStep& step, const Prediction& how) {
-  const FaultVariant* variant = how.variant;
+StepPrediction predict_step(const MeasuredStep& step, const PredictionSettings& settings) {
+  const FaultVariant* variant = settings.variant;
   const JobQuestion question = with_job_of(step.question, variant);
-  const FaultyCatalogue used(how.catalogue, question.job.gpu.stated, variant);
+  const FaultyCatalogue used(settings.catalogue, question.job.gpu.stated, variant);
   JobPrediction predicted = prepare_job(question, used.get());
   QuantityPrediction& rate = predicted.rows.front().samples_per_s;
   Workload& workload = rate.task.target.front();
@@ -77,7 +77,7 @@ StepPrediction predict_step(const MeasuredStep& step, const Prediction& how) {
   result.scenario = workload.scenario;
   result.samples = workload.samples() * workload.accumulation;
   result.tokens_per_gpu = result.samples * workload.scenario.model.tokens / workload.gpus;
-  predict_quantities({&rate}, used.get(), {how.jobs, true});
+  predict_quantities({&rate}, used.get(), {settings.threads, true});
   if (!rate.is_mapped()) throw InputError("calibrate check: " + rate.task.unmapped);
   const double factor = result.samples * (variant != nullptr ? variant->time_factor : 1);
   result.expected = {factor / rate.predicted, factor / rate.high, factor / rate.low};
@@ -89,9 +89,10 @@ StepPrediction predict_step(const MeasuredStep& step, const Prediction& how) {
   return result;
 }
 
-void expect_collectives(std::vector<CollectiveTime>& collectives, const JobQuestion& question, const Prediction& how) {
+void add_expected_collective_times(std::vector<CollectiveTime>& collectives, const JobQuestion& question,
+                                   const PredictionSettings& settings) {
   const int gpus = question.gpus.front(), per_node = question.job.gpus_per_node;
-  const NamedMachine machine = machine_of(how.catalogue, question.job.gpu.stated, question.job.link.stated,
+  const NamedMachine machine = machine_of(settings.catalogue, question.job.gpu.stated, question.job.link.stated,
                                           question.job.network.stated, per_node, gpus);
   for (CollectiveTime& one : collectives) {
     if (!is_checked_operation(one.operation) || one.bytes == 0) continue;
@@ -105,7 +106,7 @@ void expect_collectives(std::vector<CollectiveTime>& collectives, const JobQuest
     call.question.gpus_per_node = machine.gpus_per_node;
     call.points.push_back({one.bytes});
     try {
-      const Expected time = predict_collective(call, how).front();
+      const Expected time = predict_collective(call, settings).front();
       one.expected = Expected{one.calls * time.seconds, one.calls * time.low_s, one.calls * time.high_s};
     } catch (const InputError&) {  // a size or number of GPUs that is not predicted
     }

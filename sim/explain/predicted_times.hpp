@@ -9,15 +9,15 @@
 
 namespace lockstep::sim::explain {
 
-/// How times are predicted.
-struct Prediction {
+/// Settings of a prediction.
+struct PredictionSettings {
   const Catalogue& catalogue;
-  int jobs = 1;
+  int threads = 1;
   const FaultVariant* variant = nullptr;  ///< null: no fault
 };
 
 /// Times of the collective's points, in their order. `read` gets how the question was read, a line.
-std::vector<Expected> predict_collective(const MeasuredCollective& collective, const Prediction& how,
+std::vector<Expected> predict_collective(const MeasuredCollective& collective, const PredictionSettings& settings,
                                          std::string* read = nullptr);
 
 struct StepPrediction {
@@ -28,11 +28,12 @@ struct StepPrediction {
 };
 
 /// Throws InputError for a job that cannot be predicted.
-StepPrediction predict_step(const MeasuredStep& step, const Prediction& how);
+StepPrediction predict_step(const MeasuredStep& step, const PredictionSettings& settings);
 
 /// Adds the expected times of those collectives that `predict_collective()` can predict: of all GPUs of the job, or of GPUs of
 /// one node.
-void expect_collectives(std::vector<CollectiveTime>& collectives, const JobQuestion& question, const Prediction& how);
+void add_expected_collective_times(std::vector<CollectiveTime>& collectives, const JobQuestion& question,
+                                   const PredictionSettings& settings);
 
 /// The split of the expectation becomes the job's own, so that faults do not choose another one.
 void fix_split(JobQuestion& question, const Scenario& scenario);

@@ -18,11 +18,11 @@ struct PartTime {
   double lost_s() const { return measured_s - expected.seconds; }
 };
 
-/// All calls of one NCCL operation and size in a step, overlapped time included.
+/// All operations of NCCL of one kind and size in a step, overlapped time included.
 struct CollectiveTime {
   std::string operation;
   int ranks = 0;           ///< 0: the trace does not have it
-  std::int64_t bytes = 0;  ///< of a call; 0: the trace does not have it
+  std::int64_t bytes = 0;  ///< of an operation; 0: the trace does not have it
   int calls = 0;
   double measured_s = 0;             ///< of the rank that waits least for others
   double exposed_s = 0;              ///< mean over the ranks
@@ -34,7 +34,7 @@ struct TracedRank {
   int rank = 0;
   double seconds = 0;
   std::vector<calib::PartSpan> spans;  ///< of the step, in order
-  double own_s = 0;                    ///< without exposed communication: what it does not wait for others
+  double own_s = 0;                    ///< step time minus exposed communication
 };
 
 /// Measured and expected parts add up to the measured and the expected step; so do the lost times to the difference.
@@ -48,7 +48,7 @@ struct StepBreakdown {
   /// Place in `ranks` of the one whose own time is the longest, at least 2 % of the step above the median of the others;
   /// none: there is no such rank, or a single one.
   std::optional<std::size_t> straggler;
-  double wait_for_straggler_s = 0;  ///< what the median rank waits for it
+  double wait_for_straggler_s = 0;  ///< seconds that the median rank waits for the straggler
 };
 
 /// Traces of a job's ranks, and the step that stands for all: the one whose mean duration over the ranks is the median.
@@ -75,8 +75,9 @@ TracedJob join_ranks(std::vector<calib::StepTrace> ranks);
 calib::PartSeconds predict_parts(const Workload& workload, double seconds);
 
 /// Causes are ranked by the parts of a traced step. Parts have an error of their own: in three steps that were profiled on an H100
-/// log(measured / predicted) of GEMM, attention and other kernels is 0.23 in quadratic mean, and up to 10 % of a step is spent in
-/// parts that are not predicted. As much is added to measured and expected parts before they are compared.
+/// the root mean square of log(measured / predicted) of GEMM, attention and other kernels is 0.23, rounded up to 0.25. Up to
+/// 10 % of a step is spent in parts that are not predicted. So much is added to measured and expected parts before their ratio
+/// is taken, so that small parts do not decide.
 constexpr double kPartDeviation = 0.25, kPartOffset = 0.1;
 
 /// `expected_parts` add up to expected.seconds. Collectives are without their expectation (predicted_times.hpp).

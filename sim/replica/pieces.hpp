@@ -6,17 +6,17 @@
 
 namespace lockstep::sim::replica {
 
-/// A block's pass, or one of the embedding or the loss.
+/// The pass through one block, the embedding or the loss.
 struct Piece {
   PieceSeconds seconds;
   TrafficList traffic;
   RankParameters weights;    ///< gathered before it
-  RankParameters gradients;  ///< exchanged behind it
-  int block = -1;            ///< of the part; -1: before or behind the blocks
+  RankParameters gradients;  ///< exchanged after it
+  int block = -1;            ///< of the part; -1: the embedding or the loss
 };
 
-/// Embedding and loss are computed in the pass of the inputs' gradients; their own are exchanged with those of the blocks'
-/// weights.
+/// The pass of the inputs' gradients includes the backward pass of embedding and loss. The gradients of their weights are
+/// exchanged with those of the blocks'.
 std::vector<Piece> pieces_of(const SplitJob& job, const RankSeconds& seconds, const ModelPart& part, Pass pass);
 
 }  // namespace lockstep::sim::replica

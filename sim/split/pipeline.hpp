@@ -22,7 +22,7 @@ inline bool gives_weight_gradients(Pass pass) {
 
 /// Where the chunks of a stage stand in the model.
 enum class ChunkOrder {
-  looped,  ///< chunk c of stage s is part c p + s of c p
+  looped,  ///< chunk c of stage s is part c p + s of v p
   folded,  ///< two chunks: parts s and 2 p - 1 - s of 2 p, so that stage 0 has both ends of the model
   mirrored,  ///< two chunks: parts s and p - 1 - s of p. Each part has two copies, and half of the micro-batches pass each
 };
@@ -34,7 +34,7 @@ struct PipelineOp {
   int micro_batch = 0;
   int chunk = 0;
   bool is_beside_next =
-      false;  ///< computed together with the stage's next op: they begin together, and end when both are done
+      false;  ///< overlapped with the stage's next op: they begin together, and end when both are done
 
   bool operator==(const PipelineOp& o) const {
     return pass == o.pass && micro_batch == o.micro_batch && chunk == o.chunk && is_beside_next == o.is_beside_next;
@@ -56,7 +56,7 @@ struct PipelineShape {
   /// The chunk that has the next part of the model, or the one before; none at the ends.
   std::optional<ChunkPlace> next(const ChunkPlace& place) const { return neighbour(place, 1); }
   std::optional<ChunkPlace> before(const ChunkPlace& place) const { return neighbour(place, -1); }
-  /// Neighbours that are on another stage.
+  /// Number of neighbouring parts that are on another stage: one message each way and micro-batch.
   int messages_of(const ChunkPlace& place) const;
   int micro_batches_of_chunk() const { return order == ChunkOrder::mirrored ? micro_batches / 2 : micro_batches; }
 
@@ -71,7 +71,7 @@ struct PipelineShape {
   }
 };
 
-/// The split's pipeline; one stage passes each micro-batch forward and backward in turn.
+/// The split's pipeline. With one stage forward and backward passes alternate.
 PipelineShape pipeline_shape(const ParallelSpec& spec, int micro_batches);
 PipelineSchedule schedule_of_pipeline(const ParallelSpec& spec);
 
@@ -92,9 +92,9 @@ StageOps one_f_one_b(const PipelineShape& shape, int stage);
 /// megatron/core/pipeline_parallel/schedules.py); it keeps one more, at most m v, of a chunk each.
 StageOps interleaved(const PipelineShape& shape, int stage);
 
-/// ZB-H1: Qi et al. 2023, "Zero bubble pipeline parallelism", section 3.1. 1F1B whose backward pass is split; stage s
-/// delays the weights' gradients by s micro-batches, so that the next stage's backward pass is not kept waiting and the
-/// end is filled by them.
+/// ZB-H1: Qi et al. 2023, "Zero bubble pipeline parallelism", section 3.1. 1F1B whose backward pass is split.
+/// Stage s delays the weights' gradients by s micro-batches, so that stage s - 1 gets the gradient of its output earlier. The
+/// delayed ones fill the bubble at the end.
 StageOps zb_h1(const PipelineShape& shape, int stage);
 
 /// ZB-V: Qi et al. 2024, "Pipeline parallelism with controllable memory", and PyTorch's ZBVZeroBubble
@@ -103,25 +103,25 @@ StageOps zb_h1(const PipelineShape& shape, int stage);
 StageOps zb_v(const PipelineShape& shape, int stage);
 
 /// DualPipe: DeepSeek-AI 2024, "DeepSeek-V3 technical report", section 3.2.1; github.com/deepseek-ai/DualPipe, dualpipe.py.
-/// Micro-batches enter at both ends of a pipeline with two copies of the parameters, and a forward pass of one stream is
-/// computed beside a backward pass of the other. p + 1 chunks are kept. p is even, m is even and at least 2 p.
+/// Micro-batches enter at both ends of a pipeline with two copies of the parameters. A forward pass of one stream overlaps with
+/// a backward pass of the other. A stage keeps at most p + 1 chunks. p is even, m is even and at least 2 p.
 StageOps dual_pipe(const PipelineShape& shape, int stage);
 
-/// DualPipeV: the same order on a folded pipeline with one copy of the parameters, p for p/2; m is at least 2 p (PyTorch's
-/// DualPipeV).
+/// DualPipeV (PyTorch): the same order on a folded pipeline with one copy of the parameters. It needs half as many stages for
+/// the same number of parts. A stage keeps at most 2 p + 1 chunks; m is at least 2 p.
 StageOps dual_pipe_v(const PipelineShape& shape, int stage);
 
 /// The ops of a stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
-/// micro-batches that an interleaved pipeline's stages do not divide.
+/// micro-batches that an interleaved pipeline's stages do not divide, and DualPipe's conditions.
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 /// The same of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
-/// How many chunks' worth of activations the stage keeps at the most: forward passes whose backward pass, or pass of the
-/// inputs' gradients, has not ended.
+/// Most chunks whose activations the stage keeps at one time, counted in its ops: forward passes whose backward pass, or pass
+/// of the inputs' gradients, has not ended.
 int most_in_flight(const StageOps& ops);
 /// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops. Throws std::logic_error for
-/// schedules without one.
+/// ZB-V, DualPipe and DualPipeV, of which only bounds are known.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 
 }  // namespace lockstep::sim::split

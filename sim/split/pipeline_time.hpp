@@ -10,7 +10,7 @@
 //                 t_w is at most t_f and t_b
 //   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more, t of a chunk
 //   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both gradients;
-//                 DualPipeV the same with p for p/2, t of a chunk
+//                 DualPipeV the same with p/2 replaced by p, t of a chunk
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
@@ -29,7 +29,7 @@ struct ChunkTimes {
 struct PipelineTimes {
   std::vector<std::vector<ChunkTimes>> chunks;  ///< [stage][chunk]
   double message_s = 0;                         ///< from a stage to its neighbour, either way
-  /// [stage][chunk]: no forward pass of the chunk before; empty: from the beginning.
+  /// [stage][chunk]: earliest start of the chunk's forward passes; empty: 0.
   std::vector<std::vector<double>> release_s{};
 };
 
@@ -37,16 +37,17 @@ struct PipelineTimes {
 PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, double message_s = 0);
 
 struct PipelineTimeline {
-  double makespan_s = 0;                      ///< from the first op's start to the last one's end
-  std::vector<std::vector<double>> starts_s;  ///< [stage][index in its ops]; ops computed together one behind the other
-  std::vector<double> busy_s;                 ///< of each stage
+  double makespan_s = 0;  ///< from the first op's start to the last one's end
+  std::vector<std::vector<double>>
+      starts_s;  ///< [stage][index in its ops]; of two overlapped ops the second starts where the first would end alone
+  std::vector<double> busy_s;  ///< of each stage
 
   double busy_s_of_all() const;
-  /// Of all stages' time, the part that they wait.
+  /// Idle time over makespan times stages.
   double bubble_fraction() const;
 };
 
-/// Throws std::logic_error naming the op where the stages wait for each other for ever.
+/// Throws std::logic_error that names the op if the stages deadlock.
 PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times);
 
 }  // namespace lockstep::sim::split
