@@ -71,6 +71,12 @@ std::vector<std::string> row_of(const Scenario& scenario, const RankedSplit& spl
   return cells;
 }
 
+bool orders_ties(const std::vector<RankedSplit>& best) {
+  return !std::is_sorted(best.begin(), best.end(), [](const RankedSplit& a, const RankedSplit& b) {
+    return a.iteration.iteration_s < b.iteration.iteration_s;
+  });
+}
+
 std::string searched_text(const SplitRanking& ranking) {
   if (!ranking.fits())
     return "None of " + with_thousands(ranking.valid) +
@@ -79,7 +85,12 @@ std::string searched_text(const SplitRanking& ranking) {
   return "Of " + with_thousands(ranking.valid) + " valid splits " + with_thousands(ranking.fitting) +
          " fit into memory; " + with_thousands(ranking.predicted) +
          " were predicted, the others cannot be faster than the last one shown.\n" +
-         (best.memory.barely_fits() ? "The fastest: " + barely_fits_text(best.memory) + "\n" : "");
+         (orders_ties(ranking.best) ? "Splits within " + formatted("%g %%", 100 * kTieShare) +
+                                          " of each other's time are ordered by memory.\n"
+                                    : "") +
+         (best.memory.barely_fits()
+              ? "The fastest split nearly fills the memory. " + barely_fits_text(best.memory) + "\n"
+              : "");
 }
 
 }  // namespace
