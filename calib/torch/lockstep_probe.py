@@ -3,7 +3,9 @@
 
     python3 lockstep_probe.py my_model.py:build --batches 8,16,32 -o probe.jsonl
     torchrun --nproc-per-node 2 lockstep_probe.py my_model.py:build --batches 8,16,32 -o probe2.jsonl
-    calibrate import torch-probe probe.jsonl probe2.jsonl -o profile.json
+    build/calibrate import torch-probe probe.jsonl probe2.jsonl -o profile.json
+
+(`lockstep calibrate import ...` where Lockstep is installed; the probe names the command.)
 
 build() returns (model, batch, loss, optimizer), where batch(size) gives (inputs, targets). Around a loop of your own:
 
@@ -22,6 +24,7 @@ import math
 import os
 import platform
 import signal
+import shlex
 import shutil
 import socket
 import statistics
@@ -1338,6 +1341,22 @@ def described(graph):
             "parameters": sum(p.numel() for p in set(graph.parameters.values()) if p.requires_grad)}
 
 
+def beside(*names):
+    """A path of the checkout or, where this file is installed, of the prefix."""
+    return os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", *names))
+
+
+def calibrate_command():
+    """How a user runs calibrate from here: that of the checkout that holds this file, else the installed command."""
+    built, installed = beside("build", "calibrate"), beside("bin", "lockstep")
+    if os.path.exists(built):
+        relative = os.path.relpath(built)
+        return shlex.quote(built if relative.startswith(os.pardir) else relative)
+    if not shutil.which("lockstep") and os.path.exists(installed):
+        return shlex.quote(installed) + " calibrate"
+    return "lockstep calibrate"
+
+
 def probe(where, options):
     processes = Processes()
     if options.pin and not pin(processes, options.threads) and processes.rank == 0:
@@ -1386,7 +1405,7 @@ def probe(where, options):
         print(f"{options.output}: {graph.name}, {graph.precision}, {len(graph.layers)} layers"
               + (f" ({len(opaque)} opaque)" if opaque else "") + f", {told['parameters']:,} parameters, "
               f"{processes.count} process{'es' if processes.count > 1 else ''}\n"
-              f"next: calibrate import torch-probe {options.output} -o profile.json")
+              f"next: {calibrate_command()} import torch-probe {shlex.quote(options.output)} -o profile.json")
     processes.meet()
 
 
@@ -1394,8 +1413,7 @@ def probe(where, options):
 
 
 def program(name, folder):
-    beside = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build"))
-    for place in [folder] if folder else [beside]:
+    for place in [folder] if folder else [beside("build"), beside("libexec", "lockstep")]:
         if os.path.exists(os.path.join(place, name)):
             return os.path.join(place, name)
     found = None if folder else shutil.which(name)

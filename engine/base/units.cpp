@@ -15,8 +15,8 @@ struct Unit {
   std::string name;
   double times;
   double per;
-  bool is_alias = false;  ///< read, never written
-  bool is_word = false;   ///< a unit written out, which errors leave out
+  bool is_alias = false;     ///< read, never written
+  bool is_unlisted = false;  ///< left out of errors: units written out, and KB
 };
 
 const double kibi = 1024.0;
@@ -64,6 +64,7 @@ const std::vector<Unit>& units(Dimension dimension) {
                                          {"weeks", 604800, 1, true, true}};
   static const std::vector<Unit> size = {{"B", 1, 1},
                                          {"kB", 1e3, 1},
+                                         {"KB", 1e3, 1, true, true},
                                          {"MB", 1e6, 1},
                                          {"GB", 1e9, 1},
                                          {"TB", 1e12, 1},
@@ -73,7 +74,7 @@ const std::vector<Unit>& units(Dimension dimension) {
                                          {"TiB", kibi * kibi * kibi * kibi, 1}};
   static const std::vector<Unit> bandwidth = [] {
     std::vector<Unit> list;
-    for (const Unit& unit : size) list.push_back({unit.name + "/s", unit.times, 1});
+    for (const Unit& unit : size) list.push_back({unit.name + "/s", unit.times, 1, unit.is_alias, unit.is_unlisted});
     const std::vector<Unit> bits = {
         {"bit/s", 1, 8}, {"kbit/s", 1e3, 8}, {"Mbit/s", 1e6, 8}, {"Gbit/s", 1e9, 8}, {"Tbit/s", 1e12, 8}};
     list.insert(list.end(), bits.begin(), bits.end());
@@ -229,7 +230,7 @@ std::string parse_quantity(const std::string& text, Dimension dimension, double&
   if (!name.empty() && name[0] == ' ') name.erase(0, 1);
   std::vector<std::string> listed;
   for (const Unit& unit : units(dimension))
-    if (!unit.is_word) listed.push_back(unit.name);
+    if (!unit.is_unlisted) listed.push_back(unit.name);
   const std::string allowed = "; allowed: " + joined(listed);
   if (name.empty()) return "missing unit" + allowed;
   for (const Unit& unit : units(dimension)) {

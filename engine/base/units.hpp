@@ -10,7 +10,7 @@ namespace lockstep {
 
 enum class Dimension {
   time,       ///< s: ns, us, ms, s, min, h, d, w
-  size,       ///< bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB
+  size,       ///< bytes: B, kB (also KB), MB, GB, TB, KiB, MiB, GiB, TiB
   bandwidth,  ///< bytes/s: B/s .. TB/s, KiB/s .. TiB/s, bit/s .. Tbit/s (b/s, bps)
   compute,    ///< floating-point operations per second (a multiply-add is 2): FLOP/s .. PFLOP/s
   rate,       ///< per second: 1/s, images/s, samples/s

@@ -174,7 +174,7 @@ void collect(const Sweep& sweep, const Records& records, const std::vector<std::
 }
 
 std::string table(const Json& summary) {
-  const Json& targets = summary.at("sweep").at("targets");
+  const Json targets = summary.at("sweep").value("targets", Json::array());
   char line[256];
   std::snprintf(line, sizeof line, "%-28s %8s %7s", "cell", "rate", "ended");
   std::string text = line;
@@ -182,7 +182,12 @@ std::string table(const Json& summary) {
     std::snprintf(line, sizeof line, " %16s", ("to " + short_number(target.get<double>())).c_str());
     text += line;
   }
-  text += "   (iterations: median of the seeds that reached it)\n";
+  if (targets.empty()) {
+    std::snprintf(line, sizeof line, " %16s   (median of the seeds)\n", "test accuracy");
+    text += line;
+  } else {
+    text += "   (iterations: median of the seeds that reached it)\n";
+  }
   for (const Json& cell : summary.at("cells")) {
     const Json& runs = cell.at("runs");
     const auto has_ended = [](const Json& run) {
@@ -195,15 +200,16 @@ std::string table(const Json& summary) {
     std::snprintf(line, sizeof line, "%-28s %8s %7s", cell.at("name").get<std::string>().c_str(), rate.c_str(),
                   (std::to_string(ended) + "/" + std::to_string(runs.size())).c_str());
     text += line;
-    for (std::size_t t = 0; t < targets.size(); ++t) {
-      std::vector<double> reached;
-      for (const Json& run : runs) {
-        const Json& at = run.at("iterations_to_target").at(t);
-        if (!at.is_null()) reached.push_back(at.get<double>());
-      }
-      std::snprintf(line, sizeof line, " %16s", range_text(reached, runs.size()).c_str());
+    const auto add_median = [&](const auto& value_of) {
+      std::vector<double> values;
+      for (const Json& run : runs)
+        if (const Json& value = value_of(run); !value.is_null()) values.push_back(value.get<double>());
+      std::snprintf(line, sizeof line, " %16s", range_text(values, runs.size()).c_str());
       text += line;
-    }
+    };
+    for (std::size_t t = 0; t < targets.size(); ++t)
+      add_median([&](const Json& run) -> const Json& { return run.at("iterations_to_target").at(t); });
+    if (targets.empty()) add_median([](const Json& run) -> const Json& { return run.at("test_accuracy"); });
     text += "\n";
   }
   return text;

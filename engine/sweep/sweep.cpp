@@ -231,9 +231,11 @@ void read_group(const JsonNode& node, const Json& shared, const std::vector<std:
 std::vector<Run> runs_of(const Sweep& sweep, const Cell& cell, const std::optional<double>& learning_rate) {
   std::vector<Run> runs;
   const Json options = with_rate(cell.options, learning_rate);
+  const std::optional<double> last_target =
+      sweep.targets.empty() ? std::nullopt : std::optional<double>(sweep.targets.back());
   for (const std::uint64_t seed : cell.seeds)
-    runs.push_back(make_run(sweep, cell.name + "/seed-" + std::to_string(seed), options, seed, sweep.targets.back(),
-                            cell.pointer));
+    runs.push_back(
+        make_run(sweep, cell.name + "/seed-" + std::to_string(seed), options, seed, last_target, cell.pointer));
   return runs;
 }
 
@@ -272,7 +274,7 @@ Sweep load_sweep(const std::string& path, const Means& means) {
   sweep.inputs = document.inputs();
   sweep.name = root.at("name").text();
   sweep.means = means;
-  sweep.targets = read_rising(root.at("targets"), {1e-6, 1});
+  if (const auto targets = root.find("targets")) sweep.targets = read_rising(*targets, {1e-6, 1});
   const std::vector<std::uint64_t> seeds = read_seeds(root.at("seeds"));
   const auto shared = root.find("options");
   const Json options = shared ? read_options(*shared) : Json::object();

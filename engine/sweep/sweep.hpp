@@ -2,7 +2,7 @@
 // A sweep: many runs of `train`, declared in one file (schema "lockstep/sweep/1"):
 //
 //   {"schema": "lockstep/sweep/1", "name": "...", "description": "...",
-//    "targets": [0.97, 0.99],          test accuracies, rising; a run stops at the last
+//    "targets": [0.97, 0.99],          test accuracies, rising; a run stops at the last. Left out: all epochs are trained
 //    "seeds": [1, 2, 3],
 //    "options": {"model": "lenet", "data": "mnist", "epochs": 4, "evaluations_per_epoch": 8, ...},
 //    "search": {"factors": [0.5, 1, 2], "seed": 100, "least_iterations": 20, "options": {"train_images": 6000}},
@@ -53,7 +53,7 @@ struct Sweep {
   Json document;  ///< as read
   std::map<std::string, std::string> inputs;
   std::string name;
-  std::vector<double> targets;
+  std::vector<double> targets;  ///< empty: runs train all their epochs
   std::vector<Cell> cells;
   Means means;
 };

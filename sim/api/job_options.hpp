@@ -186,7 +186,8 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
                 ->check(CLI::IsMember({"split"})),
             OptionType::text, {"split"});
   texts.add(
-      app.add_flag("--ignore-memory", question.ignores_memory, "Predicts what does not fit into a GPU's memory, too"),
+      app.add_flag("--ignore-memory", question.ignores_memory,
+                   "Predicts what does not fit into a GPU's memory, too. If no split fits, the one nearest to fitting"),
       OptionType::flag);
   return texts;
 }

@@ -175,7 +175,8 @@ std::vector<double> targets_of_sweeps(const std::vector<StudyLine>& documents) {
   for (const StudyLine& line : documents) {
     const JsonNode root = line.document.root();
     if (root.at("schema").text() != kSweepResultSchema) continue;
-    for (const JsonNode& target : root.at("sweep").at("targets").items()) targets.push_back(target.number({1e-6, 1}));
+    if (const auto own = root.at("sweep").find("targets"))
+      for (const JsonNode& target : own->items()) targets.push_back(target.number({1e-6, 1}));
     break;
   }
   return targets;

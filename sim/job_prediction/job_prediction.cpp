@@ -114,9 +114,10 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
 // Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
 // where the batch of a GPU is open or does not fit.
 bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
-  if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.ignores_memory) return false;
+  if (!q.job.exchange.empty() || q.rate_samples_per_s > 0) return false;
   if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
-  return q.job.batch_per_gpu == 0 || !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
+  if (q.job.batch_per_gpu == 0) return true;
+  return !q.ignores_memory && !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
 }
 
 // The question with a searched split, and with what a GPU holds taken into account; none where nothing changes.

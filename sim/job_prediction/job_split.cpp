@@ -1,6 +1,7 @@
 #include "sim/job_prediction/job_split.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
@@ -41,15 +42,23 @@ std::string losses_text(const RankedSplit& split) {
          share_text(i.exposed_exchange_s / i.iteration_s) + ", memory " + memory_text(split.memory);
 }
 
+// "1.1 % longer", of a split behind the fastest.
+std::string difference_text(const RankedSplit& best, const RankedSplit& next) {
+  const double share = next.iteration.iteration_s / best.iteration.iteration_s - 1;
+  return std::abs(share) <= kTieShare ? "as long" : formatted("%.1f %%", 100 * share) + " longer";
+}
+
 std::string best_text(const SplitRanking& ranking) {
   const RankedSplit& best = ranking.best.front();
-  std::string text = "Split over " + gpus_text(ranking.gpus) + ", the fastest of " + with_thousands(ranking.fitting) +
-                     " that fit: " + split_text(best.spec) + ".\n  " + losses_text(best) + ".\n";
+  const std::string chosen = ranking.fits() ? "the fastest of " + with_thousands(ranking.fitting) + " that fit"
+                                            : "none of " + with_thousands(ranking.valid) + " fits; nearest to fitting";
+  std::string text = "Split over " + gpus_text(ranking.gpus) + ", " + chosen + ": " + split_text(best.spec) + ".\n  " +
+                     losses_text(best) + ".\n";
+  if (best.memory.barely_fits()) text += "  " + barely_fits_text(best.memory) + "\n";
   if (ranking.best.size() < 2) return text;
   const RankedSplit& next = ranking.best[1];
-  return text + "The next, " +
-         formatted("%.1f %%", 100 * (next.iteration.iteration_s / best.iteration.iteration_s - 1)) +
-         " longer: " + split_text(next.spec) + ".\n  " + losses_text(next) + ".\n";
+  return text + "The next" + (ranking.fits() ? ", " + difference_text(best, next) : "") + ": " + split_text(next.spec) +
+         ".\n  " + losses_text(next) + ".\n";
 }
 
 }  // namespace

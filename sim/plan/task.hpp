@@ -99,6 +99,8 @@ struct [[nodiscard]] Outcome {
   /// Time in which it has its nodes.
   double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
+  double samples_per_s_low() const { return samples_per_s() / relative_high; }
+  double samples_per_s_high() const { return samples_per_s() / relative_low; }
   /// 0: samples are no sequences.
   double tokens_per_s() const { return samples_per_s() * sequence_tokens; }
   std::string text() const;

@@ -45,29 +45,11 @@ class Search {
 
   SplitRanking run(int most) {
     ranking_.gpus = gpus_;
-    std::vector<Candidate> candidates = fitting();
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.least_s < b.least_s; });
-    std::vector<RankedSplit>& best = ranking_.best;
-    ProgressLine progress("splits predicted", 0);
-    for (const Candidate& candidate : candidates) {
-      const bool is_full = static_cast<int>(best.size()) == most;
-      if (is_full && candidate.least_s >= best.back().iteration.iteration_s) break;
-      const RankedSplit split = predicted(candidate);
-      ++ranking_.predicted;
-      progress.advance();
-      const auto behind = std::upper_bound(best.begin(), best.end(), split, [](const auto& a, const auto& b) {
-        return a.iteration.iteration_s < b.iteration.iteration_s;
-      });
-      links_of_best_[key_of(split.spec)] = candidate.links;
-      best.insert(behind, split);
-      if (is_full) best.pop_back();
-    }
-    if (best.size() > 1) {
-      const Ends ends_of_first = iteration_at_ends(best.front());
-      for (std::size_t i = 1; i < best.size(); ++i)
-        best[i].is_tied = is_order_uncertain(best.front(), ends_of_first, best[i]);
-    }
+    std::vector<Candidate> candidates = all_candidates();
+    if (ranking_.fits())
+      rank_by_time(std::move(candidates), most);
+    else
+      rank_by_memory(std::move(candidates), most);
     return std::move(ranking_);
   }
 
@@ -81,46 +63,55 @@ class Search {
     scenario_.batch = {{kMostGpus, spec.micro_batch}};
   }
 
-  // The least recomputation of those that fit; none where none does.
-  std::optional<Candidate> in_memory(ParallelSpec spec) {
+  // The least recomputation of those that fit; if none fits, the one with the least memory.
+  Candidate with_recomputation(ParallelSpec spec) {
+    std::optional<Candidate> nearest;
     for (const RecomputeChoice& choice : recomputations_of(question_)) {
       spec.recompute = choice.recompute;
       spec.recompute_modules = choice.modules;
       set_split(spec);
       const GpuMemory memory = gpu_memory(scenario_, gpus_, spec.micro_batch);
-      if (memory.fits() || scenario_.ignores_memory) return Candidate{spec, memory, nullptr, 0};
+      if (!nearest || memory.fits() || memory.total_bytes() < nearest->memory.total_bytes())
+        nearest = Candidate{spec, memory, nullptr, 0};
+      if (memory.fits()) break;
     }
-    return std::nullopt;
+    return *nearest;
   }
 
-  std::vector<Candidate> fitting() {
+  // Those that fit; if none fits and memory is ignored, all.
+  std::vector<Candidate> all_candidates() {
     const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
     ranking_.valid = static_cast<int>(splits.size());
-    std::vector<Candidate> candidates;
-    ProgressLine progress("splits", splits.size());
+    std::vector<Candidate> fitting, exceeding;
     for (const ParallelSpec& spec : splits) {
-      if (std::optional<Candidate> candidate = in_memory(spec))
-        candidates.push_back(*candidate);
-      else
-        progress.advance();  // the others when their least time is known
+      Candidate candidate = with_recomputation(spec);
+      (candidate.memory.fits() ? fitting : exceeding).push_back(std::move(candidate));
     }
-    ranking_.fitting = static_cast<int>(candidates.size());
+    ranking_.fitting = static_cast<int>(fitting.size());
     if (splits.empty())
       if (const auto problem = find_problem(question_.stated, gpus_))
         throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs: " + problem->wrong,
                       problem->allowed.substr(problem->allowed.find(' ') + 1));
-    if (candidates.empty())
+    if (splits.empty() || (fitting.empty() && !scenario_.ignores_memory))
       throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
                         (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),
                     splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory", !splits.empty());
-    std::map<Ranks, std::shared_ptr<const SplitLinks>> links;
+    return fitting.empty() ? exceeding : fitting;
+  }
+
+  void set_links(Candidate& candidate) {
+    std::shared_ptr<const SplitLinks>& shared = links_[key_of(candidate.spec)];
+    if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, candidate.spec);
+    candidate.links = shared;
+  }
+
+  void set_least_times(std::vector<Candidate>& candidates) {
+    ProgressLine progress("splits", candidates.size());
     std::map<Passed, LeastTime> least;
     for (Candidate& candidate : candidates) {
       const ParallelSpec& spec = candidate.spec;
       set_split(spec);
-      std::shared_ptr<const SplitLinks>& shared = links[key_of(spec)];
-      if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
-      candidate.links = shared;
+      set_links(candidate);
       const SplitJob job = split_job(scenario_, gpus_);
       const Passed key{spec.tensor,
                        spec.context,
@@ -131,14 +122,80 @@ class Search {
                        spec.recompute_modules,
                        spec.splits_backward(),
                        layers_key(spec)};
-      const auto known = least.try_emplace(key, job, seconds_, *shared, slowest_).first;
+      const auto known = least.try_emplace(key, job, seconds_, *candidate.links, slowest_).first;
       candidate.least_s = known->second.seconds(job);
       progress.advance();
     }
-    return candidates;
+  }
+
+  void rank_by_time(std::vector<Candidate> candidates, int most) {
+    set_least_times(candidates);
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.least_s < b.least_s; });
+    const auto is_faster = [](const RankedSplit& a, const RankedSplit& b) {
+      return a.iteration.iteration_s < b.iteration.iteration_s;
+    };
+    std::vector<RankedSplit>& best = ranking_.best;
+    // Besides the `most` fastest, all that are tied with the fastest.
+    const auto is_shown = [&](double seconds) {
+      return static_cast<int>(best.size()) < most || seconds < best[most - 1].iteration.iteration_s ||
+             seconds <= tie_s(best.front());
+    };
+    ProgressLine progress("splits predicted", 0);
+    for (const Candidate& candidate : candidates) {
+      if (!is_shown(candidate.least_s)) break;
+      const RankedSplit split = predicted(candidate);
+      progress.advance();
+      best.insert(std::upper_bound(best.begin(), best.end(), split, is_faster), split);
+      while (static_cast<int>(best.size()) > most && best.back().iteration.iteration_s > tie_s(best.front()))
+        best.pop_back();
+    }
+    order_ties_by_memory();
+    if (static_cast<int>(best.size()) > most) best.resize(most);
+    mark_uncertain();
+  }
+
+  void rank_by_memory(std::vector<Candidate> candidates, int most) {
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.memory.total_bytes() < b.memory.total_bytes();
+    });
+    if (static_cast<int>(candidates.size()) > most) candidates.resize(most);
+    for (Candidate& candidate : candidates) {
+      set_split(candidate.spec);
+      set_links(candidate);
+      ranking_.best.push_back(predicted(candidate));
+    }
+    std::stable_sort(ranking_.best.begin(), ranking_.best.end(), [](const RankedSplit& a, const RankedSplit& b) {
+      return std::make_tuple(a.memory.total_bytes(), a.iteration.iteration_s) <
+             std::make_tuple(b.memory.total_bytes(), b.iteration.iteration_s);
+    });
+  }
+
+  static double tie_s(const RankedSplit& fastest) { return fastest.iteration.iteration_s * (1 + kTieShare); }
+
+  void order_ties_by_memory() {
+    std::vector<RankedSplit>& best = ranking_.best;
+    for (auto first = best.begin(); first != best.end();) {
+      const double last_s = tie_s(*first);
+      const auto end =
+          std::find_if(first, best.end(), [&](const RankedSplit& s) { return s.iteration.iteration_s > last_s; });
+      std::stable_sort(first, end, [](const RankedSplit& a, const RankedSplit& b) {
+        return a.memory.total_bytes() < b.memory.total_bytes();
+      });
+      first = end;
+    }
+  }
+
+  void mark_uncertain() {
+    std::vector<RankedSplit>& best = ranking_.best;
+    if (best.size() < 2) return;
+    const Ends ends_of_first = iteration_at_ends(best.front());
+    for (std::size_t i = 1; i < best.size(); ++i)
+      best[i].is_tied = is_order_uncertain(best.front(), ends_of_first, best[i]);
   }
 
   RankedSplit predicted(const Candidate& candidate) {
+    ++ranking_.predicted;
     set_split(candidate.spec);
     const SplitModel model(scenario_, gpus_, candidate.links, seconds_);
     return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
@@ -146,7 +203,7 @@ class Search {
 
   Ends iteration_at_ends(const RankedSplit& split) {
     set_split(split.spec);
-    const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)), seconds_);
+    const SplitModel model(scenario_, gpus_, links_.at(key_of(split.spec)), seconds_);
     return seconds_at_ends(scenario_.uncertainty,
                            [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
   }
@@ -169,7 +226,7 @@ class Search {
   Cluster cluster_;
   RankSecondsOfSplits seconds_;
   double slowest_ = 1;
-  std::map<Ranks, std::shared_ptr<const SplitLinks>> links_of_best_;
+  std::map<Ranks, std::shared_ptr<const SplitLinks>> links_;
   SplitRanking ranking_;
 };
 

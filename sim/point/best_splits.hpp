@@ -2,7 +2,10 @@
 // Which split trains fastest: all of split_space.hpp that fit into memory, ranked by the closed form's iteration.
 //
 // Every split has a bound on its time that costs little (sim/replica/least_time.hpp). In the order of these bounds splits are
-// predicted until no bound is below the slowest of the best: the remaining splits are slower.
+// predicted until no bound is below the slowest of the best: the remaining splits are slower. Splits whose times differ by less
+// than kTieShare are ordered by memory, the least first.
+//
+// If no split fits and the scenario ignores memory, splits are ranked by memory instead: the one nearest to fitting first.
 //
 // All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. With
 //   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
@@ -15,6 +18,9 @@
 
 namespace lockstep::sim::point {
 
+/// Times that a table shows as equal ("+0.0 %").
+inline constexpr double kTieShare = 0.0005;
+
 struct RankedSplit {
   ParallelSpec spec;  ///< `data` filled in
   SplitIteration iteration;
@@ -25,11 +31,12 @@ struct RankedSplit {
 
 struct [[nodiscard]] SplitRanking {
   int gpus = 0;
-  std::vector<RankedSplit> best;  ///< the fastest first
+  std::vector<RankedSplit> best;  ///< the fastest first; if none fits, the nearest to fitting first
   int valid = 0;                  ///< splits, those that differ in recomputation as one
   int fitting = 0;                ///< of them, with one recomputation at least
   int predicted = 0;              ///< of these; the others' bounds are above the slowest of `best`
 
+  bool fits() const { return fitting > 0; }
   int tied() const;  ///< with the fastest, itself not counted
 };
 
@@ -42,7 +49,7 @@ struct NoSplit : InputError {
 };
 
 /// The `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer. Throws NoSplit
-/// if no split fits, and the errors of splits_of().
+/// if no split fits, unless the scenario ignores memory, and the errors of splits_of().
 SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
 
 /// The scenario with a split on so many GPUs.

@@ -254,6 +254,14 @@ std::string memory_text(const GpuMemory& memory) {
   return memory_text(memory.total_bytes(), memory.capacity_bytes);
 }
 
+std::string barely_fits_text(const GpuMemory& memory) {
+  if (!memory.barely_fits()) return "";
+  const double capacity = memory.capacity_bytes;
+  return "It fits with " + amount_text(memory.spare_bytes(), capacity) + unit_name(capacity) + " to spare of " +
+         amount_text(capacity, capacity) + "; the error of predicted memory is " +
+         formatted("%.0f %%", 100 * kMemoryError) + ", so it may not fit.";
+}
+
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
   std::vector<std::pair<std::string, std::vector<int>>> amounts;  // with the GPU counts that need as much
   for (const auto& [gpus, memory] : points) {
@@ -274,7 +282,11 @@ std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
 Json memory_json(const GpuMemory& memory) {
   Json parts = Json::object();
   for (const MemoryPart& part : memory.parts()) parts[part.name] = part.bytes;
-  return {{"bytes", memory.total_bytes()}, {"capacity_bytes", memory.capacity_bytes}, {"parts", parts}};
+  return {{"bytes", memory.total_bytes()},
+          {"capacity_bytes", memory.capacity_bytes},
+          {"spare_bytes", memory.spare_bytes()},
+          {"barely_fits", memory.barely_fits()},
+          {"parts", parts}};
 }
 
 std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemory& memory) {

@@ -29,6 +29,10 @@
 
 namespace lockstep::sim::program {
 
+/// Relative error of a predicted peak of memory: the median over published peaks, each predicted without its own source
+/// (`validate`, in the README).
+inline constexpr double kMemoryError = 0.10;
+
 struct MemoryPart {
   const char* name;  ///< as in result files: "optimizer_state"
   double bytes;
@@ -52,7 +56,10 @@ struct [[nodiscard]] GpuMemory {
   /// All but the capacity, in this order.
   std::vector<MemoryPart> parts() const;
   double total_bytes() const;
+  double spare_bytes() const { return capacity_bytes - total_bytes(); }  ///< below 0 where it does not fit
   bool fits() const { return total_bytes() <= capacity_bytes; }
+  /// Fits by less than the error of memory, and may therefore not fit.
+  bool barely_fits() const { return fits() && total_bytes() * (1 + kMemoryError) > capacity_bytes; }
   MemoryPart largest_part() const;
   /// The largest batch per GPU (per learner) that fits: activations and input grow with it, the rest does not. 0: none.
   int largest_batch() const;
@@ -67,9 +74,12 @@ double checkpoint_bytes(const Scenario& scenario);
 /// "36.7 of 79.6 GiB"
 std::string memory_text(double bytes, double capacity_bytes);
 std::string memory_text(const GpuMemory& memory);
+/// "It fits with 0.1 GiB to spare of 79.6; the error of predicted memory is 10 %, so it may not fit." of what barely fits; else
+/// empty.
+std::string barely_fits_text(const GpuMemory& memory);
 /// "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n", of points in ascending GPU counts.
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
-/// {"bytes", "capacity_bytes", "parts": {name: bytes}}
+/// {"bytes", "capacity_bytes", "spare_bytes" (below 0: it does not fit), "barely_fits", "parts": {name: bytes}}
 Json memory_json(const GpuMemory& memory);
 /// What is too much and by how much, the largest part, and the largest batch that fits; empty where it fits.
 std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemory& memory);

@@ -1,7 +1,21 @@
+#include <algorithm>
+#include <cmath>
+
 #include "sim/quantity/quantity_prediction.hpp"
 #include "sim/quantity/task_memory.hpp"
+#include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim::quantity {
+namespace {
+
+// A GPU's batch in a split is the micro-batch.
+void add_batch_and_split(const Workload& workload, Json& json) {
+  json["batch_per_gpu"] = workload.batch_per_gpu;
+  json["global_batch"] = std::llround(workload.samples() * workload.accumulation);
+  if (workload.scenario.parallel) json["split"] = parallel_format().write(workload.scenario.parallel_at(workload.gpus));
+}
+
+}  // namespace
 
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& p) {
@@ -27,6 +41,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     json["gpus"] = workload.gpus;
     json["nodes"] = (workload.gpus + of_node - 1) / of_node;
     json["method"] = name_of(workload.scenario.fidelity);
+    if (workload.kind == Workload::Kind::iteration) add_batch_and_split(workload, json);
   }
   if (const Json memory = task_memory_json(p.task); !memory.is_null()) json["memory"] = memory;
   return json;

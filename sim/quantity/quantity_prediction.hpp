@@ -35,7 +35,8 @@ void set_interval(QuantityPrediction& prediction, const IntervalCalibration& cal
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
 /// An entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted, low, high,
-/// assumptions, gpus, nodes, method (the fidelity), memory; or why it is unmapped.
+/// assumptions, gpus, nodes, method (the fidelity), memory, and of a training batch_per_gpu (of a split its micro-batch),
+/// global_batch (of an update) and split (the keys of /parallel); or why it is unmapped.
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 

@@ -46,6 +46,14 @@ std::string task_memory_line(const std::vector<const QuantityTask*>& tasks) {
   return memory_line(points);
 }
 
+std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks) {
+  GpuMemory fullest;
+  for (const QuantityTask* task : tasks)
+    if (const Workload* workload = iteration_of(*task))
+      if (const GpuMemory memory = memory_of(*workload); memory.total_bytes() > fullest.total_bytes()) fullest = memory;
+  return fullest.barely_fits() ? barely_fits_text(fullest) + "\n" : "";
+}
+
 std::string why_not_in_memory(const QuantityTask& task) {
   const Workload* workload = iteration_of(task);
   if (workload == nullptr) return "";

@@ -16,6 +16,8 @@ bool does_task_fit(const QuantityTask& task);
 Json task_memory_json(const QuantityTask& task);
 /// As memory_line() has it, a point for each number of GPUs.
 std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
+/// As barely_fits_text() has it, of the task that needs most.
+std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks);
 /// "8 GPUs: ..." where the iteration does not fit into a GPU's memory; else empty.
 std::string why_not_in_memory(const QuantityTask& task);
 /// Throws InputError for an iteration that does not fit into a GPU's memory.

@@ -1,6 +1,7 @@
 #include "sim/report/split_ranking.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -64,8 +65,32 @@ std::vector<std::string> row_of(const Scenario& scenario, const RankedSplit& spl
   cells.push_back(formatted("%.1f %%", 100 * split.iteration.bubble_fraction));
   cells.push_back(memory_text(split.memory));
   const double more = split.iteration.iteration_s / best_s - 1;
-  cells.push_back(rank == 1 ? "fastest" : formatted("+%.1f %%", 100 * more) + (split.is_tied ? ", tied" : ""));
+  const char* const first = split.memory.fits() ? "fastest" : "nearest";
+  const double shown = std::abs(more) <= kTieShare ? 0 : more;
+  cells.push_back(rank == 1 ? first : formatted("%+.1f %%", 100 * shown) + (split.is_tied ? ", tied" : ""));
   return cells;
+}
+
+bool orders_ties(const std::vector<RankedSplit>& best) {
+  return !std::is_sorted(best.begin(), best.end(), [](const RankedSplit& a, const RankedSplit& b) {
+    return a.iteration.iteration_s < b.iteration.iteration_s;
+  });
+}
+
+std::string searched_text(const SplitRanking& ranking) {
+  if (!ranking.fits())
+    return "None of " + with_thousands(ranking.valid) +
+           " valid splits fits into memory, which is ignored: ordered by memory, the nearest to fitting first.\n";
+  const RankedSplit& best = ranking.best.front();
+  return "Of " + with_thousands(ranking.valid) + " valid splits " + with_thousands(ranking.fitting) +
+         " fit into memory; " + with_thousands(ranking.predicted) +
+         " were predicted, the others cannot be faster than the last one shown.\n" +
+         (orders_ties(ranking.best) ? "Splits within " + formatted("%g %%", 100 * kTieShare) +
+                                          " of each other's time are ordered by memory.\n"
+                                    : "") +
+         (best.memory.barely_fits()
+              ? "The fastest split nearly fills the memory. " + barely_fits_text(best.memory) + "\n"
+              : "");
 }
 
 }  // namespace
@@ -86,10 +111,9 @@ std::string split_ranking_text(const Scenario& scenario, const SplitRanking& ran
     table.add(row_of(scenario, ranking.best[i], i + 1, ranking.best.front().iteration.iteration_s, columns));
   const int tied = ranking.tied();
   std::string text = (scenario.variant.empty() ? "" : scenario.variant + ", ") + std::to_string(ranking.gpus) +
-                     " GPUs, " + scenario.model.title + ", fastest split: " + split_text(ranking.best.front().spec) +
-                     ".\n" + table.text() + "Of " + with_thousands(ranking.valid) + " valid splits " +
-                     with_thousands(ranking.fitting) + " fit into memory; " + with_thousands(ranking.predicted) +
-                     " were predicted, the others cannot be faster than the last one shown.\n";
+                     " GPUs, " + scenario.model.title +
+                     (ranking.fits() ? ", fastest split: " : ", nearest to fitting: ") +
+                     split_text(ranking.best.front().spec) + ".\n" + table.text() + searched_text(ranking);
   if (tied > 0)
     text += std::to_string(tied) + (tied == 1 ? " is" : " are") +
             " tied with the fastest: what is not known of computing and links leaves their order open.\n";

@@ -162,6 +162,35 @@ TEST_CASE("api: a plan in process has a point for every combination, the fastest
   CHECK(plan.at("points").size() == 4);
 }
 
+TEST_CASE("api: tokens/s and MFU of a plan have the interval of its samples/s") {
+  const Json plan =
+      sim::answer("plan_job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {64}}, {"tokens", "1T"}}, catalogue());
+  const Json& point = plan.at("points").at(0);
+  for (const char* end : {"_low", "_high"}) {
+    const double share =
+        point.at(std::string("samples_per_s") + end).get<double>() / point.at("samples_per_s").get<double>();
+    for (const std::string key : {"tokens_per_s", "mfu"})
+      CHECK(point.at(key + end).get<double>() == Approx(share * point.at(key).get<double>()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("api: predictions have their batch and their split") {
+  const Json searched = sim::answer("job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {32, 64}}}, catalogue());
+  for (const Json& one : searched.at("predictions")) {
+    const std::size_t ranking = one.at("gpus") == 32 ? 0 : 1;
+    const Json& used = searched.at("splits").at(ranking).at("splits").at(0).at("parallel");
+    for (const auto& [key, value] : used.items()) CHECK(one.at("split").at(key) == value);
+    CHECK(one.at("split").at("sharding").is_string());
+    CHECK(one.at("batch_per_gpu") == one.at("split").at("micro_batch"));
+    CHECK(one.at("global_batch") == one.at("split").at("global_batch"));
+  }
+  const Json whole =
+      sim::answer("job", {{"model", "resnet50"}, {"gpu", "H100"}, {"gpus", {8}}, {"batch", 128}}, catalogue());
+  CHECK(whole.at("predictions").at(0).at("batch_per_gpu") == 128);
+  CHECK(whole.at("predictions").at(0).at("global_batch") == 1024);
+  CHECK_FALSE(whole.at("predictions").at(0).contains("split"));
+}
+
 TEST_CASE("api: a loss in process has the rate of its job") {
   const Json options{
       {"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", {64}}, {"loss", {2.2}}, {"batch_tokens", {"4194304"}}};

@@ -44,7 +44,10 @@ TEST_CASE("Units are the definitions of SI and IEC") {
   CHECK(parsed("1234.5 images/s", Dimension::rate) == 1234.5);
 }
 
-TEST_CASE("People write days, bits by a letter, and their own currency") {
+TEST_CASE("People write days, bits by a letter, kilobytes by a capital, and their own currency") {
+  CHECK(parsed("1KB", Dimension::size) == 1000);
+  CHECK(parsed("2 KB/s", Dimension::bandwidth) == 2000);
+  CHECK(format_bytes(1000) == "1.00 kB");
   CHECK(parsed("3d", Dimension::time) == parsed("72 h", Dimension::time));
   for (const char* week : {"1w", "1 week", "1 weeks", "7d", "7 days", "168 hours"})
     CHECK(parsed(week, Dimension::time) == 604800);

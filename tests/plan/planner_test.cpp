@@ -151,6 +151,7 @@ TEST_CASE("the document has all that its readers count on") {
   }
   CHECK(json["assumptions"].size() > 10);
   CHECK(sim::plan_csv(result).find("id,setting/GPUs,setting/batch,setting/network,") == 0);
+  CHECK_THAT(sim::plan_csv(result), Contains(",tokens_per_s,tokens_per_s_low,tokens_per_s_high,mfu,mfu_low,mfu_high,"));
   CHECK_THAT(sim::plan_markdown(result), Contains("| " + best + " |"));
 }
 

@@ -210,6 +210,26 @@ TEST_CASE("What does not fit is refused with the excess, the largest part and wh
   CHECK_THAT(why_not_in_memory(large, 64, gpu_memory(large, 64, 1)), Contains("(no batch fits)"));
 }
 
+TEST_CASE("what fits by less than the error of memory is said to barely fit") {
+  Scenario s = scenario_of("resnet50", Precision::fp32, Optimizer::momentum);
+  const double needed = gpu_memory(s, 8, 64).total_bytes();
+  for (const double spare : {-0.01, 0.01, 0.9 * sim::kMemoryError, 1.1 * sim::kMemoryError}) {
+    s.cluster.gpu.memory_bytes = needed * (1 + spare);
+    const GpuMemory memory = gpu_memory(s, 8, 64);
+    const bool barely_fits = spare > 0 && spare < sim::kMemoryError;
+    CHECK(memory.barely_fits() == barely_fits);
+    CHECK(sim::barely_fits_text(memory).empty() != barely_fits);
+    const Json json = memory_json(memory);
+    CHECK(json["barely_fits"] == barely_fits);
+    CHECK(json["spare_bytes"].get<double>() == Approx(needed * spare).epsilon(1e-9));
+  }
+  s.cluster.gpu.memory_bytes = 80e9;
+  const double left = 80e9 - needed;
+  s.cluster.gpu.reserved_bytes += left - 0.1 * (1 << 30);
+  CHECK(sim::barely_fits_text(gpu_memory(s, 8, 64)) ==
+        "It fits with 0.1 GiB to spare of 74.5; the error of predicted memory is 10 %, so it may not fit.");
+}
+
 TEST_CASE("sharding and more GPUs are advised where they fit, and only there") {
   int advised = 0;
   for (const char* name : {"flux1_dev", "wan2_1_1_3b", "wan2_1_14b", "gpt3_13b", "sdxl"}) {

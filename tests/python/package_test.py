@@ -239,6 +239,21 @@ class Package(unittest.TestCase):
         self.assertEqual(sum(layer["parameters"] for layer in prediction.layers()),
                          sum(p.numel() for p in net.parameters()))
 
+    def test_rows_have_the_batch_and_the_split(self):
+        split = lockstep.predict(model="llama3_8b", gpu="H100", gpus=64)
+        spec = split.splits[0]["parallel"]
+        self.assertEqual(split["split_tensor"], spec.get("tensor", 1))
+        self.assertEqual(split["split_data"], spec["data"])
+        self.assertEqual(split["split_recompute"], spec.get("recompute", "none"))
+        self.assertEqual(split["global_batch"], spec["global_batch"])
+        self.assertEqual(split["batch_per_gpu"], spec.get("micro_batch", 1))
+        self.assertIs(split["memory_barely_fits"], split.memory["barely_fits"])
+        rows = lockstep.predict_many([RESNET, dict(model="llama3_8b", gpu="H100", gpus=64), dict(model="resnet50", gpu="H1")])
+        self.assertEqual([row["status"] for row in rows], ["ok", "ok", "refused"])
+        self.assertEqual((rows[0]["batch_per_gpu"], rows[0]["global_batch"]), (128, 64 * 128))
+        self.assertFalse([key for key in rows[0] if key.startswith("split_")])
+        self.assertEqual(rows[1]["split_tensor"], split["split_tensor"])
+
     def test_a_data_frame_of_predictions(self):
         try:
             import pandas

@@ -18,6 +18,13 @@ AllReduceQuestion h100s() {
   return question;
 }
 
+TEST_CASE("all-reduce: a size in KB is one in kB") {
+  AllReduceQuestion question = h100s();
+  question.sizes = {"1kB", "1KB"};
+  const AllReduceTimes times = all_reduce_times(question, catalogue(), 1);
+  CHECK(times.rows.at(0).seconds == times.rows.at(1).seconds);
+}
+
 TEST_CASE("all-reduce: more bytes and more nodes take longer, and no link is faster than it is") {
   const AllReduceTimes times = all_reduce_times(h100s(), catalogue(), 1);
   REQUIRE(times.rows.size() == 6);

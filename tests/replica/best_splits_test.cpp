@@ -95,7 +95,7 @@ TEST_CASE("the fastest split is the fastest of all that fit, each predicted") {
     REQUIRE(ranking.best.size() == 10);
     for (std::size_t i = 0; i < ranking.best.size(); ++i) {
       const sim::RankedSplit& split = ranking.best[i];
-      CHECK(split.iteration.iteration_s == Approx(times[i]).epsilon(1e-12));
+      CHECK(split.iteration.iteration_s == Approx(times[i]).epsilon(sim::kTieShare));  // ties are ordered by memory
       CHECK(analytic_s(scenario, split.spec, gpus) == Approx(split.iteration.iteration_s).epsilon(1e-12));
       CHECK(split.memory.fits());
     }
@@ -130,6 +130,52 @@ TEST_CASE("splits are tied as far as what they share leaves their order open") {
   const sim::SplitRanking unsure = sim::best_splits(scenario, 16, question);
   CHECK(unsure.tied() >= sure.tied());
   CHECK(unsure.tied() > 0);
+}
+
+TEST_CASE("of splits that take as long, the one with less memory comes first") {
+  // Without links' time and overheads many splits compute as much and take equally long.
+  sim::Scenario scenario = scenario_of(16, 64);
+  scenario.uncertainty = {};
+  const sim::SplitQuestion question = sim::all_splits(scenario, 16);
+  const sim::SplitRanking all = sim::best_splits(scenario, 16, question, 1000);
+  const sim::RankedSplit& first = all.best.front();
+  int tied = 0;
+  for (const sim::RankedSplit& split : all.best) {
+    if (split.iteration.iteration_s > all.best.front().iteration.iteration_s * (1 + sim::kTieShare)) break;
+    CHECK(split.memory.total_bytes() >= first.memory.total_bytes());
+    ++tied;
+  }
+  CHECK(tied > 1);
+  // However many are asked for, the first is the same.
+  for (int most : {1, 2, 10}) {
+    const sim::SplitRanking few = sim::best_splits(scenario, 16, question, most);
+    CHECK(static_cast<int>(few.best.size()) == most);
+    CHECK(sim::split_text(few.best.front().spec) == sim::split_text(first.spec));
+  }
+}
+
+TEST_CASE("where no split fits and memory is ignored, the one nearest to fitting comes first") {
+  sim::Scenario scenario = scenario_of(16, 64, "0.1 GB");
+  scenario.ignores_memory = true;
+  const sim::SplitQuestion question = sim::all_splits(scenario, 16);
+  const sim::SplitRanking ranking = sim::best_splits(scenario, 16, question);
+  CHECK_FALSE(ranking.fits());
+  REQUIRE(ranking.best.size() == 10);
+  const double least_bytes = ranking.best.front().memory.total_bytes();
+  for (sim::ParallelSpec spec : sim::splits_of(scenario, 16, question))
+    for (const sim::RecomputeChoice& choice : sim::recomputations_of(question)) {
+      spec.recompute = choice.recompute;
+      spec.recompute_modules = choice.modules;
+      CHECK(sim::gpu_memory(sim::scenario_with_split(scenario, spec, 16), 16, spec.micro_batch).total_bytes() >=
+            least_bytes);
+    }
+  // Where some fit, memory is not ignored: the answer is the same.
+  sim::Scenario large = scenario_of(16, 64, "0.65 GB");
+  large.cluster.gpu.reserved_bytes = 0;
+  const sim::SplitRanking fitting = sim::best_splits(large, 16, question);
+  large.ignores_memory = true;
+  CHECK(sim::split_text(sim::best_splits(large, 16, question).best.front().spec) ==
+        sim::split_text(fitting.best.front().spec));
 }
 
 TEST_CASE("where no split fits, or none divides the batch, that is said") {

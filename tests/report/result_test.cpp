@@ -179,7 +179,7 @@ TEST_CASE("the same scenario and seed give the same bytes, another seed others")
 TEST_CASE("the CSV has a column per value of a point and a row per point, with the result's numbers") {
   const Report report = predict(files_with_convergence().load(), 2, {});
   const Keys columns = parse_csv(csv_text(report))[0];
-  CHECK(columns.size() == 40);
+  CHECK(columns.size() == 42);
   CHECK(columns[0] == "gpus");
   CHECK(columns[4] == "iteration_s/mean");
   CHECK(columns.back() == "simulation/events");
@@ -193,7 +193,7 @@ TEST_CASE("CSV columns hold for all rows when only some variants have a target")
   const Report report = predict(files.load(), 2, {});
   const std::vector<Keys> rows = parse_csv(csv_text(report));
   CHECK(std::count(rows[0].begin(), rows[0].end(), "time_to_accuracy_s") == 1);
-  CHECK(rows[0].size() == 41);
+  CHECK(rows[0].size() == 43);
   check_csv(report);
 }
 

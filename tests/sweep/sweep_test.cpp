@@ -179,6 +179,35 @@ TEST_CASE("A sweep's folder and study go on with the sweep that made them, and a
   CHECK(refused.err.find("-o is missing") != std::string::npos);
 }
 
+TEST_CASE("A sweep without targets trains all epochs, and its losses are drawn") {
+  const TemporaryFolder folder;
+  std::string text = sweep_text(folder);
+  const std::string targets = "\"targets\": [0.6, 1], ";
+  text.replace(text.find(targets), targets.size(), "");
+  folder.write("sweep.json", text);
+  const Outcome outcome = run_program(folder.path(""), "train", "sweep sweep.json -o out --collect");
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(outcome.out.find("test accuracy") != std::string::npos);
+  CHECK(outcome.out.find(" to ") == std::string::npos);
+  const Json summary = Json::parse(slurp(folder.path("out/sweep.json")));
+  for (const Json& cell : summary.at("cells"))
+    for (const Json& run : cell.at("runs")) {
+      CHECK(run.at("status") == "epochs done");
+      CHECK(run.at("epochs") == 2);
+      CHECK(run.at("iterations_to_target").empty());
+    }
+  // Two panels with a band and a median of two points for each of two cells.
+  REQUIRE(run_program(folder.path(""), "train", "plot out.jsonl -o curves.svg").code == 0);
+  const std::string svg = slurp(folder.path("curves.svg"));
+  CHECK(svg.find("no training loss") == std::string::npos);
+  std::size_t bands = 0;
+  for (std::size_t at = svg.find("<polygon"); at != std::string::npos; at = svg.find("<polygon", at + 1)) ++bands;
+  CHECK(bands == 4);
+  // Targets may be named afterwards.
+  CHECK(run_program(folder.path(""), "train", "sweep out.jsonl --show").code == 0);
+}
+
 TEST_CASE("A run that fails or diverges is on record, and the others go on") {
   const TemporaryFolder folder;
   std::string text = sweep_text(folder);

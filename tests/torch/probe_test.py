@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -291,6 +292,28 @@ class Files(unittest.TestCase):
         refused = run(NETS + ":gpt", "--name", "nets", "--batches", "2", "--threads", 1, "-o", self.path, "--resume")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("is of another network; allowed: the same, or another -o", refused.stderr)
+
+    def test_the_next_command_works_as_it_is_typed(self):
+        with tempfile.TemporaryDirectory() as root:
+            places = {name: os.path.join(root, *name.split("/")) for name in ("share/lockstep", "build", "bin")}
+            for place in places.values():
+                os.makedirs(place)
+            own, before = lockstep_probe.__file__, os.getcwd()
+            lockstep_probe.__file__ = os.path.join(places["share/lockstep"], "lockstep_probe.py")
+            try:
+                os.chdir(root)
+                self.assertEqual(lockstep_probe.calibrate_command(), "lockstep calibrate")
+                with unittest.mock.patch("shutil.which", return_value=None):
+                    open(os.path.join(places["bin"], "lockstep"), "w").close()
+                    self.assertEqual(lockstep_probe.calibrate_command(),
+                                     os.path.realpath(os.path.join(places["bin"], "lockstep")) + " calibrate")
+                open(os.path.join(places["build"], "calibrate"), "w").close()
+                self.assertEqual(lockstep_probe.calibrate_command(), "build/calibrate")
+                os.chdir(places["bin"])
+                self.assertEqual(lockstep_probe.calibrate_command(), os.path.realpath(os.path.join(places["build"], "calibrate")))
+            finally:
+                lockstep_probe.__file__ = own
+                os.chdir(before)
 
     def test_bad_words_are_one_line(self):
         for words, said in (([NETS + ":nothing"], "has no function nothing; allowed: "),

@@ -51,8 +51,9 @@ class Prediction(collections.abc.Mapping):
 
     @functools.cached_property
     def rows(self):
-        """[{"gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ...}], by the job's numbers of
-        GPUs."""
+        """[{"gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ..., "memory_barely_fits",
+        "batch_per_gpu", "global_batch", "split_tensor", "split_pipeline", ...}], by the job's numbers of GPUs. A job without
+        a split has no "split_..."."""
         rows, by_gpus = [], {}
         for one in self._document["predictions"]:
             gpus = one["gpus"]
@@ -64,7 +65,13 @@ class Prediction(collections.abc.Mapping):
             name = {"images_per_s": "samples_per_s", "scaling_efficiency": "efficiency"}.get(one["metric"], one["metric"])
             row.update({name: one["predicted"], name + "_low": one.get("low"), name + "_high": one.get("high")})
             if "memory" in one:
-                row.update(memory_bytes=one["memory"]["bytes"], memory_capacity_bytes=one["memory"]["capacity_bytes"])
+                row.update(memory_bytes=one["memory"]["bytes"], memory_capacity_bytes=one["memory"]["capacity_bytes"],
+                           memory_barely_fits=one["memory"]["barely_fits"])
+            for key in ("batch_per_gpu", "global_batch"):
+                if key in one:
+                    row[key] = one[key]
+            if "split" in one:
+                row.update({f"split_{key}": value for key, value in one["split"].items() if key != "global_batch"})
         for one in self._document.get("tokens", []):
             by_gpus[one["gpus"]].update({key: value for key, value in one.items() if key != "gpus"})
         return rows
