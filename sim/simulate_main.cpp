@@ -193,6 +193,7 @@ int simulate(const Options& o, const std::vector<std::string>& argv) {
         o.layers, sim::layers_csv(first, first.batch_at(*std::max_element(first.gpus.begin(), first.gpus.end()))));
   }
   print_result(o.json, sim::table_text(report) + expected.text);
+  sim::print_failures(expected, o.json);
   return expected.exit_code();
 }
 
@@ -281,6 +282,7 @@ int answer(JobOptions& o, CLI::App& app) {
   }
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   print_result(o.json, sim::job_table(predicted, catalogue) + expected.text);
+  sim::print_failures(expected, o.json);
   return expected.exit_code();
 }
 

@@ -15,6 +15,7 @@
 #include "calib/probe/calibrate.hpp"
 #include "calib/probe/expectation.hpp"
 #include "calib/probe/selection.hpp"
+#include "engine/base/command_name.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
@@ -151,7 +152,8 @@ void write_models(const std::string& profile, const std::vector<Json>& models) {
             .replace_extension(models.size() > 1 ? "." + model.value("name", "") + ".model.json" : ".model.json")
             .string();
     write_json_atomically(path, model, 1);
-    std::printf("%s: the network\n", path.c_str());
+    std::printf("%s: the network; on GPUs that you do not have: %s job --model %s --gpu NAME --gpus N\n", path.c_str(),
+                command_of_program("simulate").c_str(), path.c_str());
   }
 }
 

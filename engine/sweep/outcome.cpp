@@ -6,6 +6,7 @@
 
 #include "engine/base/json_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/statistics.hpp"
 #include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
 #include "engine/train/record.hpp"
@@ -64,10 +65,9 @@ Json run_summary(const Records& records, const Run& run, const std::vector<doubl
   return entry;
 }
 
-std::string range_text(std::vector<double> values, std::size_t of) {
+std::string median_text(const std::vector<double>& values, std::size_t of) {
   if (values.empty()) return "-";
-  std::sort(values.begin(), values.end());
-  std::string text = short_number(values[values.size() / 2]);
+  std::string text = short_number(median(values));
   if (values.size() < of) text += " (" + std::to_string(values.size()) + "/" + std::to_string(of) + ")";
   return text;
 }
@@ -204,7 +204,7 @@ std::string table(const Json& summary) {
       std::vector<double> values;
       for (const Json& run : runs)
         if (const Json& value = value_of(run); !value.is_null()) values.push_back(value.get<double>());
-      std::snprintf(line, sizeof line, " %16s", range_text(values, runs.size()).c_str());
+      std::snprintf(line, sizeof line, " %16s", median_text(values, runs.size()).c_str());
       text += line;
     };
     for (std::size_t t = 0; t < targets.size(); ++t)

@@ -85,6 +85,7 @@ inline int answer_all_reduce(const AllReduceOptions& o, int jobs, const std::vec
     write_json_atomically(o.json, json, 2);
   }
   print_result(o.json, all_reduce_text(times) + expected.text);
+  print_failures(expected, o.json);
   return expected.exit_code();
 }
 

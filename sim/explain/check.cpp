@@ -239,11 +239,14 @@ class Checker {
     return true;
   }
 
-  // The largest ratio among the observations.
+  // The largest ratio among the observations; no more than what was lost.
   double gain_of(const Hypothesis& with) const {
     double gain = 0;
-    for (std::size_t i = 0; i < with.times.size(); ++i)
-      gain = std::max(gain, with.times[i].seconds / result_.observations[i].expected.seconds);
+    for (std::size_t i = 0; i < with.times.size(); ++i) {
+      const Observation& one = result_.observations[i];
+      const double lost = std::max(1.0, one.measured_s / one.expected.seconds);
+      gain = std::max(gain, std::min(lost, with.times[i].seconds / one.expected.seconds));
+    }
     return gain;
   }
 

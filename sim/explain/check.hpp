@@ -83,7 +83,8 @@ struct RankedCause {
   std::optional<Evidence> most_against;  ///< the smallest; none: no ratio is below 1
   double median_error = 0;               ///< median of |log(measured / expected)| with the cause
   std::string command;
-  double gain = 1;  ///< speed-up if the cause is removed: predicted time with it over that without
+  double gain =
+      1;  ///< speed-up if the cause is removed: predicted time with it over that without, at most what was lost
 };
 
 /// A log of a known good machine or job, which is the expectation.

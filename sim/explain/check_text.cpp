@@ -63,6 +63,33 @@ std::string breakdown_text(const StepBreakdown& breakdown) {
   return straggler.empty() ? text : text + "\n" + straggler + "\n";
 }
 
+double relative_error(const RankedCause& cause) {
+  return std::exp(cause.median_error) - 1;
+}
+
+// How far the shown causes are from the measurement: probabilities only compare the causes with one another.
+std::string fit_text(const CheckResult& result) {
+  if (result.speed != Speed::slow || result.causes.empty()) return "";
+  const RankedCause& first = result.causes.front();
+  if (relative_error(first) < kPoorFit) return "";
+  const RankedCause* closest = &first;
+  for (const RankedCause& cause : result.causes)
+    if (cause.probability >= kLeastShown && cause.median_error < closest->median_error) closest = &cause;
+  const std::string error = percent_text(relative_error(*closest)) + " off";
+  if (relative_error(*closest) >= kPoorFit)
+    return "No cause in this list explains the measurement well: the closest one is " + error +
+           ". To test a suspicion, give it as an option, such as another --network.\n";
+  return "The closest fit is \"" + cause_title(result, *closest) + "\", " + error + "; the most probable cause is " +
+         percent_text(relative_error(first)) + " off.\n";
+}
+
+std::string rare_causes_text(const CheckResult& result) {
+  std::string text;
+  for (const RankedCause& cause : result.causes)
+    if (cause.probability < kLeastShown) text += (text.empty() ? "" : "; ") + cause.title;
+  return text.empty() ? "" : "  below 1 %: " + text + "\n";
+}
+
 std::string causes_text(const CheckResult& result) {
   std::string text = result.speed == Speed::slow ? "Causes, the most probable first:\n"
                                                  : "Not slow. If something is wrong nevertheless, by probability:\n";
@@ -74,7 +101,7 @@ std::string causes_text(const CheckResult& result) {
     text += "       to tell: " + cause.command +
             "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
   }
-  return text +
+  return text + rare_causes_text(result) + fit_text(result) +
          "Probability: how well a cause explains the measurement, times its prior. Half of all measurements are "
          "assumed to be "
          "normal, the other half is divided as in published cases.\n";

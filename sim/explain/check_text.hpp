@@ -8,6 +8,7 @@
 namespace lockstep::sim::explain {
 
 constexpr double kLeastShown = 0.01;  ///< probability of a cause
+constexpr double kPoorFit = 0.25;     ///< relative error of a cause that explains the measurement badly
 
 /// Cells of a table; the first row is its head.
 using TextRows = std::vector<std::vector<std::string>>;

@@ -69,10 +69,10 @@ std::vector<FaultVariant> socket_variants(const NetworkFound& network) {
   return variants;
 }
 
+// One NIC, two, four, ... in place of all.
 std::vector<FaultVariant> variants_of_nics(int nics) {
   std::vector<FaultVariant> variants;
-  for (int used : {1, nics / 2}) {
-    if (used < 1 || (!variants.empty() && used == 1)) continue;
+  for (int used = 1; used < nics; used *= 2) {
     FaultVariant variant = with_text(std::to_string(used) + " of " + std::to_string(nics) + " NICs");
     variant.change_workload = [used](Workload& workload) { use_nics(workload, used); };
     variants.push_back(variant);

@@ -1,10 +1,12 @@
 #include "sim/report/expectation.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <set>
 
+#include "engine/base/json_file.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim::report {
@@ -130,6 +132,10 @@ ExpectationResult check_expectations(const std::vector<Expectation>& expectation
     result.text += "--expect " + expectation.text + ": " + (failing.empty() ? "holds" : "fails, " + failing) + ".\n";
   }
   return result;
+}
+
+void print_failures(const ExpectationResult& result, const std::string& json_path) {
+  if (json_path == kStandardOutput && !result.holds) std::fputs(result.text.c_str(), stderr);
 }
 
 }  // namespace lockstep::sim::report

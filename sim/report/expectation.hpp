@@ -45,4 +45,7 @@ struct ExpectationResult {
 ExpectationResult check_expectations(const std::vector<Expectation>& expectations,
                                      const std::vector<ExpectedRow>& rows);
 
+/// If standard output has the JSON (`json_path` is "-") and an expectation fails, prints the lines to standard error.
+void print_failures(const ExpectationResult& result, const std::string& json_path);
+
 }  // namespace lockstep::sim::report

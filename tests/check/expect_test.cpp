@@ -53,6 +53,9 @@ TEST_CASE("simulate exits with 1 where an expectation fails, of a job, a scenari
     CHECK(holds.code == 0);
     CHECK_THAT(holds.out, Contains("--expect " + metric + ">=1: holds."));
     CHECK(run(">=1e15").code == 1);
+    const Outcome as_json = run(">=1e15' --json - --expect '" + metric + ">=0");
+    CHECK(as_json.code == 1);
+    CHECK_THAT(as_json.err, Contains("--expect " + metric + ">=1e15: fails"));
     CHECK(run("!=1").code == 2);
   }
   CHECK(run_program(folder.path(""), "simulate", "--list-models --expect x>1").code == 2);

@@ -248,7 +248,12 @@ class Package(unittest.TestCase):
         self.assertEqual(split["global_batch"], spec["global_batch"])
         self.assertEqual(split["batch_per_gpu"], spec.get("micro_batch", 1))
         self.assertIs(split["memory_barely_fits"], split.memory["barely_fits"])
-        rows = lockstep.predict_many([RESNET, dict(model="llama3_8b", gpu="H100", gpus=64), dict(model="resnet50", gpu="H1")])
+        done = []
+        rows = lockstep.predict_many([RESNET, dict(model="llama3_8b", gpu="H100", gpus=64), dict(model="resnet50", gpu="H1")],
+                                     progress=lambda count, total: done.append((count, total)))
+        self.assertEqual(done, [(1, 3), (2, 3), (3, 3)])
+        self.assertEqual([row["gpu"] for row in rows], [RESNET["gpu"], "H100", "H1"])
+        self.assertEqual(rows[1]["gpu_id"], "h100-sxm")
         self.assertEqual([row["status"] for row in rows], ["ok", "ok", "refused"])
         self.assertEqual((rows[0]["batch_per_gpu"], rows[0]["global_batch"]), (128, 64 * 128))
         self.assertFalse([key for key in rows[0] if key.startswith("split_")])

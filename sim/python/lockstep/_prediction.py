@@ -21,20 +21,31 @@ def predict(job=None, **options):
     return Prediction(job, _core.predict(json.dumps(job.options)))
 
 
-def predict_many(jobs, threads=None):
+def predict_many(jobs, threads=None, progress=None):
     """Predicts Jobs, or dictionaries of options, in parallel threads. Returns a list of dictionaries in the order of the jobs,
     ready for pandas.DataFrame: "status" ("ok", "does-not-fit" or "refused"), "reason" (empty if ok), the job's options, and the
-    numbers of predict() at the largest number of GPUs that fits. A job that is refused does not stop the others."""
+    numbers of predict() at the largest number of GPUs that fits. "model" and "gpu" are as given; "model_id" and "gpu_id" are
+    their names in the catalogue. A job that is refused does not stop the others. `progress(done, total)` is called after each
+    job, in the order of the jobs."""
+    jobs = list(jobs)
+
     def row_of(job):
         options = job if isinstance(job, dict) else job.options
         try:
             prediction = predict(**job) if isinstance(job, dict) else predict(job)
-            return {"status": "ok", "reason": "", **options, **prediction}
+            ids = {"model_id": prediction["model"], "gpu_id": prediction["gpu"]}
+            given = {key: options[key] for key in ("model", "gpu") if key in options}
+            return {"status": "ok", "reason": "", **options, **prediction, **ids, **given}
         except _core.LockstepError as error:
             return {"status": getattr(error, "status", "refused"), "reason": str(error), **options}
 
     with concurrent.futures.ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        return list(pool.map(row_of, jobs))
+        rows = []
+        for row in pool.map(row_of, jobs):
+            rows.append(row)
+            if progress is not None:
+                progress(len(rows), len(jobs))
+        return rows
 
 
 class Prediction(collections.abc.Mapping):
