@@ -3,6 +3,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/program/split_space.hpp"
 #include "sim/replica/iteration.hpp"
 #include "tests/catch.hpp"
 #include "tests/replica/random_splits.hpp"
