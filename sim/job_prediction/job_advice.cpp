@@ -48,12 +48,6 @@ std::string changes_that_fit(const JobQuestion& question, int gpus, const HasAns
     larger.gpus = {gpus * times};
     if (has_answer(larger)) changes.push_back(gpus_text(gpus * times));
   }
-  // One option less on more GPUs.
-  for (int times = 2; times <= kMostTimes && changes.empty(); times *= 2) {
-    if (std::int64_t{gpus} * times > kMostGpus) break;
-    for (const auto& [option, changed] : with_one_option_less(question, gpus * times))
-      if (has_answer(changed)) changes.push_back("without " + option + " on " + gpus_text(gpus * times));
-  }
   if (changes.empty()) return "GPUs of more memory";
   std::string text;
   for (const std::string& change : changes) text += (text.empty() ? "" : ", or ") + change;
