@@ -62,12 +62,15 @@ class LayerMemories {
       : shape_(shape), spec_(spec), options_(options) {}
 
   const LayerMemory& of(const ModelPart& part, int layer) {
-    const ParallelSpec spec = spec_of_layer(spec_, part, layer);
-    std::optional<LayerMemory>& known = known_[{shape_.parts_of(layer), spec.recompute}];
-    if (!known)
+    const Recomputation recompute =
+        spec_.recompute_layers == 0 ? spec_.recompute : spec_of_layer(spec_, part, layer).recompute;
+    std::optional<LayerMemory>& known = known_[{shape_.parts_of(layer), recompute}];
+    if (!known) {
+      const ParallelSpec spec = spec_of_layer(spec_, part, layer);
       known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations),
                           recomputed_bytes(shape_, spec, layer, options_.activations) +
                               gradients_in_work(shape_, spec, layer, options_)};
+    }
     return *known;
   }
 
