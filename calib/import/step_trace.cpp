@@ -1,7 +1,6 @@
 #include "calib/import/step_trace.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "calib/import/trace_events.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -18,22 +18,17 @@ bool has_any(const std::string& text, const std::vector<const char*>& parts) {
                      [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
-std::string in_lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-bool is_nccl_kernel(const std::string& lower_case) {
-  return has_any(lower_case, {"nccl", "rccl"});
+bool is_nccl_kernel(const std::string& small) {
+  return has_any(small, {"nccl", "rccl"});
 }
 
 // "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "ncclKernel_AllReduce_RING_LL_Sum_float"
-std::string operation_of_kernel(const std::string& lower_case) {
+std::string operation_of_kernel(const std::string& small) {
   static const std::vector<std::pair<const char*, const char*>> names{
       {"allreduce", "all-reduce"}, {"allgather", "all-gather"},  {"reducescatter", "reduce-scatter"},
       {"broadcast", "broadcast"},  {"sendrecv", "send-receive"}, {"reduce", "reduce"}};
   for (const auto& [part, operation] : names)
-    if (lower_case.find(part) != std::string::npos) return operation;
+    if (small.find(part) != std::string::npos) return operation;
   return "other";
 }
 
@@ -88,12 +83,12 @@ class StepTraceReader {
     GpuKernel kernel{event.begin_us, event.end_us(), event.begin_us};
     const auto launch = launches_us_.find(static_cast<std::int64_t>(number_or(args, "correlation", -1)));
     if (launch != launches_us_.end()) kernel.launch_us = std::min(kernel.begin_us, launch->second);
-    const std::string name = text_or(*event.json, "name", ""), lower_case = in_lower_case(name);
+    const std::string name = text_or(*event.json, "name", ""), small = lower_case(name);
     const auto call = collective_of(args);
-    if (!is_copy && (call || is_nccl_kernel(lower_case))) {
+    if (!is_copy && (call || is_nccl_kernel(small))) {
       kernel.part = StepPart::communication;
       kernel.collective = index_of(call ? CollectiveKey{call->operation, call->ranks, call->bytes}
-                                        : CollectiveKey{operation_of_kernel(lower_case), 0, 0});
+                                        : CollectiveKey{operation_of_kernel(small), 0, 0});
     } else if (!is_copy) {
       kernel.part = kernel_part(name);
     }
@@ -211,12 +206,11 @@ class StepTraceReader {
 }  // namespace
 
 StepPart kernel_part(const std::string& name) {
-  const std::string lower_case = in_lower_case(name);
-  if (has_any(lower_case, {"flash", "fmha", "attention", "attn", "sdpa", "mha_", "compute_dot_do_o", "convert_dq"}))
+  const std::string small = lower_case(name);
+  if (has_any(small, {"flash", "fmha", "attention", "attn", "sdpa", "mha_", "compute_dot_do_o", "convert_dq"}))
     return StepPart::attention;
-  if (has_any(lower_case,
-              {"gemm", "gemv", "cutlass", "nvjet", "cublas", "xmma", "splitk", "winograd", "wgrad", "dgrad", "fprop",
-               "convolve", "implicit_con", "scudnn", "triton_mm", "triton_bmm", "triton_tem", "cijk_"}))
+  if (has_any(small, {"gemm", "gemv", "cutlass", "nvjet", "cublas", "xmma", "splitk", "winograd", "wgrad", "dgrad",
+                      "fprop", "convolve", "implicit_con", "scudnn", "triton_mm", "triton_bmm", "triton_tem", "cijk_"}))
     return StepPart::gemm;
   return StepPart::memory;
 }

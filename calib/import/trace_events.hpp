@@ -27,7 +27,7 @@ struct CompleteEvents {
 /// Events of kind "X". PyTorch up to 2.3 writes microseconds since 1970; relative times lose nothing in sums.
 CompleteEvents complete_events(const JsonNode& root);
 
-/// Nullopt: no such key, no number, or a number of which a double does not have whole microseconds.
+/// Nullopt if the key is missing, its value is no number, or the number is too large for a double to hold whole microseconds.
 std::optional<double> number_of(const Json& object, const char* key);
 double number_or(const Json& object, const char* key, double otherwise);
 std::string text_or(const Json& object, const char* key, const std::string& otherwise);

@@ -40,7 +40,7 @@ std::string html_table(const TextRows& rows) {
   return html + "</tbody>\n</table></div>\n";
 }
 
-// Of each column the part that lasts the longest in it, neighbours of one part as one span.
+// The part that lasts the longest in each column; neighbouring columns of one part become one span.
 std::vector<calib::PartSpan> draw_columns(const std::vector<calib::PartSpan>& spans, double column_s) {
   std::vector<std::map<calib::StepPart, double>> columns(kColumns + 1);
   for (const calib::PartSpan& span : spans)

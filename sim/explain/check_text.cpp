@@ -74,7 +74,8 @@ std::string fit_text(const CheckResult& result) {
   if (relative_error(first) < kPoorFit) return "";
   const RankedCause* closest = &first;
   for (const RankedCause& cause : result.causes)
-    if (cause.probability >= kLeastShown && cause.median_error < closest->median_error) closest = &cause;
+    if (cause.id != CauseId::normal && cause.probability >= kLeastShown && cause.median_error < closest->median_error)
+      closest = &cause;
   const std::string error = percent_text(relative_error(*closest)) + " off";
   if (relative_error(*closest) >= kPoorFit)
     return "No cause in this list explains the measurement well: the closest one is " + error +

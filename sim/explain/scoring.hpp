@@ -4,7 +4,8 @@
 // log(measured / predicted) of measurement i is s_i (b + e_i). s_i is the standard deviation of the prediction's 80 % interval,
 // ln(high / low) / (2 x 1.28), at least 0.03. b is normal, the same for all measurements: a prediction that is 20 % off at 1 GB is
 // so at 2 GB. e_i is Student's t with 4 degrees of freedom, independent of the others: a single size that is far off decides
-// little. The variance of b is 0.7 and that of e_i 0.3, which is assumed. A cause of unknown strength is the mean of its variants.
+// little. The variance of b is 0.7 and that of e_i 0.3, which is assumed. The likelihood of a cause of unknown strength
+// is the mean over its variants.
 #include <vector>
 
 #include "sim/modules.hpp"

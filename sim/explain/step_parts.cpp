@@ -44,7 +44,7 @@ double added_by_host(double with_host_s, double without_host_s) {
   return added_s > 1e-9 * with_host_s ? added_s : 0;
 }
 
-// Of forward and backward passes of all blocks.
+// Seconds of the forward and backward passes of all blocks.
 struct PassesTime {
   double gemm_s = 0, attention_s = 0, total_s = 0;
 };

@@ -14,7 +14,7 @@ struct ChunkPasses {
   PassSeconds forward, backward;
   PassSeconds input_gradient;  // and, behind it, the weights'
   ChunkTimes times;
-  // Of blocks.
+  // Seconds of each block's passes.
   std::vector<double> forward_blocks_s, backward_blocks_s, weight_gradient_blocks_s;
   double before_blocks_s = 0;           // embedding, forward
   double before_backward_blocks_s = 0;  // loss, backward
