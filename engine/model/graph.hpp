@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/base/shared_vector.hpp"
 #include "engine/model/recurrence.hpp"
 #include "engine/model/window.hpp"
 
@@ -141,7 +142,7 @@ struct Graph {
   std::string name;   ///< "resnet50"
   std::string title;  ///< "ResNet-50 v1 (stride in the first 1x1)"
   Shape input;
-  std::vector<Layer> layers;
+  SharedVector<Layer> layers;
   int tokens = 0;  ///< of a sample that is a sequence; 0: samples are images
   std::shared_ptr<const TransformerJob> transformer = nullptr;  ///< what it was made from; null: layer by layer
 

@@ -95,7 +95,7 @@ int GraphBuilder::append(Layer layer) {
   macs_ += static_cast<double>(layer.macs);
   if (macs_ > kMostOfAll) fail(layer.name, "the model has more than 1e18 multiply-adds a sample");
   if (!names_.insert(layer.name).second) fail(layer.name, "the name is used twice");
-  graph_.layers.push_back(std::move(layer));
+  graph_.layers.edit().push_back(std::move(layer));
   return static_cast<int>(graph_.layers.size()) - 1;
 }
 

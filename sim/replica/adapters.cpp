@@ -73,8 +73,7 @@ AttentionMatrices matrices_of(const model::Graph& graph, const Block& block) {
 }  // namespace
 
 model::Graph with_adapters(const model::Graph& graph, int rank) {
-  model::Graph all = graph;
-  all.layers.clear();
+  std::vector<Layer> all;
   std::vector<int> new_index(graph.layers.size(), 0);
   const ModelBlocks blocks = blocks_of(graph);
   std::map<int, AttentionMatrices>
@@ -85,17 +84,19 @@ model::Graph with_adapters(const model::Graph& graph, int rank) {
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
     Layer layer = graph.layers[to_index(i)];
     for (int& input : layer.inputs) input = new_index[to_index(input)];
-    new_index[to_index(i)] = static_cast<int>(all.layers.size());
-    all.layers.push_back(std::move(layer));
+    new_index[to_index(i)] = static_cast<int>(all.size());
+    all.push_back(std::move(layer));
     const auto found = by_output.find(i);
     if (found == by_output.end()) continue;
     const AttentionMatrices& matrices = found->second;
-    const Layer behind = all.layers.back();
+    const Layer behind = all.back();
     if (matrices.first != nullptr)
-      add_adapter(all.layers, behind, "inputs", matrices.first->in.channels, matrices.width_before, rank);
-    add_adapter(all.layers, behind, "output", behind.in.channels, behind.out.channels, rank);
+      add_adapter(all, behind, "inputs", matrices.first->in.channels, matrices.width_before, rank);
+    add_adapter(all, behind, "output", behind.in.channels, behind.out.channels, rank);
   }
-  return all;
+  model::Graph adapted = graph;
+  adapted.layers = std::move(all);
+  return adapted;
 }
 
 bool is_of_adapter(const Layer& layer) {

@@ -49,7 +49,7 @@ model::Graph graph_of_rank(const SplitJob& job, const model::TransformerSpec& wh
   const ParallelSpec& spec = job.spec;
   model::Graph graph =
       transformer_graph(of_rank(whole, spec), {job.shape.sequence / spec.context, job.shape.has_fused_attention});
-  for (Layer& layer : graph.layers) {
+  for (Layer& layer : graph.layers.edit()) {
     if (layer.kind == LayerKind::experts) {
       layer.experts.count /= spec.expert;
       // A tensor rank has a part of the sequence, and sends its rows itself.

@@ -159,7 +159,7 @@ TEST_CASE("twice the experts at work take about twice the products, the weights 
   const model::Graph graph = model::zoo_graph("mixtral_8x7b@512");
   const LayerCost one = cost_of(graph, model::LayerKind::experts, only_flop(), 1);
   model::Graph more = graph;
-  for (model::Layer& layer : more.layers) layer.experts.active = 4;
+  for (model::Layer& layer : more.layers.edit()) layer.experts.active = 4;
   CHECK(cost_of(more, model::LayerKind::experts, only_flop(), 1).forward_s == Approx(2 * one.forward_s));
   const double small = cost_of(graph, model::LayerKind::experts, only_bytes(), 1).forward_s;
   CHECK(small > 2. * 8 * 3 * 4096 * 14336);

@@ -83,7 +83,7 @@ TEST_CASE("A softmax in single precision keeps six bytes of a score, and a mask'
   const double in_half = gpu_memory(s, 1, 3).activations_bytes, scores = 3. * 12 * 12 * 1024 * 1024;
   s.compute.softmax_bytes = 4;
   CHECK(gpu_memory(s, 1, 3).activations_bytes - in_half == Approx((6 + 1 - 4) * scores));
-  for (model::Layer& layer : s.model.layers) {
+  for (model::Layer& layer : s.model.layers.edit()) {
     if (layer.kind != model::LayerKind::attention) continue;
     layer.attention.dropout = false;
     layer.kept_elements /= 2;

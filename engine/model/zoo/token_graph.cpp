@@ -10,7 +10,7 @@ TokenGraph::TokenGraph(std::string name, std::string title, int tokens, int widt
   graph_.title = std::move(title);
   graph_.input = {width, tokens, 1};
   Layer input = start("input", LayerKind::input, {}, tokens, width);
-  graph_.layers.push_back(std::move(input));
+  graph_.layers.edit().push_back(std::move(input));
 }
 
 Layer TokenGraph::start(const std::string& name, LayerKind kind, const std::vector<int>& from, int rows,
@@ -20,13 +20,13 @@ Layer TokenGraph::start(const std::string& name, LayerKind kind, const std::vect
 }
 
 int TokenGraph::append(Layer layer) {
-  graph_.layers.push_back(std::move(layer));
+  graph_.layers.edit().push_back(std::move(layer));
   return static_cast<int>(graph_.layers.size()) - 1;
 }
 
 int TokenGraph::linear(const std::string& name, int from, int rows, int in, int out, bool bias) {
   const int layer = tied(name, from, rows, in, out);
-  std::vector<Parameter>& parameters = graph_.layers.back().parameters;
+  std::vector<Parameter>& parameters = graph_.layers.edit().back().parameters;
   parameters.push_back({name + "/weight", ParameterRole::weight, std::int64_t{in} * out});
   if (bias) parameters.push_back({name + "/bias", ParameterRole::bias, out});
   return layer;
@@ -70,7 +70,7 @@ int TokenGraph::each(const std::string& name, LayerKind kind, const std::vector<
 
 int TokenGraph::norm(const std::string& name, int from, std::int64_t elements, int width) {
   const int layer = each(name, LayerKind::layer_norm, {from}, elements);
-  graph_.layers.back().parameters = {{name + "/gamma", ParameterRole::bn_gamma, width},
+  graph_.layers.edit().back().parameters = {{name + "/gamma", ParameterRole::bn_gamma, width},
                                      {name + "/beta", ParameterRole::bn_beta, width}};
   return layer;
 }
@@ -79,7 +79,7 @@ int TokenGraph::lookup(const std::string& name, int from, const std::vector<std:
                        std::int64_t elements) {
   const int layer = each(name, tables.empty() ? LayerKind::concat : LayerKind::embedding, {from}, elements);
   for (const std::int64_t table : tables) {
-    std::vector<Parameter>& parameters = graph_.layers.back().parameters;
+    std::vector<Parameter>& parameters = graph_.layers.edit().back().parameters;
     parameters.push_back({name + "/" + std::to_string(parameters.size() + 1), ParameterRole::weight, table});
   }
   return layer;
