@@ -23,14 +23,14 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", "unmapped"}, {"unmapped", p.task.unmapped}};
   Json assumptions = Json::array();
   std::vector<Assumption> inputs = p.task.assumptions;
-  if (const std::optional<Assumption> memory = assumed_memory(p.task)) inputs.push_back(*memory);
+  const std::optional<GpuMemory> memory = count_task_memory(p.task);
+  if (memory) inputs.push_back(memory_assumption(*memory));
   for (const Assumption& a : inputs)
     assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
-  const bool fits = does_task_fit(p.task);
   Json json{{"id", id},
             {"metric", metric},
             {"unit", unit},
-            {"status", fits ? "ok" : "does-not-fit"},
+            {"status", !memory || memory->fits() ? "ok" : "does-not-fit"},
             {"predicted", p.predicted},
             {"low", p.low},
             {"high", p.high},
@@ -43,7 +43,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     json["method"] = name_of(workload.scenario.fidelity);
     if (workload.kind == Workload::Kind::iteration) add_batch_and_split(workload, json);
   }
-  if (const Json memory = task_memory_json(p.task); !memory.is_null()) json["memory"] = memory;
+  if (memory) json["memory"] = memory_json(*memory);
   return json;
 }
 

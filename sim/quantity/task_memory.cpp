@@ -1,7 +1,5 @@
 #include "sim/quantity/task_memory.hpp"
 
-#include "sim/program/gpu_memory.hpp"
-
 namespace lockstep::sim::quantity {
 namespace {
 
@@ -18,22 +16,15 @@ GpuMemory memory_of(const Workload& workload) {
 
 }  // namespace
 
-bool does_task_fit(const QuantityTask& task) {
-  const Workload* workload = iteration_of(task);
-  return workload == nullptr || memory_of(*workload).fits();
-}
-
-Json task_memory_json(const QuantityTask& task) {
-  const Workload* workload = iteration_of(task);
-  return workload == nullptr ? Json() : memory_json(memory_of(*workload));
-}
-
-std::optional<Assumption> assumed_memory(const QuantityTask& task) {
+std::optional<GpuMemory> count_task_memory(const QuantityTask& task) {
   const Workload* workload = iteration_of(task);
   if (workload == nullptr) return std::nullopt;
-  const GpuMemory memory = memory_of(*workload);
-  return Assumption{"memory per GPU", memory_text(memory), "assumed",
-                    memory.fits() ? "counted part by part" : "counted part by part: more than it has, yet it ran"};
+  return memory_of(*workload);
+}
+
+Assumption memory_assumption(const GpuMemory& memory) {
+  return {"memory per GPU", memory_text(memory), "assumed",
+          memory.fits() ? "counted part by part" : "counted part by part: more than it has, yet it ran"};
 }
 
 std::string task_memory_line(const std::vector<const QuantityTask*>& tasks) {

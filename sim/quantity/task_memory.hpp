@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/quantity_prediction.hpp"
 
 namespace lockstep::sim::quantity {
 
-/// The memory of the task's iteration as an input that the prediction rests on unchecked; none where it is not known.
-std::optional<Assumption> assumed_memory(const QuantityTask& task);
-/// False for an iteration that needs more memory than a GPU has.
-bool does_task_fit(const QuantityTask& task);
-/// As memory_json() has it; null where the task is no iteration of a training.
-Json task_memory_json(const QuantityTask& task);
+/// The memory of the task's iteration; none where the task is no iteration of a training.
+std::optional<GpuMemory> count_task_memory(const QuantityTask& task);
+/// It as an input that the prediction rests on unchecked.
+Assumption memory_assumption(const GpuMemory& memory);
 /// As memory_line() has it, a point for each number of GPUs.
 std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
 /// As barely_fits_text() has it, of the task that needs most.

@@ -43,6 +43,7 @@ void LinkUse::add_call(const Plan& plan) {
 }
 
 void LinkUse::find_contested_links() {
+  if (flows_.empty()) return;
   const std::size_t links = to_index(cluster_.link_count());
   std::vector<double> load(links, 0);
   LinkOwners owners(cluster_);

@@ -4,7 +4,6 @@
 
 #include "engine/base/index.hpp"
 #include "sim/replica/exchange.hpp"
-#include "sim/split/pipeline_time.hpp"
 
 namespace lockstep::sim::replica {
 namespace {
@@ -31,12 +30,13 @@ void add(PassSeconds& sum, const PassSeconds& more) {
 class IterationTime {
  public:
   IterationTime(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links,
-                const std::vector<StageOps>& ops, double slowest, const Perturbation& perturbation)
+                const PipelineOrder& pipeline, double slowest, const Perturbation& perturbation)
       : scenario_(scenario),
         job_(job),
         seconds_(seconds),
         links_(links),
-        ops_(ops),
+        pipeline_(pipeline),
+        ops_(pipeline.stages()),
         factor_(slowest * perturbation.compute),
         perturbation_(perturbation),
         passes_(job, seconds, links, factor_, perturbation) {
@@ -46,7 +46,7 @@ class IterationTime {
   SplitIteration run() {
     SplitIteration result;
     const PipelineTimes times = pipeline_times();
-    const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
+    const PipelineTimeline line = pipeline_.run(times);
     result.pipeline_s = line.makespan_s - first_release_s(times);
     result.bubble_fraction = std::max(0.0, 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline));
     result.message_s = times.message_s;
@@ -60,7 +60,7 @@ class IterationTime {
 
   std::vector<SplitSpan> spans() {
     const PipelineTimes times = pipeline_times();
-    const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
+    const PipelineTimeline line = pipeline_.run(times);
     const double exchanged_s = all_exchanged_s(line, times), update_s = slowest_update_s();
     std::vector<SplitSpan> spans;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
@@ -292,6 +292,7 @@ class IterationTime {
   const SplitJob& job_;
   const RankSeconds& seconds_;
   const SplitLinks& links_;
+  const PipelineOrder& pipeline_;
   const std::vector<StageOps>& ops_;
   double factor_;
   Perturbation perturbation_;
@@ -312,7 +313,7 @@ SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpu
       job_(split_job(scenario, gpus)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
       links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
-      ops_(job_.ops()) {}
+      pipeline_(job_.ops(), job_.pipeline()) {}
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
                        RankSecondsOfSplits& seconds)
@@ -320,14 +321,14 @@ SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const
       job_(split_job(scenario, gpus)),
       seconds_(seconds.at(job_)),
       links_(std::move(links)),
-      ops_(job_.ops()) {}
+      pipeline_(job_.ops(), job_.pipeline()) {}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, perturbation).run();
+  return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, perturbation).run();
 }
 
 std::vector<SplitSpan> SplitModel::spans(double slowest) const {
-  return IterationTime(scenario_, job_, *seconds_, *links_, ops_, slowest, {}).spans();
+  return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, {}).spans();
 }
 
 double SplitModel::bytes_sent() const {

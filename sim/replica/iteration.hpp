@@ -24,6 +24,7 @@
 
 #include "sim/replica/rank_cost.hpp"
 #include "sim/replica/split_links.hpp"
+#include "sim/split/pipeline_time.hpp"
 
 namespace lockstep::sim::replica {
 
@@ -70,7 +71,7 @@ class SplitModel {
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return *seconds_; }
   const SplitLinks& links() const { return *links_; }
-  const std::vector<StageOps>& ops() const { return ops_; }
+  const std::vector<StageOps>& ops() const { return pipeline_.stages(); }
   /// Of a GPU, mean over the stages.
   double bytes_sent() const;
   /// Of all GPUs, by the bandwidth-optimal algorithms.
@@ -81,7 +82,7 @@ class SplitModel {
   SplitJob job_;
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
-  std::vector<StageOps> ops_;
+  PipelineOrder pipeline_;
 };
 
 }  // namespace lockstep::sim::replica

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/base/index.hpp"
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim::split {
@@ -23,6 +24,7 @@ StageOps interleaved(const PipelineShape& shape, int stage) {
   const int passes = shape.micro_batches * shape.chunks;
   const int warm_up = std::min(2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * shape.stages, passes);
   StageOps ops;
+  ops.reserve(2 * to_index(passes));
   int forward = 0, backward = 0;
   while (forward < warm_up) ops.push_back(forward_pass(forward++, shape));
   while (forward < passes) {

@@ -1,30 +1,33 @@
 #include "sim/split/pipeline_time.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim::split {
 namespace {
 
-constexpr double kNotYet = -1;
+// Where each pass of the pipeline stands in the order that is being made: kNotYet, or its step.
+constexpr int kNotYet = -1;
 
-class Evaluation {
+class Ordering {
  public:
-  Evaluation(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times)
-      : stages_(stages), shape_(shape), times_(times) {
+  Ordering(const std::vector<StageOps>& stages, const PipelineShape& shape, std::vector<PipelineStep>& steps)
+      : stages_(stages), shape_(shape), steps_(steps) {
     const std::size_t passes = to_index(shape.stages) * to_index(shape.chunks) * to_index(shape.micro_batches);
     forwards_.assign(passes, kNotYet);
     backwards_.assign(passes, kNotYet);
     next_.assign(stages.size(), 0);
-    free_s_.assign(stages.size(), 0);
-    result_.busy_s.assign(stages.size(), 0);
-    result_.starts_s.resize(stages.size());
+    std::size_t ops = 0;
+    for (const StageOps& stage : stages) ops += stage.size();
+    steps_.reserve(ops);
   }
 
-  PipelineTimeline run() {
+  void run() {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       for (int stage = 0; stage < shape_.stages; ++stage)
@@ -34,91 +37,66 @@ class Evaluation {
       if (next_[to_index(stage)] < stages_[to_index(stage)].size())
         throw std::logic_error("a pipeline's stage " + std::to_string(stage) + " waits for ever at its op " +
                                std::to_string(next_[to_index(stage)]));
-    result_.makespan_s = *std::max_element(free_s_.begin(), free_s_.end());
-    return std::move(result_);
   }
 
  private:
-  double& end_of(std::vector<double>& ends, const ChunkPlace& place, int micro_batch) const {
-    return ends[to_index(place.chunk * shape_.stages + place.stage) * to_index(shape_.micro_batches) +
-                to_index(micro_batch)];
+  int& step_of(std::vector<int>& steps, const ChunkPlace& place, int micro_batch) const {
+    return steps[to_index(place.chunk * shape_.stages + place.stage) * to_index(shape_.micro_batches) +
+                 to_index(micro_batch)];
   }
 
-  // When the message of another chunk is here; kNotYet before its pass has ended. None at an end of the model.
-  double arrival(std::vector<double>& ends, const std::optional<ChunkPlace>& from, int stage, int micro_batch) {
-    if (!from) return 0;
-    const double end = end_of(ends, *from, micro_batch);
-    return end == kNotYet || from->stage == stage ? end : end + times_.message_s;
+  // Makes the step wait for the pass of another chunk; whether that has a step yet. There is none at an end of the model.
+  bool wait_for(std::vector<int>& steps, const std::optional<ChunkPlace>& from, int stage, int micro_batch,
+                PipelineStep& step) {
+    if (!from) return true;
+    step.arrives_from = step_of(steps, *from, micro_batch);
+    step.has_message = from->stage != stage;
+    return step.arrives_from != kNotYet;
   }
 
-  // When all that the op needs is there; kNotYet when something is missing.
-  double ready(const PipelineOp& op, const ChunkPlace& place) {
+  // Whether all that the op needs has a step.
+  bool wait_for_all(const PipelineOp& op, const ChunkPlace& place, PipelineStep& step) {
     if (op.pass == Pass::forward) {
-      const double released =
-          times_.release_s.empty() ? 0 : times_.release_s[to_index(place.stage)][to_index(op.chunk)];
-      const double arrived = arrival(forwards_, shape_.before(place), place.stage, op.micro_batch);
-      return arrived == kNotYet ? kNotYet : std::max(released, arrived);
+      step.is_released = true;
+      return wait_for(forwards_, shape_.before(place), place.stage, op.micro_batch, step);
     }
-    if (op.pass == Pass::weight_gradient) return end_of(backwards_, place, op.micro_batch);
-    const double own = end_of(forwards_, place, op.micro_batch);
-    const double from_above = arrival(backwards_, shape_.next(place), place.stage, op.micro_batch);
-    return own == kNotYet || from_above == kNotYet ? kNotYet : std::max(own, from_above);
+    step.own = step_of(op.pass == Pass::weight_gradient ? backwards_ : forwards_, place, op.micro_batch);
+    if (step.own == kNotYet || op.pass == Pass::weight_gradient) return step.own != kNotYet;
+    return wait_for(backwards_, shape_.next(place), place.stage, op.micro_batch, step);
   }
 
   // The next op of the stage, or the next two where they are computed together.
   bool try_next(int stage) {
-    const std::size_t first = next_[to_index(stage)], count = op_of(stage, first).is_beside_next ? 2 : 1;
-    double start_s = free_s_[to_index(stage)], spent_s = 0;
-    for (std::size_t i = first; i < first + count; ++i) {
-      const PipelineOp& op = op_of(stage, i);
-      const double ready_s = ready(op, {stage, op.chunk});
-      if (ready_s == kNotYet) return false;
-      start_s = std::max(start_s, ready_s);
-      spent_s += seconds_of(stage, op);
+    const StageOps& ops = stages_[to_index(stage)];
+    const std::size_t first = next_[to_index(stage)], count = ops[first].is_beside_next ? 2 : 1;
+    std::array<PipelineStep, 2> found;
+    for (std::size_t i = 0; i < count; ++i) {
+      const PipelineOp& op = ops[first + i];
+      found[i].stage = stage;
+      found[i].chunk = op.chunk;
+      found[i].pass = op.pass;
+      found[i].is_beside_next = i + 1 < count;
+      if (!wait_for_all(op, {stage, op.chunk}, found[i])) return false;
     }
-    free_s_[to_index(stage)] = start_s + spent_s;
-    result_.busy_s[to_index(stage)] += spent_s;
-    for (std::size_t i = first; i < first + count; ++i) {
-      const PipelineOp& op = op_of(stage, i);
-      result_.starts_s[to_index(stage)].push_back(start_s);
-      start_s += seconds_of(stage, op);
+    for (std::size_t i = 0; i < count; ++i) {
+      const PipelineOp& op = ops[first + i];
       if (op.pass != Pass::weight_gradient)
-        end_of(op.pass == Pass::forward ? forwards_ : backwards_, {stage, op.chunk}, op.micro_batch) =
-            free_s_[to_index(stage)];
+        step_of(op.pass == Pass::forward ? forwards_ : backwards_, {stage, op.chunk}, op.micro_batch) =
+            static_cast<int>(steps_.size());
+      steps_.push_back(found[i]);
     }
     next_[to_index(stage)] += count;
     return true;
   }
 
-  const PipelineOp& op_of(int stage, std::size_t index) const { return stages_[to_index(stage)][index]; }
-  double seconds_of(int stage, const PipelineOp& op) const {
-    return times_.chunks[to_index(stage)][to_index(op.chunk)].of(op.pass);
-  }
-
   const std::vector<StageOps>& stages_;
-  const PipelineShape shape_;
-  const PipelineTimes& times_;
-  std::vector<double> forwards_, backwards_;  // ends of passes: [(chunk * p + stage) * m + micro-batch]
+  const PipelineShape& shape_;
+  std::vector<PipelineStep>& steps_;
+  std::vector<int> forwards_, backwards_;  // steps of passes: [(chunk * p + stage) * m + micro-batch]
   std::vector<std::size_t> next_;
-  std::vector<double> free_s_;
-  PipelineTimeline result_;
 };
 
 }  // namespace
-
-double ChunkTimes::of(Pass pass) const {
-  switch (pass) {
-    case Pass::forward:
-      return forward_s;
-    case Pass::backward:
-      return backward_s;
-    case Pass::input_gradient:
-      return input_gradient_s;
-    case Pass::weight_gradient:
-      return weight_gradient_s;
-  }
-  throw std::logic_error("a pass without a time");
-}
 
 PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, double message_s) {
   return {std::vector<std::vector<ChunkTimes>>(to_index(shape.stages),
@@ -134,8 +112,46 @@ double PipelineTimeline::bubble_fraction() const {
   return 1 - busy_s_of_all() / (makespan_s * static_cast<double>(busy_s.size()));
 }
 
+PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape) : stages_(std::move(stages)) {
+  Ordering(stages_, shape, steps_).run();
+}
+
+PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
+  PipelineTimeline line;
+  line.busy_s.assign(stages_.size(), 0);
+  line.starts_s.resize(stages_.size());
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) line.starts_s[stage].reserve(stages_[stage].size());
+  std::vector<double> free_s(stages_.size(), 0), ends_s(steps_.size());
+  const auto seconds_of = [&](const PipelineStep& step) {
+    return times.chunks[to_index(step.stage)][to_index(step.chunk)].of(step.pass);
+  };
+  for (std::size_t first = 0; first < steps_.size();) {
+    const std::size_t end = first + (steps_[first].is_beside_next ? 2 : 1);
+    const std::size_t stage = to_index(steps_[first].stage);
+    double start_s = free_s[stage], spent_s = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      const PipelineStep& step = steps_[i];
+      if (step.is_released && !times.release_s.empty())
+        start_s = std::max(start_s, times.release_s[stage][to_index(step.chunk)]);
+      if (step.own != kNotYet) start_s = std::max(start_s, ends_s[to_index(step.own)]);
+      if (step.arrives_from != kNotYet)
+        start_s = std::max(start_s, ends_s[to_index(step.arrives_from)] + (step.has_message ? times.message_s : 0));
+      spent_s += seconds_of(step);
+    }
+    free_s[stage] = start_s + spent_s;
+    line.busy_s[stage] += spent_s;
+    for (; first < end; ++first) {
+      line.starts_s[stage].push_back(start_s);
+      start_s += seconds_of(steps_[first]);
+      ends_s[first] = free_s[stage];
+    }
+  }
+  line.makespan_s = *std::max_element(free_s.begin(), free_s.end());
+  return line;
+}
+
 PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times) {
-  return Evaluation(stages, shape, times).run();
+  return PipelineOrder(stages, shape).run(times);
 }
 
 }  // namespace lockstep::sim::split

@@ -23,7 +23,19 @@ struct ChunkTimes {
   double backward_s = 0;  ///< of inputs and weights, where the schedule does not split them
   double input_gradient_s = 0, weight_gradient_s = 0;  ///< where it does
 
-  double of(Pass pass) const;
+  double of(Pass pass) const {
+    switch (pass) {
+      case Pass::forward:
+        return forward_s;
+      case Pass::backward:
+        return backward_s;
+      case Pass::input_gradient:
+        return input_gradient_s;
+      case Pass::weight_gradient:
+        break;
+    }
+    return weight_gradient_s;
+  }
 };
 
 struct PipelineTimes {
@@ -47,7 +59,33 @@ struct PipelineTimeline {
   double bubble_fraction() const;
 };
 
-/// Throws std::logic_error that names the op if the stages deadlock.
+/// An op of a pipeline and the earlier steps that it waits for; -1: none.
+struct PipelineStep {
+  int stage = 0, chunk = 0;
+  int own = -1;           ///< the pass of the same chunk and micro-batch
+  int arrives_from = -1;  ///< the pass of the neighbouring chunk
+  Pass pass = Pass::forward;
+  bool has_message = false;     ///< that chunk is on another stage
+  bool is_released = false;     ///< not before PipelineTimes::release_s
+  bool is_beside_next = false;  ///< computed together with the next step
+};
+
+/// The ops of all stages, each behind all that it waits for. The order does not depend on times, so that it is made once and
+/// timed often.
+class PipelineOrder {
+ public:
+  /// Throws std::logic_error that names the op if the stages deadlock.
+  PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape);
+
+  PipelineTimeline run(const PipelineTimes& times) const;
+  const std::vector<StageOps>& stages() const { return stages_; }
+
+ private:
+  std::vector<StageOps> stages_;
+  std::vector<PipelineStep> steps_;
+};
+
+/// A pipeline that is timed once. Throws what PipelineOrder() throws.
 PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times);
 
 }  // namespace lockstep::sim::split

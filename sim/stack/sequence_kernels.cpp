@@ -38,10 +38,10 @@ bool has_experts(StackModel& m) {
 // Of the products that count.
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   constexpr double kLeast = 0.01;  // of a pass
+  const double least_macs = kLeast * static_cast<double>(graph.macs());
   int bytes = 16;
   for (const model::Layer& layer : graph.layers)
-    if (double(layer.macs) >= kLeast * double(graph.macs()))
-      bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
+    if (static_cast<double>(layer.macs) >= least_macs) bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
   return bytes;
 }
 
