@@ -36,6 +36,7 @@ void set_interval_class(const StackModel& m, QuantityTask& task) {
 Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
   StackOptions options;
   options.needs_room = false;
+  options.has_machine = question.has_machine;
   Tasks tasks;
   StackModel m{job, catalogue, options, tasks.samples_per_s};
   find_software(m);

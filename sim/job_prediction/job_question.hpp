@@ -22,6 +22,7 @@ struct JobQuestion {
   double usd_per_gpu_hour = 0;       ///< 0: no cost
   bool ignores_memory = false;       ///< predicts jobs that do not fit into a GPU's memory, too
   bool lists_splits = false;         ///< tells the ten fastest splits, not the fastest alone
+  bool has_machine = false;          ///< as StackOptions::has_machine
 
   int largest() const;
   /// One GPU; with a split the smallest number asked for.

@@ -145,8 +145,11 @@ CalibrationSpec calibration_at(const JobRow& row, const Catalogue& catalogue) {
 Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   const JobRow& largest = predicted.largest();
   const QuantityPrediction& rate = largest.samples_per_s;
-  if (largest.gpus == 1)
-    throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
+  if (largest.gpus == 1 && !predicted.question.has_machine) {
+    JobQuestion on_machine = predicted.question;
+    on_machine.has_machine = true;
+    return job_scenario(prepare_job(on_machine, catalogue), catalogue);
+  }
   Scenario scenario = predicted.scenario;
   scenario.uncertainty = rate.task.target.front().scenario.uncertainty;
   scenario.uncertainty.calibration = calibration_at(largest, catalogue);

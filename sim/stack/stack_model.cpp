@@ -173,7 +173,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   if (m.options.fidelity == Fidelity::analytic) scenario.iterations = 2;  // each is as long as the next
   if (m.options.needs_room && !is_split(m.job)) check_whole_replica(m, scenario);
   set_input(m, scenario.input);
-  if (gpus == 1 && !copies_to_server(m) && !is_split(m.job) && !m.job.decodes_on_host) {
+  if (gpus == 1 && !m.options.has_machine && !copies_to_server(m) && !is_split(m.job) && !m.job.decodes_on_host) {
     scenario.cluster.gpu = m.gpu->spec;
     return workload;
   }

@@ -31,8 +31,9 @@ struct Unmapped {
 };
 
 struct StackOptions {
-  bool use_rates = true;   ///< measured rates anchor computation; without: what the constants alone say
-  bool needs_room = true;  ///< refuses a replica that no GPU holds; commands check all of a job's memory instead
+  bool use_rates = true;     ///< measured rates anchor computation; without: what the constants alone say
+  bool has_machine = false;  ///< one GPU gets links and exchange, too, as its scenario has them; more always do
+  bool needs_room = true;    ///< refuses a replica that no GPU holds; commands check all of a job's memory instead
   bool clamps_constants =
       true;  ///< to the limits of priors.hpp; false: constants may exceed them, for derivatives of the fit
   Fidelity fidelity = Scenario().fidelity;

@@ -82,6 +82,15 @@ class Package(unittest.TestCase):
         self.assertIn("ResNet-50", prediction.table())
         self.assertTrue(all("source" in one for one in prediction.assumptions))
 
+    def test_one_gpu_has_layers_too(self):
+        prediction = lockstep.predict(**{**RESNET, "gpus": 1})
+        self.assertAlmostEqual(prediction.batch_per_gpu / prediction.iteration_s, prediction.samples_per_s,
+                               delta=1e-9 * prediction.samples_per_s)
+        self.assertAlmostEqual(prediction.breakdown["compute_s"], prediction.iteration_s, delta=1e-9)
+        spent_s = sum(layer[part] for layer in prediction.layers() for part in ("forward_s", "backward_s", "update_s"))
+        self.assertAlmostEqual(spent_s, prediction.iteration_s, delta=0.01 * prediction.iteration_s)
+        self.assertTrue(prediction.timeline())
+
     def test_a_split_job_has_tokens_and_a_training_time(self):
         prediction = lockstep.predict(**SPLIT)
         self.assertGreater(prediction.mfu, 0.2)
