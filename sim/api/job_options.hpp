@@ -174,6 +174,10 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
   texts.add(app.add_option("--rate", question.rate_samples_per_s, "Samples/s that were measured on one GPU at --batch")
                 ->check(number_between(kRates.low, kRates.high)),
             OptionType::number, kRates);
+  texts.add(
+      app.add_option("--rate-gpu", question.rate_gpu,
+                     "The GPU that --rate was measured on, if another: the rate is scaled by the laws of both GPUs"),
+      OptionType::text);
   const std::vector<const FieldText*> fields = parallel_format().texts();
   const std::vector<SplitFieldName>& names = split_fields();
   for (std::size_t i = 0; i < names.size(); ++i)

@@ -115,6 +115,7 @@ struct MeasuredRun {
   std::optional<Precision> precision;  ///< none: not known
   int distance = 0;                    ///< 0: of the same experiment, 1: the same machine, 2: the same publication
   bool is_of_other_system = false;     ///< an experiment may compare two systems
+  std::string of_gpu{};                ///< measured on that GPU and scaled to the job's; empty: the job's own
 };
 
 /// "not stated; REASON": how a default is listed.
@@ -182,6 +183,8 @@ struct [[nodiscard]] Job {
   /// Why a key's value was assumed; empty: it was given.
   std::string why_assumed(const std::string& key) const;
   bool has_half_parameters() const { return precision == RecordPrecision::bf16_true; }
+  /// Whether its rate was measured on another GPU.
+  bool has_carried_rate() const;
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 

@@ -151,6 +151,10 @@ int Job::batch() const {
   return 0;
 }
 
+bool Job::has_carried_rate() const {
+  return std::any_of(measured.begin(), measured.end(), [](const MeasuredRun& run) { return !run.of_gpu.empty(); });
+}
+
 std::string Job::why_assumed(const std::string& key) const {
   const auto found = assumed.find(key);
   return found == assumed.end() ? "" : found->second;

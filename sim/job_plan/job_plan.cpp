@@ -45,10 +45,12 @@ void check_words(const JobPlan& words) {
           int(words.question.loss > 0) !=
       1)
     throw InputError("plan job: how much is trained is not said once; allowed: --epochs, --tokens, --loss or --flops");
-  if (words.question.rate_samples_per_s > 0 &&
-      (words.gpus_by_name.size() + words.options.size() > 1 || words.batches.size() > 1))
+  const bool has_one_gpu = words.gpus_by_name.size() + words.options.size() <= 1 || !words.question.rate_gpu.empty();
+  if (words.question.rate_samples_per_s > 0 && (!has_one_gpu || words.batches.size() > 1))
     throw InputError(
-        "--rate: of which GPU and batch it was measured is not said; allowed: with one --gpu, one --batch");
+        "--rate: on which GPU and with which batch it was measured is not said; allowed: with one --batch, and one "
+        "--gpu "
+        "or --rate-gpu");
 }
 
 // Read as `simulate job` reads it.

@@ -68,6 +68,14 @@ void list_defaults(const JobQuestion& question, const Job& job, const Catalogue&
   if (question.job.gpus_per_node == 0)
     add("gpus_per_node", job.gpus_per_node,
         "at most " + std::to_string(joined_gpus_of(question, catalogue)) + ", as is usual of servers");
+  if (job.has_carried_rate()) {
+    const MeasuredRun& rate = job.measured.back();
+    task.assumptions.push_back({"rate", short_number(rate.samples_per_s_per_gpu) + " samples/s", "assumed",
+                                short_number(question.rate_samples_per_s) + " samples/s of one " +
+                                    catalogue.gpus.with_id(rate.of_gpu)->name +
+                                    ", scaled by what is predicted for one GPU of each"});
+    task.defaults.insert("rate");
+  }
   if (question.job.software.stated.empty())
     add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
 }

@@ -8,6 +8,7 @@
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job/sized_name.hpp"
+#include "sim/job_prediction/carried_rate.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -21,6 +22,8 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
     throw InputError("--price: the work is not given; allowed: with --tokens, --loss or --flops");
   if (q.rate_samples_per_s > 0 && q.job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  if (!q.rate_gpu.empty() && q.rate_samples_per_s == 0)
+    throw InputError("--rate-gpu: which rate was measured on it is not said; allowed: with --rate");
   check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
 }
 
@@ -154,7 +157,15 @@ Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   if (question.rate_samples_per_s > 0) {
     std::optional<Precision> precision;
     if (job.precision) precision = layers_precision(*job.precision);
-    job.measured.push_back({"rate of one GPU", 1, job.batch_per_gpu, question.rate_samples_per_s, precision, 0, false});
+    MeasuredRun rate{"rate of one GPU", 1, job.batch_per_gpu, question.rate_samples_per_s, precision, 0, false};
+    if (!question.rate_gpu.empty()) {
+      const CarriedRate carried = carry_rate(question, catalogue);
+      if (carried.gpu != job.gpu.id) {
+        rate.samples_per_s_per_gpu = carried.samples_per_s;
+        rate.of_gpu = carried.gpu;
+      }
+    }
+    job.measured.push_back(rate);
   }
   return job;
 }

@@ -12,6 +12,7 @@ struct JobQuestion {
   std::vector<int> gpus;             ///< a prediction each; empty: whole `nodes`
   std::vector<int> nodes{};          ///< numbers of nodes; with `gpus`, both say the same (with_gpus_of_nodes())
   double rate_samples_per_s = 0;     ///< measured on one GPU at the job's batch; 0: the constants say it
+  std::string rate_gpu{};            ///< that the rate was measured on; empty: the job's GPU
   double tokens = 0;                 ///< to train on; 0: no training time of them
   double loss = 0;                   ///< nats per token to train to; 0: not given
   double flops = 0;                  ///< operations of the training, forward and backward; 0: not given

@@ -107,12 +107,15 @@ void add_calibration(const std::string& interval, const QuantityTask& task, std:
   sources.push_back({pointer + "always", Json(), "assumed", "error of any prediction, before it is scaled"});
 }
 
-std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& largest, const GpuEntry& gpu) {
+std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& largest, const GpuEntry& gpu,
+                                   bool carries_rate) {
   std::vector<Assumption> sources;
   add_facts(gpu, sources);
   for (const Origin& origin : origins()) sources.push_back(origin_of(origin, largest.samples_per_s.task.assumptions));
   for (std::size_t i = 0; i < scenario.compute.rates.size(); ++i)
-    sources.push_back({"/compute/rates/" + std::to_string(i) + "/rate", Json(), "measured", "--rate"});
+    sources.push_back(
+        {"/compute/rates/" + std::to_string(i) + "/rate", Json(), carries_rate ? "assumed" : "measured",
+         carries_rate ? "--rate of another GPU, scaled by what is predicted for one GPU of each" : "--rate"});
   for (const char* part : {"compute", "bandwidth", "latency"})
     sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", "deviations of the fitted constants"});
   add_calibration("samples_per_s", largest.samples_per_s.task, sources);
@@ -153,7 +156,8 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   Scenario scenario = predicted.scenario;
   scenario.uncertainty = rate.task.target.front().scenario.uncertainty;
   scenario.uncertainty.calibration = calibration_at(largest, catalogue);
-  Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id)));
+  Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id),
+                                           predicted.job.has_carried_rate()));
   std::vector<std::string> variants{""};
   if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
   for (const std::string& variant : variants)  // what no scenario may have is refused here

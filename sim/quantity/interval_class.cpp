@@ -81,7 +81,8 @@ IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task) {
     if (m.job.is_mlperf()) result.kinds.emplace_back("MLPerf");
   }
   const bool is_by_tokens = task.epochs == 0 && m.model->is_of_sequences();
-  if (!task.has_rates()) return is_by_tokens ? IntervalClass{kinds_of_sequences(m, task)} : result;
+  if (!task.has_rates() || m.job.has_carried_rate())
+    return is_by_tokens ? IntervalClass{kinds_of_sequences(m, task)} : result;
   result.without_rate = is_by_tokens ? kinds_of_sequences(m, task) : result.kinds;
   result.kinds.emplace_back("anchored");
   return result;

@@ -19,13 +19,13 @@ double bandwidth_error(const Inputs& inputs) {
   return std::min(kLargestError, std::hypot(kUnmeasuredError, share));
 }
 
-UncertaintySpec uncertainty_of(const Inputs& inputs, const ComputeSpec& compute, int batch) {
+UncertaintySpec uncertainty_of(const Inputs& inputs, const ComputeSpec& compute, int batch, bool is_measured) {
   UncertaintySpec u;
   double distance = 10;  // in the logarithm of the batch, to the closest measured rate
   for (const RateSpec& rate : compute.rates)
     distance = std::min(distance, std::abs(std::log(double(batch) / rate.batch)));
   const double without = std::min(kLargestError, std::hypot(kUnmeasuredError, inputs.deviation_of("speed")));
-  u.compute = compute.rates.empty() ? without : std::min(without, 0.02 + 0.025 * distance);
+  u.compute = !is_measured ? without : std::min(without, 0.02 + 0.025 * distance);
   u.bandwidth = bandwidth_error(inputs);
   u.latency = kLatencyError;
   return u;
@@ -168,7 +168,8 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   scenario.name = scenario.model.title;
   workload.accumulation = is_split(m.job) ? 1 : accumulation_of(m, gpus, batch);
   scenario.compute = compute_of(m, gpus, batch);
-  scenario.uncertainty = uncertainty_of(m.inputs, scenario.compute, batch);
+  scenario.uncertainty =
+      uncertainty_of(m.inputs, scenario.compute, batch, !scenario.compute.rates.empty() && !m.job.has_carried_rate());
   scenario.fidelity = m.options.fidelity;
   if (m.options.fidelity == Fidelity::analytic) scenario.iterations = 2;  // each is as long as the next
   if (m.options.needs_room && !is_split(m.job)) check_whole_replica(m, scenario);

@@ -247,6 +247,11 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(prediction.rows[0]["samples_per_s"], probe.rate(8), delta=0.01 * probe.rate(8))
         self.assertEqual(sum(layer["parameters"] for layer in prediction.layers()),
                          sum(p.numel() for p in net.parameters()))
+        probe.gpu = "NVIDIA A100-SXM4-80GB"  # as if it had been measured on one
+        self.assertEqual(probe.job(batch=8, gpu="H100", gpus=8).rate_gpu, probe.gpu)
+        own = lockstep.predict(probe.job(batch=8, gpu="A100", gpus=1))
+        self.assertAlmostEqual(own.samples_per_s, probe.rate(8), delta=1e-6 * probe.rate(8))
+        self.assertNotEqual(lockstep.predict(probe.job(batch=8, gpu="H100", gpus=1)).samples_per_s, own.samples_per_s)
 
     def test_rows_have_the_batch_and_the_split(self):
         split = lockstep.predict(model="llama3_8b", gpu="H100", gpus=64)

@@ -53,23 +53,25 @@ def load_profile(path):
 class ModuleProbe:
     """A traced and measured torch.nn.Module."""
 
-    def __init__(self, model, precision, seconds, is_gpu):
+    def __init__(self, model, precision, seconds, gpu):
         self.model = model            # lockstep/model/1
         self.precision = precision
         self.seconds = seconds        # of an iteration, by batch
-        self.is_gpu = is_gpu          # the device that was measured
+        self.gpu = gpu                # name of the measured GPU; None: a processor
 
     def rate(self, batch):
         """Samples/s of this device at a measured batch."""
         return batch / self.seconds[batch]
 
     def job(self, batch=None, **options):
-        """Returns a Job with this model and its precision. If a GPU was measured at `batch`, the job has its rate: `gpu` must
-        name that GPU."""
+        """Returns a Job with this model and its precision. If a GPU was measured at `batch`, the job has its rate, which is
+        scaled where `gpu` names another GPU. For a measured GPU that Lockstep does not know, give `rate_gpu`, or rate=None."""
         batch = batch if batch is not None else max(self.seconds)
         options.setdefault("precision", self.precision)
-        if self.is_gpu and batch in self.seconds:
+        if self.gpu and batch in self.seconds:
             options.setdefault("rate", self.rate(batch))
+            if options["rate"] is not None:
+                options.setdefault("rate_gpu", self.gpu)
         return Job(model=self.model, batch=batch, **options)
 
 
@@ -77,7 +79,7 @@ def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
     """Traces a torch.nn.Module and measures its iterations on its device.
 
     batch(size) returns (inputs, targets), loss(outputs, targets) the loss. Without an optimizer, SGD with a learning rate of
-    zero runs, which keeps the weights. The returned probe makes jobs: on an H100, fit_probe(...).job(gpu="H100", gpus=64)."""
+    zero runs, which keeps the weights. The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
     probe = _probe_module()
     if optimizer is None:
         import torch
@@ -89,7 +91,11 @@ def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
         for _ in range(2):
             run.iteration_s(size)
         seconds[size] = statistics.median(run.iteration_s(size) for _ in range(repeats))
-    return ModuleProbe(graph.json(), graph.precision, seconds, run.device.type == "cuda")
+    gpu = None
+    if run.device.type == "cuda":
+        import torch
+        gpu = torch.cuda.get_device_name(run.device)
+    return ModuleProbe(graph.json(), graph.precision, seconds, gpu)
 
 
 def _probe_module():

@@ -1,0 +1,39 @@
+#include "sim/job_prediction/carried_rate.hpp"
+
+#include "sim/job_prediction/job_prediction.hpp"
+
+namespace lockstep::sim::job_prediction {
+namespace {
+
+JobPrediction predict_on_one(const JobQuestion& question, const std::string& gpu, const Catalogue& catalogue) {
+  JobQuestion alone;
+  alone.job = question.job;
+  alone.job.gpu = {gpu, "", ""};
+  alone.job.gpus_per_node = 0;
+  alone.job.link = {};
+  alone.job.network = {};
+  alone.job.exchange.clear();
+  alone.job.epochs = 0;
+  alone.job.decodes_on_host = false;
+  alone.gpus = {1};
+  alone.ignores_memory = true;
+  return predict_job(alone, catalogue, 1);
+}
+
+}  // namespace
+
+CarriedRate carry_rate(const JobQuestion& question, const Catalogue& catalogue) {
+  try {
+    const JobPrediction measured = predict_on_one(question, question.rate_gpu, catalogue);
+    const JobPrediction own = predict_on_one(question, question.job.gpu.stated, catalogue);
+    CarriedRate carried;
+    carried.gpu = measured.job.gpu.id;
+    carried.factor = own.largest().samples_per_s.predicted / measured.largest().samples_per_s.predicted;
+    carried.samples_per_s = question.rate_samples_per_s * carried.factor;
+    return carried;
+  } catch (const InputError& error) {
+    throw InputError("--rate-gpu " + question.rate_gpu + ": " + error.what());
+  }
+}
+
+}  // namespace lockstep::sim::job_prediction
