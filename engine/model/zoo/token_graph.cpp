@@ -71,7 +71,7 @@ int TokenGraph::each(const std::string& name, LayerKind kind, const std::vector<
 int TokenGraph::norm(const std::string& name, int from, std::int64_t elements, int width) {
   const int layer = each(name, LayerKind::layer_norm, {from}, elements);
   graph_.layers.edit().back().parameters = {{name + "/gamma", ParameterRole::bn_gamma, width},
-                                     {name + "/beta", ParameterRole::bn_beta, width}};
+                                            {name + "/beta", ParameterRole::bn_beta, width}};
   return layer;
 }
 
