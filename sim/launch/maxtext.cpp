@@ -189,6 +189,7 @@ const std::vector<UnreadKeys>& maxtext_unread() {
        "abort_on_* target_eval_loss log_config reuse_example_batch max_corpus_chars init_weights_seed enable_dropout "
        "normalization_layer_epsilon rope_* *_rope_* dropout_rate override_model_config compiled_trainstep_file "
        "enable_single_controller max_position_embeddings argument per_device_batch_size_start load_balance_loss_weight "
+       "olmo_* training.mock_data pure_nnx* sharding_tolerance "
        "cast_logits_to_fp32 routed_* global_parameter_scale skip_first_n_steps_for_profiler"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
        "attention attention_type scan_* use_iota_embed logits_dot_in_fp32 fused_* matmul_precision float32_* "
@@ -199,6 +200,7 @@ const std::vector<UnreadKeys>& maxtext_unread() {
        "num_slices dcn_* ici_* shardy parameter_memory_host_offload remat_* set_remat* enable_* context_parallel_* "
        "decoder_block weight_sparsity_* constant_bound_config quantize_* replicate_quant_scale first_num_dense_layers "
        "shared_experts "
+       "moe_* base_num_decoder_layers base_emb_dim base_num_query_heads base_num_kv_heads base_mlp_dim head_dim "
        "sliding_window_size *_softcap* *_soft_cap mtp_* interleave_moe_layer_step"},
   };
   return all;

@@ -119,6 +119,15 @@ void read_recomputed_modules(LaunchSettings& s, Facts& f) {
 }
 
 void read_recomputation(LaunchSettings& s, Facts& f) {
+  // Older versions: a method without a granularity recomputes whole layers.
+  if (s.has("activations_checkpoint_method") && !s.has("recompute_granularity")) {
+    s.rename("activations_checkpoint_method", "recompute_method");
+    s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
+    if (const auto method = s.text("recompute_method", "--recompute")) {
+      const LaunchSetting* setting = s.take("recompute_method");
+      f.give("--recompute", "full", setting->place, setting->written);
+    }
+  }
   const auto give = [&](const std::string& key, const char* value) {
     const LaunchSetting* setting = s.take(key);
     f.give("--recompute", value, setting->place, setting->written);

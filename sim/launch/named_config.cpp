@@ -9,12 +9,22 @@
 namespace lockstep::sim::launch {
 
 void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix,
-                       const ReadNamedFile& read_named) {
-  const auto name = s.text(key);
+                       const ReadNamedFile& read_named, const std::string& option) {
+  const auto name = s.file_name(key);
   if (!name) return;
-  const LaunchSetting setting = *s.take(key);
-  const std::string text = read_named(setting, *name);
-  const LaunchSettings named = read_tree(text, setting.place.file + ": " + *name, syntax_of(*name, text));
+  LaunchSetting setting;
+  for (const LaunchSetting& one : s.all())
+    if (one.key == key) setting = one;
+  s.mark(key, Use::read, "");
+  const std::optional<std::string> text = read_named(setting, *name);
+  if (!text) {
+    s.mark(key, Use::not_simulated, "the file is not there, so that its keys are not read");
+    const std::string why = setting.unknown.empty()
+                                ? "the file is not there; put it beside this one, or give the option"
+                                : one_line(setting.unknown) + " cannot be evaluated";
+    return s.require_option(setting, option, why);
+  }
+  const LaunchSettings named = read_tree(*text, setting.place.file + ": " + *name, syntax_of(*name, *text));
   for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));

@@ -24,7 +24,7 @@ inline const sim::Catalogue& launch_catalogue() {
 inline std::vector<std::string> launch_files(const std::string& folder = kLaunchCorpus) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() != ".md") names.push_back(entry.path().filename().string());
+    if (entry.is_regular_file() && entry.path().extension() != ".md") names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }

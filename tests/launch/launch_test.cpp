@@ -55,10 +55,17 @@ std::string needed_beside(const sim::LaunchedJob& job) {
   return text;
 }
 
+// Options that are needed in place of values that cannot be read, with the reason.
+std::string needed_of(const sim::LaunchedJob& job) {
+  std::string text;
+  for (const sim::launch::Unevaluated& one : job.settings.unevaluated()) text += one.option + " " + one.why + "\n";
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("every key of every launch file is read, or listed with the reason, or listed as unknown") {
-  const std::set<std::string> unknown{"--frobnicate", "--hostfile", "FORCE_TORCHRUN"};
+  const std::set<std::string> unknown{"--frobnicate", "--per_gpu_batch"};
   REQUIRE(launch_files().size() + launch_files(kBrokenLaunches).size() >= 30);
   for (const std::string& name : launch_files()) {
     const sim::LaunchedJob job = launched(name);
@@ -178,8 +185,10 @@ TEST_CASE("layers of a hybrid are those of its pattern") {
              Contains("\"hybrid_layer_pattern\":\"M-M*\"") && Contains("\"num_layers\":4"));
   CHECK_THAT(option_of(launched_text(hybrid + "--hybrid-override-pattern M*"), "--model"),
              Contains("\"hybrid_layer_pattern\":\"M*\""));
-  CHECK_THROWS_WITH(launched_text(hybrid + "--num-layers 3 --hybrid-layer-pattern 'M-M*'"), Contains("has 4 layers"));
-  CHECK_THROWS_WITH(launched_text(hybrid + "--hybrid-layer-pattern 'MG'"), Contains("kind that is not known"));
+  CHECK_THAT(needed_of(launched_text(hybrid + "--num-layers 3 --hybrid-layer-pattern 'M-M*'")),
+             Contains("--model") && Contains("has 4 layers"));
+  CHECK_THAT(needed_of(launched_text(hybrid + "--hybrid-layer-pattern 'MG'")),
+             Contains("--model") && Contains("kind that is not known"));
 }
 
 TEST_CASE("stages, experts, recomputation and precision of Megatron-LM, by hand") {
@@ -227,6 +236,16 @@ TEST_CASE("numbers of GPUs follow from each launcher") {
                 "--micro-batch-size 1\nEOF\necho") == "16/8");
   CHECK(gpus_of("nsys profile -o x uv run torchrun --nproc_per_node 8") == "8/8");
   CHECK(gpus_of("numactl --cpunodebind 0 python") == "absent/absent");
+  CHECK(gpus_of("deepspeed --include localhost:0,1,3") == "3/3");
+  CHECK(gpus_of("deepspeed --include 'a:0,1@b:0,1'") == "4/2");
+  CHECK(gpus_of("deepspeed --num_nodes=2 --num_gpus=8 --hostfile none") == "16/8");
+  CHECK(gpus_of("mpirun -H a:8,b:8 python") == "16/8");
+  CHECK(gpus_of("mpirun -np 16 -H a:8,b:8,c:8 python") == "16/absent");
+  CHECK(gpus_of("srun -N 3 -n 12 --gpus-per-node=4 python") == "12/4");
+  CHECK(gpus_of("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-task=1\nsrun python") == "8/4");
+  CHECK(gpus_of("jsrun -n 4 -g 6 -a 6 -r 1 python") == "24/6");
+  CHECK(gpus_of("CUDA_VISIBLE_DEVICES=0,2 torchrun") == "2/2");
+  CHECK(gpus_of("export L='python -u'\nsrun -n 8 --ntasks-per-node 8 bash -c '$L" + rest + "'; echo") == "8/8");
 }
 
 TEST_CASE("configurations of other frameworks, by hand") {
@@ -249,6 +268,68 @@ TEST_CASE("configurations of other frameworks, by hand") {
   CHECK(option_of(jax, "--micro-batch") == "2");  // the command's value wins over the file's 4
   CHECK(option_of(jax, "--gpus") == "128");
   CHECK(option_of(launched("megatron_bridge_llama3_8b.yaml"), "--context") == "2");
+}
+
+TEST_CASE("programs with arguments of their own give what has HuggingFace's names, and ask for the batch") {
+  const sim::LaunchedJob hosts = launched("program_deepspeed_hosts.sh");
+  CHECK(option_of(hosts, "--gpus") == "16");
+  CHECK(option_of(hosts, "--sharding") == "zero2");
+  CHECK(option_of(hosts, "--model") == "bert_large@512");
+  const sim::LaunchedJob own = launched_text("torchrun --nproc_per_node 4 train.py --lr 1 --width 7");
+  CHECK(own.format == sim::launch::LaunchFormat::program);
+  CHECK_THAT(needed_of(own), Contains("--batch"));
+  CHECK(option_of(own, "--precision") == "absent");
+  const sim::LaunchedJob lost = launched_text(
+      "torchrun --nproc_per_node 4 r.py --per_device_train_batch_size 1 --model_name_or_path gpt2 --deepspeed "
+      "none.json");
+  CHECK_THAT(needed_of(lost), Contains("--sharding the file is not there"));
+  CHECK(option_of(launched("hf_fsdp_file.sh"), "--recompute") == "full");  // in the file of --fsdp_config
+  CHECK(option_of(launched("hf_fsdp_file.sh"), "--sharding") == "zero2");
+}
+
+TEST_CASE("scripts that share their parts with others are read with them") {
+  const sim::LaunchedJob mpi = launched("megatron_mpirun.sh");
+  CHECK(option_of(mpi, "--gpus") == "16");
+  CHECK(option_of(mpi, "--global-batch") == "64");
+  CHECK(option_of(mpi, "--sharding") == "zero1");  // the flag before "$@"
+  CHECK(option_of(launched("megatron_deepspeed_template.sh"), "--sharding") == "zero1");
+  CHECK(option_of(launched("megatron_arguments.sh"), "--model") == "qwen3_8b@4096");
+  CHECK(option_of(launched("megatron_model_config.yaml"), "--virtual-stages") == "2");
+  CHECK(option_of(launched("bloom_shape.slurm"), "--gpus") == "128");
+  CHECK(option_of(launched("bridge_recipe.sh"), "--global-batch") == "128");
+  CHECK_THAT(needed_of(launched_text("torchrun --nproc_per_node 8 run_recipe.py --recipe x train.global_batch_size=8")),
+             Contains("--tensor the recipe sets it") && Contains("--micro-batch the recipe"));
+  CHECK(option_of(launched("nemo_environment.yaml"), "--gpus") == "32");
+}
+
+TEST_CASE("configurations of GPT-NeoX, nanotron, torchtune, LLM Foundry and MLPerf, by hand") {
+  const sim::LaunchedJob neox = launched("gpt_neox_6b.yml"), nano = launched("nanotron_llama.yaml");
+  CHECK(option_of(neox, "--pipeline") == "2");
+  CHECK(option_of(neox, "--accumulation") == "8");
+  CHECK(option_of(neox, "--precision") == "fp16");
+  CHECK(option_of(nano, "--gpus") == "64");
+  CHECK(option_of(nano, "--model") == "llama3_2_3b@4096");
+  CHECK(option_of(nano, "--tokens") == std::to_string(3000LL * 8 * 16 * 2 * 4096));
+  const sim::LaunchedJob tune = launched("torchtune_lora.yaml"), foundry = launched("llm_foundry_mpt.yaml");
+  CHECK(option_of(tune, "--model") == "llama3_1_8b@8192");
+  CHECK(option_of(tune, "--lora-rank") == "8");
+  CHECK(option_of(foundry, "--micro-batch") == "4");
+  CHECK(option_of(foundry, "--tokens") == std::to_string(20000LL * 512 * 2048));
+  const sim::LaunchedJob mlperf = launched("mlperf_config_DGXH100_16x8.sh");
+  CHECK(option_of(mlperf, "--gpus") == "128");
+  CHECK(option_of(mlperf, "--accumulation") == "32");
+  CHECK(option_of(mlperf, "--precision") == "fp8");
+}
+
+TEST_CASE("ranks of axolotl, Accelerate and LLaMA-Factory") {
+  const sim::LaunchedJob axolotl = launched("axolotl_parallel.yaml"), parallel = launched("accelerate_parallel.yaml");
+  CHECK(option_of(axolotl, "--tensor") == "2");
+  CHECK(option_of(axolotl, "--context") == "2");
+  CHECK(option_of(parallel, "--tensor") == "4");
+  CHECK(option_of(parallel, "--sharding-group") == "4");
+  CHECK(option_of(launched("llama_factory_v1.yaml"), "--lora-rank") == "16");
+  CHECK(option_of(launched("llama_factory_v1.yaml"), "--sharding") == "zero3");
+  CHECK(option_of(launched("llama_factory_nodes.sh"), "--gpus") == "8");
 }
 
 TEST_CASE("recomputation and groups of sharding are what the software does, not what is not written") {
