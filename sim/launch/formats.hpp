@@ -50,8 +50,14 @@ inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
   return all;
 }
 
-/// Reads a file that another names, which lies where it says or beside it: the text, or nothing if it is not there.
-using ReadNamedFile = std::function<std::optional<std::string>(const LaunchSetting& setting, const std::string& name)>;
+/// A file that another names. No text: why it cannot be read.
+struct NamedFile {
+  std::optional<std::string> text;
+  std::string why;
+};
+
+/// Reads a file that another names, which lies where it says or beside it.
+using ReadNamedFile = std::function<NamedFile(const std::string& name)>;
 
 struct LaunchReader {
   LaunchFormat format;

@@ -161,7 +161,7 @@ class Launch {
 
   void read_by_reader(Reading& reading) {
     reading.reader->read(reading.job.settings, reading.facts, catalogue_,
-                         [this](const LaunchSetting&, const std::string& name) { return text_of_named(name); });
+                         [this](const std::string& name) { return text_of_named(name); });
   }
 
   Reading read_configuration(const std::string& text) {
@@ -233,7 +233,7 @@ class Launch {
     if (candidate.line.is_conditional)
       job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
-                 [this](const LaunchSetting&, const std::string& name) { return text_of_named(name); });
+                 [this](const std::string& name) { return text_of_named(name); });
     read_by_reader(reading);
     return reading;
   }
@@ -248,14 +248,20 @@ class Launch {
   }
 
   // The configuration that a command names: "train.yaml" of "llamafactory-cli train train.yaml".
+  // MaxText's commands name a base that need not be there.
   void add_named_configuration(Candidate& candidate) {
+    const bool is_needed = candidate.reader == nullptr;
     for (const LaunchSetting& setting : candidate.settings.all()) {
       const std::string name = plain_text(setting.value);
       const std::string ending = std::filesystem::path(name).extension().string();
       const bool is_argument = setting.key == "argument" || setting.key == "job.config_file" ||
                                setting.key == "config" || setting.key == "config_file" || setting.key == "exp";
       if (!is_argument || (ending != ".yaml" && ending != ".yml" && ending != ".toml" && ending != ".json")) continue;
-      const std::optional<std::string> text = text_of_named(name);
+      const std::optional<std::string> text = text_of_named(name).text;
+      if (!text && !is_needed) {
+        candidate.line.notes.push_back(setting.text() + ": the file is not there; the software's defaults are taken");
+        continue;
+      }
       if (!text) throw InputError(setting.text() + ": the file is not there; put it beside the script");
       LaunchSettings merged = read_tree(*text, request_.path + ": " + name, syntax_of(name, ""));
       const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
@@ -276,9 +282,8 @@ class Launch {
       if (!may_train(line.program)) continue;
       Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
       const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-      if (!readers.empty())
-        candidate.reader = &chosen(readers);
-      else
+      if (!readers.empty()) candidate.reader = &chosen(readers);
+      if (candidate.reader == nullptr || candidate.reader->format == LaunchFormat::maxtext)
         add_named_configuration(candidate);
       if (candidate.reader != nullptr) found.push_back(std::move(candidate));
     }
@@ -346,15 +351,14 @@ class Launch {
     return std::nullopt;
   }
 
-  std::optional<std::string> text_of_named(const std::string& name) const {
-    for (const auto& [path, content] : script_.written_files)
-      if (path == name) {
-        if (!content.unknown.empty())
-          throw InputError(content.place.text() + ": " + name +
-                           " has a part that cannot be evaluated: " + content.unknown + "; set it in the script");
-        return content.text;
-      }
-    return file_beside(name);
+  NamedFile text_of_named(const std::string& name) const {
+    const auto written = script_.written_files.find(name);
+    if (written != script_.written_files.end()) {
+      const std::string& unknown = written->second.unknown;
+      if (unknown.empty()) return {written->second.text, ""};
+      return {std::nullopt, "a part of it cannot be evaluated: " + one_line(unknown)};
+    }
+    return {file_beside(name), "the file is not there"};
   }
 
   const LaunchRequest& request_;

@@ -110,7 +110,7 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
     if (!name) continue;
     const std::string written = key;
     s.mark(key, Use::not_simulated, "the file is not there; --gpus gives the number of GPUs");
-    const std::optional<std::string> text = read_named({}, *name);
+    const std::optional<std::string> text = read_named(*name).text;
     if (!text || text->size() > (1 << 20)) continue;
     Hosts hosts;
     std::istringstream lines(*text);

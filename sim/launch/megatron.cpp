@@ -195,7 +195,10 @@ void read_batch(LaunchSettings& s, Facts& f) {
   f.micro_batch = s.whole("micro_batch_size", "--micro-batch");
   if (!f.micro_batch) f.micro_batch = s.whole("batch_size", "--micro-batch");
   f.global_batch = s.whole("global_batch_size", "--global-batch");
-  if (!f.global_batch && f.micro_batch) f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
+  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation"); steps && !f.global_batch)
+    f.accumulation = *steps;
+  if (!f.global_batch && f.micro_batch && !f.accumulation)
+    f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
   if (s.text("rampup_batch_size", "--global-batch"))
     s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
 }
@@ -228,6 +231,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_batch(s, f);
   read_length(s, f);
   read_capacity(s, f);
+  if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // Pai-Megatron-Patch
   read_megatron_model(s, f, catalogue, kind);
   give_defaults(s, f);
 }

@@ -61,7 +61,9 @@ const std::vector<UnreadKeys>& megatron_unread() {
       {Use::no_effect, "evaluation, exit and restart, which the rate leaves out",
        "eval_* start_eval_at_iter skip_train full_validation multiple_validation_sets validation_set_names test_mode "
        "exit_* rerun_* enable_ft_package calc_ft_timeouts ft_num_warmup_iters inprocess_* manual_gc* no_manual_gc* "
-       "train_sync_interval inference_* no_pin_* max_tokens_to_oom use_legacy_static_engine enable_chunked_prefill "
+       "train_sync_interval inference_* no_pin_* max_tokens_to_oom temperature top_k top_p return_log_probs "
+       "num_tokens_to_generate output_path prompts incoming_requests_* stop_words no_record_throughput "
+       "export_te_mcore_model modelopt_* finetune_hf_dataset use_legacy_static_engine enable_chunked_prefill "
        "flash_decode decode_only_cuda_graphs output_bert_embeddings bert_embedder_type num_speculative_tokens"},
       {Use::no_effect, "how processes start, and which implementation of the same model runs",
        "distributed_backend distributed_timeout_* local_rank lazy_mpu_init nccl_communicator_config_path "
@@ -150,7 +152,8 @@ const std::vector<UnreadKeys>& environment_unread() {
        "*.main_process_ip *.main_process_port *.rdzv* *.local_addr *.monitor_interval *.max_restarts *.start_method "
        "*.main_training_function *.same_network *.rdzv_backend *.local_rank *.machine_rank *.deepspeed_hostfile"},
       {Use::no_effect, "parts of the command, which is read where it runs",
-       "env.CMD env.*LAUNCHER env.*_ARGS env.ARGS env.*SCRIPT env.*_PARAMS env.*_OPTIONS env.MODE env.TEST_TYPE "
+       "env.CMD env.LAUNCHER env.*LAUNCHER env.*_ARGS env.ARGS env.*SCRIPT env.*_PARAMS env.*_OPTIONS env.MODE "
+       "env.TEST_TYPE "
        "env.FORCE_TORCHRUN env.SLURM_*"},
       {Use::no_effect, "paths, logs and tokens of services",
        "env.*_NAME env.TORCHELASTIC_* env.HTTPX_* env.GIT_* env.*LOG_LEVEL env.*_ROOT env.*_FILE env.WKDIR "
@@ -162,7 +165,8 @@ const std::vector<UnreadKeys>& environment_unread() {
        "*.D *.signal *.open_mode *.dependency *.array *.export *.no_python *.module *.m *.no_ssh *.no_ssh_check "
        "*.launcher "
        "*.force_multi *.label *.l *.u *.unbuffered *.container_* *.kill_on_bad_exit *.K *.wait *.allow_run_as_root "
-       "*.quiet *.v *.verbose *.jobid *.overlap *.no_container* *.mpi *.debug *.tag_output *.report_bindings *.x *.X"},
+       "*.quiet *.v *.verbose *.jobid *.overlap *.no_container* *.overcommit *.mpi *.debug *.tag_output "
+       "*.report_bindings *.x *.X"},
       {Use::no_effect, "processors and memory of the host, which nothing waits for",
        "env.OMP_* env.MKL_* env.KMP_* env.MALLOC_* env.LD_PRELOAD *.cpus_per_task *.c *.mem *.mem_per_cpu "
        "*.mem_per_gpu "

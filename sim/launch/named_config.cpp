@@ -16,15 +16,15 @@ void append_named_file(LaunchSettings& s, const std::string& key, const std::str
   for (const LaunchSetting& one : s.all())
     if (one.key == key) setting = one;
   s.mark(key, Use::read, "");
-  const std::optional<std::string> text = read_named(setting, *name);
-  if (!text) {
-    s.mark(key, Use::not_simulated, "the file is not there, so that its keys are not read");
-    const std::string why = setting.unknown.empty()
-                                ? "the file is not there; put it beside this one, or give the option"
-                                : one_line(setting.unknown) + " cannot be evaluated";
-    return s.require_option(setting, option, why);
+  const NamedFile file = read_named(*name);
+  if (!file.text) {
+    s.mark(key, Use::not_simulated, "its keys are not read: " + file.why);
+    const bool is_known = setting.unknown.empty();
+    return s.require_option(setting, option,
+                            is_known ? file.why + "; put it right, or give the option"
+                                     : one_line(setting.unknown) + " cannot be evaluated");
   }
-  const LaunchSettings named = read_tree(*text, setting.place.file + ": " + *name, syntax_of(*name, *text));
+  const LaunchSettings named = read_tree(*file.text, setting.place.file + ": " + *name, syntax_of(*name, *file.text));
   for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));

@@ -132,8 +132,12 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     give_primus_model(s, f, catalogue);
     return read_maxtext(s, f, catalogue, read_named);
   }
+  if (framework == "megatron_bridge") {
+    give_primus_model(s, f, catalogue);
+    return read_bridge(s, f, catalogue, read_named);
+  }
   if (framework != "megatron")
-    fail_at(*s.take("primus.framework"), "is not read", "give megatron, torchtitan or maxtext");
+    fail_at(*s.take("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' own base files (primus/configs/modules/megatron/trainer_base.yaml).
   if (!s.has("bf16") && !s.has("fp16"))
@@ -157,6 +161,7 @@ const std::vector<UnreadKeys>& sections_unread() {
        "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
        "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
        "dataset.* "
+       "source.* enable_in_batch_packing packed_sequence_specs.* "
        "work_group user_name exp_name workspace platform.* primus.config *sink_level file_sink_level "
        "disable_wandb disable_tensorboard disable_mlflow mlflow_* auto_continue_train disable_last_saving "
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
@@ -190,7 +195,7 @@ const std::vector<UnreadKeys>& sections_unread() {
        "resume_from_checkpoint headscale optimizer_config_override* *.cuda_graph* grad_div_ar_fusion "
        "gradient_accumulation_fusion bias_*_fusion use_cpu* onnx* mcore_* data_parallel_random_init "
        "fp16.* external_* calculate_* *_func *_init* layernorm_zero_centered_gamma layernorm_epsilon "
-       "use_kitchen hetereogenous_* timers fused* *_dtype disable_*"},
+       "no_fp8_weight_transpose_cache sink_* use_kitchen hetereogenous_* timers fused* *_dtype disable_*"},
   };
   return all;
 }

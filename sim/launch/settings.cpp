@@ -37,6 +37,36 @@ std::string key_beside(const std::string& key, const std::string& reference) {
   return folder + (folder.empty() ? "" : ".") + reference.substr(levels);
 }
 
+bool is_variable_name(const std::string& text) {
+  const auto is_of_name = [](char c) { return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_of_name);
+}
+
+// NeMo's "multiply:4, 1024", "divide_ceil:96,8", and "eval:4 * 1024" of a product.
+std::optional<double> value_of_function(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  const std::string name = text.substr(0, colon), arguments = text.substr(colon + 1);
+  const std::size_t mark = arguments.find(name == "eval" ? '*' : ',');
+  if (mark == std::string::npos) return std::nullopt;
+  const auto number = [](std::string part) {
+    part.erase(std::remove(part.begin(), part.end(), ' '), part.end());
+    return number_in(part);
+  };
+  const std::optional<double> a = number(arguments.substr(0, mark)), b = number(arguments.substr(mark + 1));
+  if (!a || !b) return std::nullopt;
+  if (name == "multiply" || name == "eval") return *a * *b;
+  if (*b != 0 && name == "divide_ceil") return std::ceil(*a / *b);
+  if (*b != 0 && name == "divide_floor") return std::floor(*a / *b);
+  return std::nullopt;
+}
+
+Json number_json(double number) {
+  constexpr double kMostExact = 9e15;
+  if (number == std::floor(number) && std::abs(number) < kMostExact) return static_cast<std::int64_t>(number);
+  return number;
+}
+
 bool is_nothing(const Json& value) {
   if (value.is_null()) return true;
   if (!value.is_string()) return false;
@@ -226,10 +256,11 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
   const bool is_value = other != nullptr && other != &setting &&
                         !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
   if (is_value) return other->value;
+  if (const std::optional<double> number = value_of_function(inside)) return number_json(*number);
   // OmegaConf: "${oc.env:NAME,8}"; Primus: "${NAME:8}".
   const bool is_variable = inside.compare(0, 7, "oc.env:") == 0;
   const std::size_t mark = inside.find(is_variable ? ',' : ':');
-  const bool has_default = mark != std::string::npos && (is_variable || inside.compare(0, 3, "oc.") != 0);
+  const bool has_default = mark != std::string::npos && (is_variable || is_variable_name(inside.substr(0, mark)));
   return has_default ? std::optional<Json>(inside.substr(mark + 1)) : std::nullopt;
 }
 
