@@ -66,6 +66,7 @@ void read_nanotron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, cons
   const bool keeps_single = s.boolean("optimizer.accumulate_grad_in_fp32", "--precision").value_or(true);
   f.give_from("--precision", type == "float32" ? "fp32" : keeps_single ? "bf16" : "bf16-true", s, "model.dtype");
   f.give_default("--optimizer", "adam", "nanotron's default");
+  f.give_default("--software", "other", "nanotron is not in the catalogue");
   const bool recomputes = s.is_on("parallelism.recompute_layer", "--recompute");
   f.give_default("--recompute", recomputes ? "full" : "none", "parallelism.recompute_layer");
   read_nanotron_model(s, f, catalogue);
