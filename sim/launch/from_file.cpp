@@ -76,7 +76,7 @@ std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
 // False for programs that take a training's arguments and do not train.
 bool may_train(const std::string& program) {
   const std::string name = lower_case(std::filesystem::path(program).filename().string());
-  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat"})
+  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat", "analyz"})
     if (name.find(other) != std::string::npos) return false;
   return true;
 }
@@ -104,6 +104,8 @@ std::vector<Word> option_words(const Value& value) {
     std::istringstream stream(value.front().text);
     for (std::string word; stream >> word;) words.push_back({word, "", value.front().place});
   }
+  while (!words.empty() && words.front().text.compare(0, 2, "--") != 0 && words.front().text.find('$') == 0)
+    words.erase(words.begin());
   const bool has_options = !words.empty() && words.front().text.compare(0, 2, "--") == 0;
   return has_options ? words : std::vector<Word>{};
 }
@@ -262,7 +264,9 @@ class Launch {
         candidate.line.notes.push_back(setting.text() + ": the file is not there; the software's defaults are taken");
         continue;
       }
-      if (!text) throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      if (!text && candidate.line.is_framework)
+        throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      if (!text) continue;
       LaunchSettings merged = read_tree(*text, request_.path + ": " + name, syntax_of(name, ""));
       const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
       if (found.empty()) continue;

@@ -16,9 +16,17 @@ struct Software {
 };
 
 // The names that one thing has in Trainer, LLaMA-Factory, axolotl and scripts around them.
-const std::vector<std::string> kLengthKeys{"cutoff_len",  "sequence_len",     "max_seq_length", "max_length",
-                                           "max_seq_len", "model_max_length", "block_size"};
-const std::vector<std::string> kModelKeys{"model_name_or_path", "base_model", "model_name", "config_name"};
+const std::vector<std::string> kLengthKeys{"cutoff_len", "sequence_len", "max_seq_length",
+                                           "max_length", "max_seq_len",  "model_max_length",
+                                           "block_size", "seq_length",   "seq_len"};
+const std::vector<std::string> kModelKeys{"model_name_or_path",
+                                          "base_model",
+                                          "model_name",
+                                          "config_name",
+                                          "bert_model",
+                                          "model_id",
+                                          "pretrained_model_name_or_path",
+                                          "model"};
 const std::vector<std::string> kMicroBatchKeys{"per_device_train_batch_size", "micro_batch_size",
                                                "per_gpu_train_batch_size"};
 
@@ -53,6 +61,7 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
   const std::string key = s.has("accelerate.mixed_precision") ? "accelerate.mixed_precision" : "mixed_precision";
   const bool is_pure = s.is_on("pure_bf16", "--precision");
   if (is_pure) return f.give_from("--precision", "bf16-true", s, "pure_bf16");
+  if (s.is_on("fp8", "--precision")) return f.give_from("--precision", "fp8", s, "fp8");
   for (const char* name : {"bf16", "fp16"})
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
   if (launched == "bf16" || launched == "fp16" || launched == "fp8")
@@ -105,7 +114,7 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
 
 void read_adapters(LaunchSettings& s, Facts& f) {
   const std::string type = lower_case(s.text("finetuning_type").value_or(s.text("adapter").value_or("")));
-  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") ||
+  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") || s.is_on("q_lora") ||
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(*s.take(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted",
@@ -171,7 +180,8 @@ void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
 bool is_file_name(const LaunchSettings& s, const std::string& key) {
   bool is_name = false;
   for (const LaunchSetting& setting : s.all())
-    if (setting.key == key) is_name = plain_text(setting.value).find('.') != std::string::npos;
+    if (setting.key == key)
+      is_name = plain_text(setting.value).find('.') != std::string::npos || !setting.unknown.empty();
   return is_name;
 }
 
@@ -299,8 +309,18 @@ void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogu
     f.notes.push_back("Accelerate's configuration gives no batch: one sample of a GPU is assumed (--micro-batch)");
 }
 
+// A program of torchtitan names a configuration in Python, by its model.
+void read_titan_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  const LaunchSetting* const program = s.take("program");
+  if (program == nullptr || plain_text(program->value).find("torchtitan") == std::string::npos) return;
+  f.give_from("--software", "torchtitan", s, "program");
+  give_named_model(s, f, "config", catalogue);
+  s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
+}
+
 // A program of its own: the arguments that have the names of HuggingFace's are read.
 void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  read_titan_program(s, f, catalogue);
   read_trainer(s, f, catalogue, read_named, {});
   if (!f.micro_batch && !f.global_batch)
     if (const LaunchSetting* const program = s.take("program"))

@@ -55,7 +55,7 @@ std::string key_of(std::string option) {
 bool is_option(const Word& word) {
   const std::string& text = word.text;
   return text.size() > 1 && text[0] == '-' && !is_digit(text[1]) && text[1] != '.' &&
-         text.find(' ') == std::string::npos;
+         text.substr(0, text.find('=')).find(' ') == std::string::npos;
 }
 
 // One option with its value from `words[i]` on; `i` is then behind it.
@@ -119,6 +119,12 @@ const std::vector<std::string>& launcher_flags() {
                                             "gpu",
                                             "dynamo_use_dynamic"};
   return all;
+}
+
+// An option that is known to take no value, or before the program: "srun --no-container-mount-home bash".
+bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
+  const bool is_before_program = i + 1 < words.size() && begins_launch(words[i + 1]);
+  return is_before_program || is_among(key_of(words[i].text), launcher_flags());
 }
 
 class LineReader {
@@ -192,7 +198,7 @@ class LineReader {
       // "-x NAME=VALUE" and "-mca NAME VALUE" of MPI.
       if (is_option(words[i])) {
         const std::string key = key_of(words[i].text);
-        line_.launchers.add(option_setting(words, i, name, is_among(key, launcher_flags())));
+        line_.launchers.add(option_setting(words, i, name, is_flag_at(words, i)));
         if (key == "mca" && i < words.size() && !is_option(words[i])) ++i;
         continue;
       }
@@ -215,7 +221,7 @@ class LineReader {
         return i < words.size() && take_program(words, i);
       }
       if (is_option(words[i])) {
-        line_.launchers.add(option_setting(words, i, prefix, is_among(key_of(words[i].text), launcher_flags())));
+        line_.launchers.add(option_setting(words, i, prefix, is_flag_at(words, i)));
         continue;
       }
       if (!words[i].unknown.empty() && words[i].text == words[i].unknown) {
@@ -333,7 +339,9 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
     if (is_option(word)) {
       const std::size_t equals = word.text.find('=');
       const bool is_flag = is_among(key_of(word.text.substr(0, equals)), flags);
-      const bool next_is_lost = is_flag && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
+      const bool is_file = key_of(word.text) == "deepspeed" && i + 1 < arguments.size() &&
+                           lower_case(arguments[i + 1].text).find("config") != std::string::npos;
+      const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&

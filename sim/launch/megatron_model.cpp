@@ -47,6 +47,8 @@ constexpr struct {
     {"retro_add_retriever", "retrieval within the network is not modelled"},
     {"vision_pretraining", "vision models of Megatron-LM are not read"},
     {"vision_model_type", "the part that sees images is not modelled"},
+    {"bert_binary_head", "only decoders are read"},
+    {"add_pooler", "only decoders are read"},
     {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
 };
 

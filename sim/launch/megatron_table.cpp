@@ -12,7 +12,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "modules_to_filter set_level_for_all_loggers save_config_filepath profile profile_* use_pytorch_profiler "
        "pytorch_profiler_* record_* memory_snapshot_path memory_keys nvtx_ranges throughput_window_size "
        "runtime_time_unit otel_* one_logger_* no_one_logger enable_one_logger app_tag_* straggler_* "
-       "METRICS TEST_TYPE MODE AFTER_SCRIPT BEFORE_SCRIPT export_model_type model_provider dataset_provider "
+       "LAUNCHER METRICS TEST_TYPE MODE AFTER_SCRIPT BEFORE_SCRIPT export_model_type model_provider dataset_provider "
        "disable_straggler_on_startup *check_for_nan_in_loss* check_for_large_grads check_for_spiky_loss "
        "check_weight_hash_across_dp_replicas_interval result_rejected_tracker_filename rerun_mode error_injection_* "
        "config_logger_dir moe_per_layer_logging moe_routing_trace_* gpu_sniff_test_interval "
@@ -43,7 +43,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "create_attention_mask_in_dataloader "
        "patch_tokenizer_type max_padding_length extra_vocab_size dataset valid_data train_data test_data "
        "*_split_paths* "
-       "prompt_path pad_vocab_size_to image_folder dataset_config no_data_sharding task query_in_block_prob "
+       "prompt_path pad_vocab_size_to image_folder dataset_config skip_train_iteration_range loss_on_targets_only "
+       "total_seq_length language_model_checkpoint num_frames no_data_sharding task query_in_block_prob "
        "logging_dir "
        "retriever_* glu_* epochs keep_last abort_on_unmet* kill_switch_path reset_progress reset_iteration "
        "norm_target_loss "
@@ -63,6 +64,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "exit_* rerun_* enable_ft_package calc_ft_timeouts ft_num_warmup_iters inprocess_* manual_gc* no_manual_gc* "
        "train_sync_interval inference_* no_pin_* max_tokens_to_oom temperature top_k top_p return_log_probs "
        "num_tokens_to_generate output_path prompts incoming_requests_* stop_words no_record_throughput "
+       "use_coordinator async_mode use_flashinfer* export_* repeated_dataloader force_system_message "
        "export_te_mcore_model modelopt_* finetune_hf_dataset use_legacy_static_engine enable_chunked_prefill "
        "flash_decode decode_only_cuda_graphs output_bert_embeddings bert_embedder_type num_speculative_tokens"},
       {Use::no_effect, "how processes start, and which implementation of the same model runs",
@@ -124,7 +126,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "moe_upcycling_granularity moe_train_capacity_factor moe_eval_capacity_factor moe_min_capacity "
        "disable_moe_token_dropping create_moe_param_group moe_loss_coeff router_aux_loss_coef"},
       {Use::not_simulated, "parts of a model that --model gives",
-       "img_* image_* patch_* pixel_shuffle freeze_* disable_vision_class_token language_model_type vision_* "
+       "recompute_vision img_* image_* patch_* pixel_shuffle freeze_* disable_vision_class_token language_model_type "
+       "vision_* "
        "mm_projector_type tune_mm_mlp_adapter allow_missing_vision_projection_checkpoint dynamic_resolution use_tiling "
        "max_num_tiles use_thumbnail use_image_tag use_tile_tags use_area_weighted_aspect_ratio "
        "use_vision_backbone_fp8_arch "

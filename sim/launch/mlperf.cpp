@@ -29,7 +29,8 @@ void note_system_of_name(const LaunchSettings& s, Facts& f) {
 }
 
 void read_mlperf(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
-  f.give_default("--software", "NeMo", "MLPerf's submissions of NVIDIA train language models with it");
+  const bool is_nemo = !s.has("env.BATCHSIZE");
+  f.give_default("--software", is_nemo ? "NeMo" : "MLPerf Training", "NVIDIA's submissions");
   note_system_of_name(s, f);
   give_mlperf_count(s, f, "DGXNNODES", &Facts::give_nodes);
   give_mlperf_count(s, f, "DGXNGPU", &Facts::give_gpus_per_node);
@@ -43,6 +44,12 @@ void read_mlperf(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedF
   }
   if (s.has("env.INTERLEAVED_PIPELINE") && f.number_of("--pipeline", 1) > 1)
     f.give_whole("--virtual-stages", s, "env.INTERLEAVED_PIPELINE");
+  if (const auto batch = s.whole("env.BATCHSIZE", "--batch")) {  // of a GPU, as in the submissions of BERT
+    const std::int64_t steps = std::max<std::int64_t>(1, s.whole("env.GRADIENT_STEPS", "--accumulation").value_or(1));
+    f.micro_batch = std::max<std::int64_t>(1, *batch / steps);
+    f.accumulation = steps;
+    return f.give_default("--precision", "fp16", "NVIDIA's submissions of BERT");
+  }
   f.micro_batch = s.whole("env.MICRO_BATCH_SIZE", "--micro-batch").value_or(1);
   // Samples of a data-parallel rank in an iteration.
   const auto batch = s.whole("env.MINIBS", "--accumulation");
@@ -75,8 +82,10 @@ const std::vector<UnreadKeys>& mlperf_unread() {
 
 LaunchReader mlperf_reader() {
   return {LaunchFormat::mlperf, "the variables of an MLPerf submission",
-          [](const LaunchSettings& s) { return s.has("env.MINIBS") && s.has("env.DGXNNODES"); }, read_mlperf,
-          mlperf_unread()};
+          [](const LaunchSettings& s) {
+            return has_any_key(s, {"env.MINIBS", "env.BATCHSIZE"}) && s.has("env.DGXNNODES");
+          },
+          read_mlperf, mlperf_unread()};
 }
 
 }  // namespace lockstep::sim::launch

@@ -145,6 +145,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
   if (!s.has("sequence_parallel")) f.give_default("--sequence-parallel", "", "Primus' default");
+  if (s.is_on("lora.enabled", "--lora-rank")) f.give_whole("--lora-rank", s, "lora.rank");
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
@@ -161,7 +162,9 @@ const std::vector<UnreadKeys>& sections_unread() {
        "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
        "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
        "dataset.* "
-       "source.* enable_in_batch_packing packed_sequence_specs.* "
+       "sft_* stage lora.* mock_dataset.* mock flavor skip_save path use_hf_vision_model model_type add_lm_head "
+       "source.* enable_in_batch_packing "
+       "packed_sequence_specs.* "
        "work_group user_name exp_name workspace platform.* primus.config *sink_level file_sink_level "
        "disable_wandb disable_tensorboard disable_mlflow mlflow_* auto_continue_train disable_last_saving "
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "

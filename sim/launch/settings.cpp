@@ -241,6 +241,7 @@ void LaunchSettings::resolve_references() {
     for (LaunchSetting& setting : all_) {
       if (!setting.value.is_string()) continue;
       const std::string text = setting.value.get<std::string>();
+      if (text == "???") setting.unknown = text;  // OmegaConf's mark of a value that the command has to give
       const std::size_t begin = text.rfind("${"), end = text.find('}', begin);
       if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
       const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));

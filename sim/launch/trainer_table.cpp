@@ -9,7 +9,8 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "learning_rate lr_* warmup_* weight_decay adam_* adafactor max_grad_norm label_smoothing_factor neftune_* "
        "gradient_clipping optim_args lr cosine_* loraplus_* lora_alpha lora_dropout use_rslora use_dora pissa_* "
        "additional_target lr_scheduler* min_lr optim_target_modules embedding_lr* loraplus_lr* scheduler* val_set_size "
-       "noisy_embedding_alpha early_stopping* loss_watchdog_* *seed full_determinism num_warmup_steps num_cycles "
+       "noisy_embedding_alpha early_stopping* loss_watchdog_* *seed full_determinism random_ltd num_warmup_steps "
+       "num_cycles "
        "token_based_lr_decay decay_style relora* jagged_restart* beta loss_type reinit_weights use_eaft eaft_* "
        "optim_config.* peft_config.lora_alpha peft_config.lora_dropout average_tokens_across_devices asft_* use_asft* "
        "use_dft_loss pref_* rope_theta"},
@@ -84,7 +85,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "lora_target* lora_modules* peft_* lora_fan* lora_on_cpu peft.* create_new_adapter adapter_name_or_path "
        "lora_model_dir freeze_* unfrozen_parameters bnb_* double_quantization quantization_* merge_lora gptq* "
        "load_in_* use_nested_quant use_4bit_quantization quant_config* model_quantization_config* peft_config* "
-       "oft_* only_optimize_lora lora_module_name lora_learning_rate use_lora"},
+       "oft_* qat* quantize_moe_experts only_optimize_lora lora_module_name lora_learning_rate use_lora"},
   };
   return all;
 }
