@@ -236,8 +236,24 @@ class Launch {
       job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
                  [this](const std::string& name) { return text_of_named(name); });
+    const std::optional<LaunchSetting> open = open_part(job.settings);
+    reading.facts.has_open_part = open.has_value();
     read_by_reader(reading);
+    for (const std::string& option : reading.facts.open_options)
+      job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
     return reading;
+  }
+
+  // A word of the command whose variable the script sets under a test that is not known.
+  std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
+    for (const LaunchSetting& setting : settings.all()) {
+      if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
+      std::string name;
+      for (const char c : setting.unknown)
+        if (c != '$' && c != '{' && c != '}') name += c;
+      if (script_.variables.count(name) > 0) return setting;
+    }
+    return std::nullopt;
   }
 
   // A comment within a command of several lines ends it.

@@ -66,6 +66,9 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
   if (launched == "bf16" || launched == "fp16" || launched == "fp8")
     return f.give_from("--precision", launched, s, key);
+  const std::string type = lower_case(s.text("dtype", "--precision").value_or(""));
+  if (type == "bf16" || type == "bfloat16" || type == "fp16" || type == "float16")
+    return f.give_from("--precision", type[0] == 'b' ? "bf16" : "fp16", s, "dtype");
   if (software.has_defaults())
     f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
 }
@@ -156,7 +159,7 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
     f.accumulation = *batch / std::max<std::int64_t>(1, *f.micro_batch);
   if (!f.accumulation && s.has("accelerate.gradient_accumulation_steps"))
     f.accumulation = s.whole("accelerate.gradient_accumulation_steps", "--accumulation");
-  if (!f.global_batch && !f.accumulation) f.accumulation = 1;
+  if (!f.global_batch && !f.accumulation && f.micro_batch) f.accumulation = 1;
 }
 
 void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
@@ -214,7 +217,7 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
                 "offload_optimizer_device");
   if (s.has("deepspeed_config.gradient_accumulation_steps"))
     f.accumulation = s.whole("deepspeed_config.gradient_accumulation_steps", "--accumulation");
-  if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage"}))
+  if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"}))
     f.give_default("--software", "DeepSpeed", "its configuration");
   read_deepspeed(s, f);
 }
@@ -274,8 +277,17 @@ void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
   s.text("use_fsdp");
 }
 
+// The Trainer's --deepspeed names a file: one without belongs to a program of its own, such as DeepSpeed-Chat's.
+bool is_own_program(const LaunchSettings& s) {
+  bool is_flag = s.has("zero_stage");
+  for (const LaunchSetting& setting : s.all())
+    is_flag = is_flag || (setting.key == "deepspeed" && setting.value.is_null() && setting.written == "--deepspeed");
+  return is_flag;
+}
+
 void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
-                  const Software& software) {
+                  const Software& given_software) {
+  const Software software = is_own_program(s) ? Software{} : given_software;
   for (const char* key : {"accelerate.config_file", "accelerate_config"})
     append_named_file(s, key, "", read_named, "--sharding");
   if (s.file_name("fsdp_config")) append_named_file(s, "fsdp_config", "fsdp_config.", read_named, "");

@@ -322,6 +322,11 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
 
 namespace {
 
+// "$EXTRA" behind a value may be options of its own.
+bool is_open(const Word& word) {
+  return !word.unknown.empty() && word.unknown == word.text;
+}
+
 // "model.seq_length=8192", which is no further value of the option before it.
 bool is_dotted_assignment(const Word& word) {
   const std::size_t equals = word.text.find('=');
@@ -345,7 +350,7 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
-             !is_option(arguments[i]) && !is_dotted_assignment(arguments[i])) {
+             !is_option(arguments[i]) && !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
         setting.value = setting.value.get<std::string>() + " " + arguments[i].text;
         if (setting.unknown.empty()) setting.unknown = arguments[i].unknown;
         ++i;

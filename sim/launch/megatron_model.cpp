@@ -46,6 +46,8 @@ constexpr struct {
     {"moe_latent_size", "experts in a latent space are not modelled"},
     {"retro_add_retriever", "retrieval within the network is not modelled"},
     {"vision_pretraining", "vision models of Megatron-LM are not read"},
+    {"language_model_type", "the part that sees images is not modelled"},
+    {"img_h", "the part that sees images is not modelled"},
     {"vision_model_type", "the part that sees images is not modelled"},
     {"bert_binary_head", "only decoders are read"},
     {"add_pooler", "only decoders are read"},

@@ -40,6 +40,11 @@ void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
   for (const char* name : {"bf16", "fp16"})
     if (s.is_on(std::string(name) + ".enabled", "--precision") && !f.has("--precision"))
       f.give_from("--precision", name, s, std::string(name) + ".enabled");
+  for (const LaunchSetting& setting : s.all())
+    for (const char* other : {"mamba", "rwkv", "mlp"})
+      if (setting.key.compare(0, 16, "attention_config") == 0 &&
+          plain_text(setting.value).find(other) != std::string::npos && !f.has("--model"))
+        s.require_option(setting, "--model", "layers without attention are not read");
   const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   if (!f.global_batch) f.accumulation = steps.value_or(1);

@@ -77,8 +77,15 @@ void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
 
 // A recipe sets whatever the command does not override.
 void require_values_of_recipe(LaunchSettings& s, const Facts& f) {
-  if (!s.text("recipe", "")) return;
-  const LaunchSetting setting = *s.take("recipe");
+  // A file of overrides names no recipe.
+  const bool has_precision = has_any_key(s, {"bf16", "fp16", "fp8", "mixed_precision"});
+  const std::string key = s.has("micro_batch_size") ? "micro_batch_size" : "global_batch_size";
+  if (!s.has("recipe") && !has_precision && s.has(key))
+    s.require_option(*s.take(key), "--precision", "no key gives it");
+  if (!s.has("recipe")) return;
+  LaunchSetting setting;
+  for (const LaunchSetting& one : s.all())
+    if (one.key == "recipe") setting = one;
   s.mark("recipe", Use::not_simulated, "values that only the recipe sets are not known");
   const auto require = [&](const std::string& option, bool is_given) {
     if (!is_given) s.require_option(setting, option, "the recipe sets it");

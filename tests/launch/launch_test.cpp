@@ -302,6 +302,31 @@ TEST_CASE("scripts that share their parts with others are read with them") {
   CHECK(option_of(launched("nemo_environment.yaml"), "--gpus") == "32");
 }
 
+TEST_CASE("defaults are no facts where an open part of the command may give the option, or the program is another") {
+  const std::string megatron = " p.py --num-layers 2 --micro-batch-size 1 ";
+  const std::string open = "if [ -f x ]; then O='--bf16'; else O='--fp16'; fi\ntorchrun --nproc_per_node 8" + megatron;
+  CHECK_THAT(needed_of(launched_text(open + "$O")), Contains("--precision cannot be evaluated, and may give it"));
+  CHECK(needed_of(launched_text(open + "$NONE")).find("--precision") == std::string::npos);  // set nowhere: empty
+  CHECK(needed_of(launched_text(open + "--bf16 $O")).find("--precision") == std::string::npos);
+  const sim::LaunchedJob chat = launched_text(
+      "deepspeed --num_gpus 4 main.py --model_name_or_path gpt2 --per_device_train_batch_size 2 --deepspeed "
+      "--zero_stage 2");
+  CHECK(option_of(chat, "--software") == "DeepSpeed");
+  CHECK(option_of(chat, "--precision") == "absent");
+  const sim::LaunchedJob images =
+      launched_text("torchrun --nproc_per_node 8" + megatron + "--hidden-size 8 --num-attention-heads 2 --img-h 336");
+  CHECK_THAT(needed_of(images), Contains("--model the part that sees images"));
+  const auto neox = [](const std::string& kind) {
+    return needed_of(
+        sim::read_launch_text("pipe_parallel_size: 1\nnum_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\n"
+                              "attention_config: [[[" +
+                                  kind + "], 2]]\ntrain_micro_batch_size_per_gpu: 1\n",
+                              {"a.yml", {}, {}}, launch_catalogue()));
+  };
+  CHECK_THAT(neox("mamba"), Contains("layers without attention"));
+  CHECK(neox("flash").empty());
+}
+
 TEST_CASE("configurations of GPT-NeoX, nanotron, torchtune, LLM Foundry and MLPerf, by hand") {
   const sim::LaunchedJob neox = launched("gpt_neox_6b.yml"), nano = launched("nanotron_llama.yaml");
   CHECK(option_of(neox, "--pipeline") == "2");

@@ -114,6 +114,16 @@ TEST_CASE("here-documents are kept with the file that they write") {
   CHECK(script.written_files.at("raw").text == "$N\n");
 }
 
+TEST_CASE("a file with two texts under a test that is not known is not known") {
+  const std::string write = "cat <<E > f\n1\nE\nelse cat <<E > f\n";
+  const auto unknown = [&](const std::string& second) {
+    const std::string script = "if grep a b; then " + write + second + "\nE\nfi";
+    return sim::launch::read_shell(script, "train.sh").written_files.at("f").unknown;
+  };
+  CHECK(unknown("2") == "which of its texts is written");
+  CHECK(unknown("1").empty());
+}
+
 TEST_CASE("scripts that no shell reads, or that never end, are refused with their line") {
   CHECK(refusal("A=\"x\nrun") == "train.sh:1: a quote is not closed: \"A=\"x\\nrun\"; close it");
   CHECK_THAT(refusal("run\nrun $(a"), Contains("train.sh:2: a bracket is not closed"));
