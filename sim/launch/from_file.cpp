@@ -9,6 +9,7 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/launch_line.hpp"
 #include "sim/launch/megatron.hpp"
+#include "sim/launch/python_repr.hpp"
 #include "sim/launch/tree.hpp"
 
 namespace lockstep::sim::launch {
@@ -137,6 +138,7 @@ class Launch {
     const std::string ending = std::filesystem::path(request_.path).extension().string();
     if (ending == ".json" || ending == ".yaml" || ending == ".yml" || ending == ".toml") return true;
     if (ending == ".sh" || ending == ".bash" || ending == ".slurm" || ending == ".sbatch") return false;
+    if (is_python_repr(text)) return true;
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first != std::string::npos && text[first] == '{';
   }
@@ -167,7 +169,9 @@ class Launch {
   }
 
   Reading read_configuration(const std::string& text) {
-    LaunchSettings settings = read_tree(text, request_.path, syntax_of(request_.path, text));
+    const std::optional<Json> printed = is_python_repr(text) ? tree_of_python_repr(text) : std::nullopt;
+    LaunchSettings settings = printed ? read_tree(printed->dump(), request_.path, TreeSyntax::json)
+                                      : read_tree(text, request_.path, syntax_of(request_.path, text));
     if (settings.has("model_type") && settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);

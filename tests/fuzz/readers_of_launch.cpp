@@ -40,6 +40,7 @@ std::vector<Reader> readers_of_launch() {
       reader("launch-axolotl", "axolotl.yaml", {"axolotl_fft.yaml"}),
       reader("launch-torchtitan", "titan.toml", {"torchtitan_llama3_8b.toml", "torchtitan_llama3_405b.toml"}),
       reader("launch-torchtitan-dump", "titan.json", {"torchtitan_dump.json"}),
+      reader("launch-torchtitan-printed", "titan.txt", {"torchtitan_printed.txt"}),
       reader("launch-nemo", "nemo.yaml", {"nemo_megatron_gpt.yaml"}),
       reader("launch-megatron-bridge", "bridge.yaml", {"megatron_bridge_llama3_8b.yaml"}),
       reader("launch-primus", "primus.yaml", {"primus_llama3_8b.yaml", "primus_torchtitan.yaml"}),

@@ -7,6 +7,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/api/job_options.hpp"
 #include "sim/launch/from_option.hpp"
+#include "sim/launch/python_repr.hpp"
 #include "sim/launch/shell.hpp"
 #include "sim/launch/tree.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -382,6 +383,22 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   CHECK(option_of(titan("none"), "--recompute") == "none");
   CHECK(option_of(titan("full"), "--recompute") == "full");
   CHECK(option_of(titan("none"), "--sharding-group") == "8");  // 128 GPUs / 8 tensor ranks / 2 copies
+}
+
+TEST_CASE("a dataclass as Python prints it is read as its tree") {
+  const auto tree = sim::launch::tree_of_python_repr(
+      "A(b=B(c='x\\'y', d=None, e=(1, 2.5,)), f=True, g={'h': -1e-8}, i=[], j=<K.L: 'm'>, n=torch.bfloat16)");
+  REQUIRE(tree);
+  CHECK(
+      tree->dump() ==
+      R"({"b":{"c":"x'y","d":null,"e":[1,2.5]},"f":true,"g":{"h":-1e-08},"i":[],"j":"K.L: 'm'","n":"torch.bfloat16"})");
+  CHECK_FALSE(sim::launch::tree_of_python_repr("A(b=1"));
+  CHECK_FALSE(sim::launch::tree_of_python_repr(std::string(100, '[')));
+  CHECK_FALSE(sim::launch::is_python_repr("torchrun (a=1)"));
+  const sim::LaunchedJob titan = launched("torchtitan_printed.txt");
+  CHECK(option_of(titan, "--model") == "llama3_70b@8192");
+  CHECK(option_of(titan, "--tensor") == "8");
+  CHECK(option_of(titan, "--sharding-group") == "8");
 }
 
 TEST_CASE("torchtitan's schedules are those that are simulated, or named as not simulated") {
