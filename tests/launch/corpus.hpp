@@ -45,4 +45,11 @@ inline std::string option_of(const sim::LaunchedJob& job, const std::string& nam
   return "absent";
 }
 
+/// Options that are needed in place of values that cannot be read, with the reason.
+inline std::string needed_of(const sim::LaunchedJob& job) {
+  std::string text;
+  for (const sim::launch::Unevaluated& one : job.settings.unevaluated()) text += one.option + " " + one.why + "\n";
+  return text;
+}
+
 }  // namespace lockstep::tests
