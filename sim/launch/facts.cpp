@@ -50,7 +50,10 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
 }
 
 void Facts::give_default(const std::string& option, const std::string& value, const std::string& why) {
-  if (!has(option)) options_.push_back({option, value, {}, why});
+  const bool may_be_open = option == "--precision" || option == "--sharding" || option == "--recompute";
+  if (has(option)) return;
+  if (has_open_part && may_be_open) return open_options.push_back(option);
+  options_.push_back({option, value, {}, why});
 }
 
 void Facts::give_from(const std::string& option, const std::string& value, LaunchSettings& settings,

@@ -54,6 +54,10 @@ class Facts {
   bool shards_in_nodes = false;     ///< weights are sharded over a node's GPUs, and nodes hold copies
   std::int64_t sharded_copies = 1;  ///< of the sharded weights
   std::vector<std::string> notes;
+  /// Whether a part of the command is open that the script sets under a test that is not known. Defaults of precision,
+  /// sharding and recomputation are then no facts, and are listed in `open_options`.
+  bool has_open_part = false;
+  std::vector<std::string> open_options;
 
   /// All options, in the order of `simulate job --help`: machine, batch and length of the training follow from the above.
   /// `gpus`: of the command line, which win; empty: those of the file.

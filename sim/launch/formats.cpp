@@ -4,12 +4,28 @@
 #include "sim/launch/huggingface.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/other_configs.hpp"
 #include "sim/launch/pretraining_configs.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
+// "MODEL_ARGS: {--num-layers: 12, ...}" of Megatron-LM's own tests.
+constexpr const char* kArgumentSections[] = {"MODEL_ARGS.--", "MODEL_ARGS."};
+
+bool has_argument_section(const LaunchSettings& s) {
+  return has_any_key(s, {"MODEL_ARGS.--num-layers", "MODEL_ARGS.--micro-batch-size", "MODEL_ARGS.--global-batch-size",
+                         "MODEL_ARGS.--seq-length"});
+}
+
+void rename_argument_section(LaunchSettings& s) {
+  for (const char* section : kArgumentSections) s.strip_prefix(section);
+  s.replace_prefix("ENV_VARS.", "env.");
+  s.replace_hyphens();
+}
+
 void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  if (has_argument_section(s)) rename_argument_section(s);
   const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
   if (is_deepspeed) {
     const LaunchSetting* setting = s.take(s.has("deepspeed") ? "deepspeed" : "deepspeed_config");
@@ -18,7 +34,7 @@ void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catal
       const LaunchSetting* zero = s.take("zero_stage");
       f.give("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), zero->place, zero->written);
     }
-    append_named_file(s, "deepspeed_config", "", read_named);
+    append_named_file(s, "deepspeed_config", "", read_named, f.has("--sharding") ? "" : "--sharding");
   } else {
     f.give_default("--software", "Megatron-LM", "its arguments");
   }
@@ -40,18 +56,20 @@ const std::vector<LaunchReader>& launch_readers() {
     std::vector<LaunchReader> readers{
         {LaunchFormat::megatron, "Megatron-LM arguments",
          [](const LaunchSettings& s) {
+           if (has_argument_section(s)) return true;
            return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
                   has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
          },
          read_megatron_arguments, both_tables(megatron_unread(), deepspeed_unread())},
         {LaunchFormat::deepspeed, "DeepSpeed's configuration",
          [](const LaunchSettings& s) {
+           if (has_any_key(s, {"pipe_parallel_size", "pipe-parallel-size", "num_layers", "num-layers"})) return false;
            return has_any_key(s, {"zero_optimization.stage", "train_micro_batch_size_per_gpu"}) ||
                   (s.has("train_batch_size") && has_any_key(s, {"optimizer.type", "fp16.enabled", "bf16.enabled"}));
          },
          read_deepspeed_file, deepspeed_unread()},
     };
-    for (const auto& more : {huggingface_readers(), pretraining_readers()})
+    for (const auto& more : {huggingface_readers(), pretraining_readers(), other_readers()})
       readers.insert(readers.end(), more.begin(), more.end());
     return readers;
   }();

@@ -21,6 +21,12 @@ enum class LaunchFormat {
   megatron_bridge,
   primus,
   maxtext,
+  gpt_neox,
+  nanotron,
+  torchtune,
+  llm_foundry,
+  mlperf,
+  program,
 };
 
 inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
@@ -34,12 +40,24 @@ inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
                                          {LaunchFormat::nemo, "nemo"},
                                          {LaunchFormat::megatron_bridge, "megatron-bridge"},
                                          {LaunchFormat::primus, "primus"},
-                                         {LaunchFormat::maxtext, "maxtext"}};
+                                         {LaunchFormat::maxtext, "maxtext"},
+                                         {LaunchFormat::gpt_neox, "gpt-neox"},
+                                         {LaunchFormat::nanotron, "nanotron"},
+                                         {LaunchFormat::torchtune, "torchtune"},
+                                         {LaunchFormat::llm_foundry, "llm-foundry"},
+                                         {LaunchFormat::mlperf, "mlperf"},
+                                         {LaunchFormat::program, "program"}};
   return all;
 }
 
-/// Reads a file that another names, relative to its folder: the text, or nothing with a note.
-using ReadNamedFile = std::function<std::string(const LaunchSetting& setting, const std::string& name)>;
+/// A file that another names. No text: why it cannot be read.
+struct NamedFile {
+  std::optional<std::string> text;
+  std::string why;
+};
+
+/// Reads a file that another names, which lies where it says or beside it.
+using ReadNamedFile = std::function<NamedFile(const std::string& name)>;
 
 struct LaunchReader {
   LaunchFormat format;

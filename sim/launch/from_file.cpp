@@ -1,20 +1,21 @@
 #include "sim/launch/from_file.hpp"
 #include "sim/launch/megatron_model.hpp"
 
-#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_format.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/launch_line.hpp"
 #include "sim/launch/megatron.hpp"
+#include "sim/launch/python_repr.hpp"
 #include "sim/launch/tree.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
-constexpr std::size_t kLargestFile = 4 << 20;
+constexpr std::size_t kLargestFile = 4 << 20, kMostCandidates = 16;
 
 std::string text_of_file(const std::string& path) {
   std::string text, why;
@@ -76,33 +77,60 @@ std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
 // False for programs that take a training's arguments and do not train.
 bool may_train(const std::string& program) {
   const std::string name = lower_case(std::filesystem::path(program).filename().string());
-  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat"})
+  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat", "analyz"})
     if (name.find(other) != std::string::npos) return false;
   return true;
 }
 
-// What a script starts, with all that was said about it.
+// A training that a script starts, with all that the script says about it.
 struct Candidate {
   LaunchLine line;
   LaunchSettings settings;
   const LaunchReader* reader = nullptr;
 };
 
+// Options but for the length of the training: two commands that differ in nothing else run equally fast.
+std::string options_of_rate(const std::vector<LaunchOption>& options) {
+  std::vector<LaunchOption> kept;
+  for (const LaunchOption& option : options)
+    if (option.name != "--tokens") kept.push_back(option);
+  return command_text(kept);
+}
+
+// The words of a variable that holds options, such as MODEL_ARGS="--num-layers 2 ..."; none: it holds others.
+std::vector<Word> option_words(const Value& value) {
+  std::vector<Word> words = value;
+  if (value.size() == 1) {
+    words.clear();
+    std::istringstream stream(value.front().text);
+    for (std::string word; stream >> word;) words.push_back({word, "", value.front().place});
+  }
+  while (!words.empty() && words.front().text.compare(0, 2, "--") != 0 && words.front().text.find('$') == 0)
+    words.erase(words.begin());
+  const bool has_options = !words.empty() && words.front().text.compare(0, 2, "--") == 0;
+  return has_options ? words : std::vector<Word>{};
+}
+
+// A job as it is read, with its facts.
+struct Reading {
+  LaunchedJob job;
+  Facts facts;
+  const LaunchReader* reader = nullptr;
+};
+
 class Launch {
  public:
-  Launch(const LaunchRequest& request, const Catalogue& catalogue) : request_(request), catalogue_(catalogue) {
-    job_.path = request.path;
-  }
+  Launch(const LaunchRequest& request, const Catalogue& catalogue) : request_(request), catalogue_(catalogue) {}
 
   LaunchedJob read(const std::string& text) {
-    if (is_tree(text))
-      read_configuration(text);
-    else
-      read_script(text);
-    job_.settings.mark_rest(all_tables());
-    job_.options = facts_.options(request_.gpus);
-    job_.notes.insert(job_.notes.end(), facts_.notes.begin(), facts_.notes.end());
-    return std::move(job_);
+    Reading reading = is_tree(text) ? read_configuration(text) : read_script(text);
+    std::vector<UnreadKeys> tables = reading.reader->unread;
+    tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
+    reading.job.settings.mark_rest(tables);
+    reading.job.options = reading.facts.options(request_.gpus);
+    const std::vector<std::string>& notes = reading.facts.notes;
+    reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
+    return std::move(reading.job);
   }
 
  private:
@@ -110,6 +138,7 @@ class Launch {
     const std::string ending = std::filesystem::path(request_.path).extension().string();
     if (ending == ".json" || ending == ".yaml" || ending == ".yml" || ending == ".toml") return true;
     if (ending == ".sh" || ending == ".bash" || ending == ".slurm" || ending == ".sbatch") return false;
+    if (is_python_repr(text)) return true;
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first != std::string::npos && text[first] == '{';
   }
@@ -124,50 +153,111 @@ class Launch {
                      "; force one by --from-format: " + format_list());
   }
 
-  void read_configuration(const std::string& text) {
-    job_.settings = read_tree(text, request_.path, syntax_of(request_.path, text));
-    if (job_.settings.has("model_type") && job_.settings.has("hidden_size") && !request_.format)
+  Reading reading_of(const LaunchReader& reader, LaunchSettings settings) const {
+    Reading reading;
+    reading.job.path = request_.path;
+    reading.job.format = reader.format;
+    reading.job.title = reader.title;
+    reading.job.settings = std::move(settings);
+    reading.reader = &reader;
+    return reading;
+  }
+
+  void read_by_reader(Reading& reading) {
+    reading.reader->read(reading.job.settings, reading.facts, catalogue_,
+                         [this](const std::string& name) { return text_of_named(name); });
+  }
+
+  Reading read_configuration(const std::string& text) {
+    const std::optional<Json> printed = is_python_repr(text) ? tree_of_python_repr(text) : std::nullopt;
+    LaunchSettings settings = printed ? read_tree(printed->dump(), request_.path, TreeSyntax::json)
+                                      : read_tree(text, request_.path, syntax_of(request_.path, text));
+    if (settings.has("model_type") && settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);
-    if (job_.settings.has("schema")) refuse_known_format(request_.path);
-    if (job_.settings.has("schema"))
+    if (settings.has("schema")) refuse_known_format(request_.path);
+    if (settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
-    reader_ = &chosen(recognisers_of(job_.settings, request_.format));
-    job_.format = reader_->format;
-    job_.title = reader_->title;
-    read_by_reader();
+    const LaunchReader& reader = chosen(recognisers_of(settings, request_.format));
+    Reading reading = reading_of(reader, std::move(settings));
+    read_by_reader(reading);
+    return reading;
   }
 
-  void read_script(const std::string& text) {
+  Reading read_script(const std::string& text) {
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
-    script_ = read_shell(text, request_.path, slurm_environment(directives));
+    const auto read_file = [this](const std::string& path) {
+      const std::filesystem::path one(path);
+      return file_beside(one.is_absolute() ? one.filename().string() : path);
+    };
+    const ShellSurroundings surroundings{slurm_environment(directives), read_file};
+    script_ = read_shell(text, request_.path, surroundings);
     check_stray_arguments();
-    Candidate candidate = chosen_candidate();
-    job_.settings = std::move(candidate.settings);
-    LaunchSetting program;
-    program.key = "program";
-    program.written = program.value = candidate.line.program;
-    program.place = candidate.line.place;
-    program.use = Use::read;
-    job_.settings.add(std::move(program));
-    job_.settings.append(candidate.line.launchers);
-    job_.settings.append(directive_settings(script_.directives));
-    job_.settings.append(environment_settings(script_));
-    reader_ = candidate.reader;
-    job_.format = reader_->format;
-    job_.title = "a launch script with " + reader_->title;
-    job_.notes = candidate.line.notes;
-    job_.notes.insert(job_.notes.end(), script_.notes.begin(), script_.notes.end());
-    if (candidate.line.is_conditional)
-      job_.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
-    read_machine(job_.settings, candidate.line.starts_processes, facts_, catalogue_);
-    read_by_reader();
+    const std::vector<Candidate> found = candidates();
+    if (found.empty())
+      throw InputError(request_.path +
+                       ": no command starts a training with arguments that are known; allowed: a launch script or a "
+                       "configuration of " +
+                       format_list());
+    if (found.size() > kMostCandidates) refuse_several(found);
+    Reading first = read_candidate(found.front());
+    const std::string rate = options_of_rate(first.facts.options(request_.gpus));
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      const Reading other = read_candidate(found[i]);
+      if (other.reader != first.reader || options_of_rate(other.facts.options(request_.gpus)) != rate)
+        refuse_several(found);
+      const std::string place = found[i].line.place.text();
+      first.job.notes.push_back(place + ": starts a training with the same options, which is not read again");
+    }
+    return first;
   }
 
-  void read_by_reader() {
-    reader_->read(job_.settings, facts_, catalogue_, [this](const LaunchSetting& setting, const std::string& name) {
-      return text_of_named(setting, name);
-    });
+  [[noreturn]] void refuse_several(const std::vector<Candidate>& found) const {
+    std::vector<std::string> places;
+    for (const Candidate& candidate : found)
+      if (places.size() < kMostCandidates) places.push_back(candidate.line.place.text());
+    throw InputError(request_.path + ": several commands start a training: " + joined(places) + "; keep one");
+  }
+
+  Reading read_candidate(const Candidate& candidate) {
+    Reading reading = reading_of(*candidate.reader, candidate.settings);
+    LaunchedJob& job = reading.job;
+    if (!candidate.line.program.empty()) {
+      LaunchSetting program;
+      program.key = "program";
+      program.written = program.value = candidate.line.program;
+      program.place = candidate.line.place;
+      program.use = Use::read;
+      job.settings.add(std::move(program));
+    }
+    job.settings.append(candidate.line.launchers);
+    job.settings.append(directive_settings(script_.directives));
+    job.settings.append(environment_settings(script_));
+    job.title = "a launch script with " + job.title;
+    job.notes = candidate.line.notes;
+    job.notes.insert(job.notes.end(), script_.notes.begin(), script_.notes.end());
+    if (candidate.line.is_conditional)
+      job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
+    read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
+                 [this](const std::string& name) { return text_of_named(name); });
+    const std::optional<LaunchSetting> open = open_part(job.settings);
+    reading.facts.has_open_part = open.has_value();
+    read_by_reader(reading);
+    for (const std::string& option : reading.facts.open_options)
+      job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
+    return reading;
+  }
+
+  // A word of the command whose variable the script sets under a test that is not known.
+  std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
+    for (const LaunchSetting& setting : settings.all()) {
+      if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
+      std::string name;
+      for (const char c : setting.unknown)
+        if (c != '$' && c != '{' && c != '}') name += c;
+      if (script_.variables.count(name) > 0) return setting;
+    }
+    return std::nullopt;
   }
 
   // A comment within a command of several lines ends it.
@@ -180,14 +270,24 @@ class Launch {
   }
 
   // The configuration that a command names: "train.yaml" of "llamafactory-cli train train.yaml".
+  // MaxText's commands name a base that need not be there.
   void add_named_configuration(Candidate& candidate) {
+    const bool is_needed = candidate.reader == nullptr;
     for (const LaunchSetting& setting : candidate.settings.all()) {
       const std::string name = plain_text(setting.value);
       const std::string ending = std::filesystem::path(name).extension().string();
       const bool is_argument = setting.key == "argument" || setting.key == "job.config_file" ||
                                setting.key == "config" || setting.key == "config_file" || setting.key == "exp";
       if (!is_argument || (ending != ".yaml" && ending != ".yml" && ending != ".toml" && ending != ".json")) continue;
-      LaunchSettings merged = read_tree(text_of_named(setting, name), request_.path + ": " + name, syntax_of(name, ""));
+      const std::optional<std::string> text = text_of_named(name).text;
+      if (!text && !is_needed) {
+        candidate.line.notes.push_back(setting.text() + ": the file is not there; the software's defaults are taken");
+        continue;
+      }
+      if (!text && candidate.line.is_framework)
+        throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      if (!text) continue;
+      LaunchSettings merged = read_tree(*text, request_.path + ": " + name, syntax_of(name, ""));
       const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
       if (found.empty()) continue;
       candidate.reader = &chosen(found);
@@ -199,98 +299,96 @@ class Launch {
     }
   }
 
-  Candidate chosen_candidate() {
+  std::vector<Candidate> candidates() {
     std::vector<Candidate> found;
-    for (LaunchLine& line : launch_lines(script_)) {
+    const std::vector<LaunchLine> lines = launch_lines(script_);
+    for (const LaunchLine& line : lines) {
       if (!may_train(line.program)) continue;
       Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
       const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-      if (!readers.empty())
-        candidate.reader = &chosen(readers);
-      else
+      if (!readers.empty()) candidate.reader = &chosen(readers);
+      if (candidate.reader == nullptr || candidate.reader->format == LaunchFormat::maxtext)
         add_named_configuration(candidate);
       if (candidate.reader != nullptr) found.push_back(std::move(candidate));
     }
-    if (found.size() == 1) return std::move(found.front());
-    if (found.empty())
-      throw InputError(request_.path +
-                       ": no command starts a training with arguments that are known; allowed: a launch script or a "
-                       "configuration of " +
-                       format_list());
-    std::vector<std::string> places;
-    for (const Candidate& candidate : found) places.push_back(candidate.line.place.text());
-    throw InputError(request_.path + ": several commands start a training: " + joined(places) + "; keep one");
+    if (!found.empty()) return found;
+    for (const Candidate& candidate : {variable_candidate(), environment_candidate()})
+      if (candidate.reader != nullptr) return {candidate};
+    return program_candidates(lines);
   }
 
-  std::string text_of_named(const LaunchSetting& setting, const std::string& name) {
-    for (const auto& [path, content] : script_.written_files)
-      if (path == name) {
-        if (!content.unknown.empty())
-          throw InputError(content.place.text() + ": " + name +
-                           " has a part that cannot be evaluated: " + content.unknown + "; set it in the script");
-        return content.text;
+  // A script that only sets MODEL_ARGS="--num-layers ..." for another one that sources it.
+  Candidate variable_candidate() const {
+    Candidate candidate;
+    std::vector<Word> words;
+    for (const auto& [name, value] : script_.variables) {
+      const std::vector<Word> options = option_words(value);
+      words.insert(words.end(), options.begin(), options.end());
+      if (!options.empty())
+        candidate.line.notes.push_back("no command starts a training: the options in " + name + " are read");
+    }
+    if (words.empty()) return candidate;
+    candidate.line.place = words.front().place;
+    candidate.settings = argument_settings(words, argument_flags());
+    const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
+    if (readers.size() == 1) candidate.reader = readers.front();
+    return candidate;
+  }
+
+  // A script that only exports variables which another one reads, as MLPerf's submissions do.
+  Candidate environment_candidate() const {
+    Candidate candidate;
+    const std::vector<const LaunchReader*> readers = recognisers_of(environment_settings(script_), request_.format);
+    if (readers.size() == 1) candidate.reader = readers.front();
+    return candidate;
+  }
+
+  // Programs whose arguments are their own: those behind a launcher, else any.
+  std::vector<Candidate> program_candidates(const std::vector<LaunchLine>& lines) const {
+    for (const bool needs_launcher : {true, false}) {
+      std::vector<Candidate> found;
+      for (const LaunchLine& line : lines) {
+        const bool has_launcher = line.starts_processes || !line.launchers.all().empty();
+        if (!may_train(line.program) || has_launcher != needs_launcher) continue;
+        found.push_back({line, argument_settings(line.arguments, argument_flags()), &reader_of(LaunchFormat::program)});
       }
-    const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
-    std::error_code error;
-    const std::string path = std::filesystem::path(name).is_absolute() || std::filesystem::exists(name, error)
-                                 ? name
-                                 : (folder / name).string();
-    std::string text, why;
-    if (!try_read_file(path, kLargestFile, text, why))
-      throw InputError(setting.text() + ": " + why + "; put the file beside the script");
-    return text;
+      if (!found.empty()) return found;
+    }
+    return {};
   }
 
-  std::vector<UnreadKeys> all_tables() const {
-    std::vector<UnreadKeys> tables = reader_->unread;
-    tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
-    return tables;
+  // The text of a file where its path says, or by the last parts of its path in the script's folder.
+  std::optional<std::string> file_beside(const std::string& name) const {
+    std::vector<std::filesystem::path> places{name};
+    const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
+    for (std::size_t begin = 0; begin < name.size() && places.size() < 16;) {
+      if (name[begin] != '/') places.push_back(folder / name.substr(begin));
+      const std::size_t slash = name.find('/', begin);
+      begin = slash == std::string::npos ? name.size() : slash + 1;
+    }
+    for (const std::filesystem::path& place : places) {
+      std::error_code error;
+      if (place.filename().empty() || !std::filesystem::is_regular_file(place, error)) continue;
+      std::string text, why;
+      if (try_read_file(place.string(), kLargestFile, text, why)) return text;
+    }
+    return std::nullopt;
+  }
+
+  NamedFile text_of_named(const std::string& name) const {
+    const auto written = script_.written_files.find(name);
+    if (written != script_.written_files.end()) {
+      const std::string& unknown = written->second.unknown;
+      if (unknown.empty()) return {written->second.text, ""};
+      return {std::nullopt, "a part of it cannot be evaluated: " + one_line(unknown)};
+    }
+    return {file_beside(name), "the file is not there"};
   }
 
   const LaunchRequest& request_;
   const Catalogue& catalogue_;
-  LaunchedJob job_;
-  Facts facts_;
   ShellScript script_;
-  const LaunchReader* reader_ = nullptr;
 };
-
-bool is_plain(const std::string& word) {
-  const auto is_safe = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string("_-./@,:+=").find(c) != std::string::npos;
-  };
-  return !word.empty() && std::all_of(word.begin(), word.end(), is_safe);
-}
-
-std::string in_shell_quotes(const std::string& word) {
-  if (is_plain(word)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// Keys of that use, grouped by the reason.
-std::string uses_text(const LaunchSettings& settings, Use use, const std::string& head) {
-  std::vector<std::pair<std::string, std::string>> groups;
-  for (const LaunchSetting& setting : settings.all()) {
-    if (setting.use != use) continue;
-    const std::string name =
-        beginning_of(setting.written, 60) +
-        (use == Use::unknown && setting.place.line > 0 ? " (line " + std::to_string(setting.place.line) + ")" : "");
-    const auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == setting.why; });
-    if (group == groups.end())
-      groups.emplace_back(setting.why, name);
-    else
-      group->second += ", " + name;
-  }
-  if (groups.empty()) return "";
-  std::string text = head;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    text += (i > 0 ? "; " : " ") + groups[i].second + (groups[i].first.empty() ? "" : " (" + groups[i].first + ")");
-  return text + "\n";
-}
 
 }  // namespace
 
@@ -303,40 +401,6 @@ LaunchedJob read_launch_text(const std::string& text, const LaunchRequest& reque
 LaunchedJob read_launch(const LaunchRequest& request, const Catalogue& catalogue) {
   const std::string text = text_of_file(request.path);
   return read_launch_text(text, request, catalogue);
-}
-
-std::string command_text(const std::vector<LaunchOption>& options) {
-  std::string text;
-  for (const LaunchOption& option : options) {
-    text += (text.empty() ? "" : " ") + option.name;
-    if (!option.value.empty()) text += " " + in_shell_quotes(option.value);
-  }
-  return text;
-}
-
-std::string launch_text(const LaunchedJob& job, const std::vector<std::string>& overriding) {
-  std::string text = "read from " + job.path + ": " + command_text(job.options) + "\n";
-  text += "format: " + job.title + " (" + name_of(job.format) + ")\n";
-  if (!overriding.empty()) text += "the command line wins: " + joined(overriding) + "\n";
-  text += uses_text(job.settings, Use::no_effect, "ignored, no effect on speed:");
-  text += uses_text(job.settings, Use::not_simulated, "not simulated:");
-  text += uses_text(job.settings, Use::unknown, "unknown, not read:");
-  for (const std::string& note : job.notes) text += "note: " + note + "\n";
-  return text;
-}
-
-Json launch_json(const LaunchedJob& job, const std::vector<std::string>& overriding) {
-  Json settings = Json::array();
-  for (const LaunchSetting& setting : job.settings.all()) {
-    Json entry{{"key", setting.written},
-               {"value", setting.value},
-               {"place", setting.place.text()},
-               {"use", name_of(setting.use)}};
-    if (!setting.why.empty()) entry["why"] = setting.why;
-    settings.push_back(entry);
-  }
-  return {{"file", job.path},         {"format", name_of(job.format)}, {"options", command_text(job.options)},
-          {"overriding", overriding}, {"settings", settings},          {"notes", job.notes}};
 }
 
 }  // namespace lockstep::sim::launch

@@ -1,5 +1,7 @@
 #include "sim/launch/huggingface.hpp"
 
+#include <algorithm>
+
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/named_config.hpp"
@@ -7,10 +9,26 @@
 namespace lockstep::sim::launch {
 namespace {
 
+// Whose arguments they are: a program of its own may do otherwise where it gives none.
+struct Software {
+  std::optional<std::int64_t> default_batch;  // of a GPU; none: a program of its own
+  bool has_defaults() const { return default_batch.has_value(); }
+};
+
 // The names that one thing has in Trainer, LLaMA-Factory, axolotl and scripts around them.
-const std::vector<std::string> kLengthKeys{"cutoff_len", "sequence_len",     "max_seq_length",
-                                           "max_length", "model_max_length", "block_size"};
-const std::vector<std::string> kModelKeys{"model_name_or_path", "base_model", "model_name", "config_name"};
+const std::vector<std::string> kLengthKeys{"cutoff_len", "sequence_len", "max_seq_length",
+                                           "max_length", "max_seq_len",  "model_max_length",
+                                           "block_size", "seq_length",   "seq_len"};
+const std::vector<std::string> kModelKeys{"model_name_or_path",
+                                          "base_model",
+                                          "model_name",
+                                          "config_name",
+                                          "bert_model",
+                                          "model_id",
+                                          "pretrained_model_name_or_path",
+                                          "model"};
+const std::vector<std::string> kMicroBatchKeys{"per_device_train_batch_size", "micro_batch_size",
+                                               "per_gpu_train_batch_size"};
 
 std::string given_key(const LaunchSettings& s, const std::vector<std::string>& keys) {
   for (const std::string& key : keys)
@@ -36,18 +54,23 @@ bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
   return text == "true" || text == "auto" || text == "1" || text == "yes";
 }
 
-void read_trainer_precision(LaunchSettings& s, Facts& f) {
+void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& software) {
   if (f.has("--precision")) return;
   const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
   const std::string launched = lower_case(s.text("accelerate.mixed_precision", "--precision").value_or(mixed));
   const std::string key = s.has("accelerate.mixed_precision") ? "accelerate.mixed_precision" : "mixed_precision";
   const bool is_pure = s.is_on("pure_bf16", "--precision");
   if (is_pure) return f.give_from("--precision", "bf16-true", s, "pure_bf16");
+  if (s.is_on("fp8", "--precision")) return f.give_from("--precision", "fp8", s, "fp8");
   for (const char* name : {"bf16", "fp16"})
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
   if (launched == "bf16" || launched == "fp16" || launched == "fp8")
     return f.give_from("--precision", launched, s, key);
-  f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
+  const std::string type = lower_case(s.text("dtype", "--precision").value_or(""));
+  if (type == "bf16" || type == "bfloat16" || type == "fp16" || type == "float16")
+    return f.give_from("--precision", type[0] == 'b' ? "bf16" : "fp16", s, "dtype");
+  if (software.has_defaults())
+    f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
 }
 
 void read_fsdp(LaunchSettings& s, Facts& f) {
@@ -78,8 +101,9 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
     f.give_from("--offload-optimizer", "", s, key);
 }
 
-void read_trainer_optimizer(LaunchSettings& s, Facts& f) {
+void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& software) {
   const std::string key = given_key(s, {"optim", "optimizer"});
+  if (key.empty() && !software.has_defaults()) return;
   const std::string name = key.empty() ? "adamw_torch" : lower_case(s.text(key, "--optimizer").value_or("adamw_torch"));
   if (name.find("8bit") != std::string::npos || name.find("4bit") != std::string::npos)
     return s.mark(key, Use::not_simulated, "the optimizer's state is predicted in single precision");
@@ -93,12 +117,13 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f) {
 
 void read_adapters(LaunchSettings& s, Facts& f) {
   const std::string type = lower_case(s.text("finetuning_type").value_or(s.text("adapter").value_or("")));
-  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora");
+  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") || s.is_on("q_lora") ||
+                         s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(*s.take(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted",
             "give full or lora");
   if (type != "lora" && type != "qlora" && !uses_peft) return;
-  const std::string key = given_key(s, {"lora_rank", "lora_r"});
+  const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (key.empty())
     f.give_default("--lora-rank", "8", "the default of PEFT");
   else
@@ -115,38 +140,59 @@ void refuse_other_stages(LaunchSettings& s) {
             "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));
   if (!other.empty()) fail_at(*s.take("rl"), "cannot be predicted", "leave it out");
+  for (const char* key : {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model"})
+    if (const LaunchSetting* setting = s.take(key); setting != nullptr && setting->value != Json(false))
+      fail_at(*setting,
+              "preference tuning and reward models cannot be predicted: only pre-training and supervised "
+              "fine-tuning are",
+              "give another configuration");
 }
 
-void read_trainer_batch(LaunchSettings& s, Facts& f, std::int64_t default_batch) {
-  const std::string key = given_key(s, {"per_device_train_batch_size", "micro_batch_size", "per_gpu_train_batch_size"});
+void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
+  const std::string key = given_key(s, kMicroBatchKeys);
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
-  if (!f.micro_batch) f.micro_batch = default_batch;
+  if (!f.micro_batch) f.micro_batch = software.default_batch;
   if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) f.accumulation = *steps;
+  // axolotl's batch of a GPU over all micro-batches
+  if (const auto batch = s.whole("batch_size", "--accumulation");
+      batch && s.has("base_model") && !f.accumulation && f.micro_batch && *batch >= *f.micro_batch)
+    f.accumulation = *batch / std::max<std::int64_t>(1, *f.micro_batch);
   if (!f.accumulation && s.has("accelerate.gradient_accumulation_steps"))
     f.accumulation = s.whole("accelerate.gradient_accumulation_steps", "--accumulation");
-  if (!f.global_batch && !f.accumulation) f.accumulation = 1;
+  if (!f.global_batch && !f.accumulation && f.micro_batch) f.accumulation = 1;
 }
 
-void finish_trainer(LaunchSettings& s, Facts& f) {
-  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
+  if (!f.has("--sharding") && software.has_defaults()) f.give_default("--sharding", "none", "no sharding is given");
   const std::string key =
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});
   const bool recomputes = !key.empty() && lower_case(s.text(key, "--recompute").value_or("true")) != "false";
   const bool is_factory = s.has("finetuning_type");
+  if (s.text("recompute_granularity", "--recompute").value_or("") == "full")
+    f.give_from("--recompute", "full", s, "recompute_granularity");
   if (recomputes)
     f.give_from("--recompute", "full", s, key);
   else if (is_factory && key.empty() && !s.is_on("disable_gradient_checkpointing", "--recompute"))
     f.give_default("--recompute", "full", "LLaMA-Factory's default");
-  else
+  else if (software.has_defaults())
     f.give_default("--recompute", "none", "no recomputation is given");
+}
+
+// "--deepspeed" alone is a flag; the file is then named by another argument.
+bool is_file_name(const LaunchSettings& s, const std::string& key) {
+  bool is_name = false;
+  for (const LaunchSetting& setting : s.all())
+    if (setting.key == key)
+      is_name = plain_text(setting.value).find('.') != std::string::npos || !setting.unknown.empty();
+  return is_name;
 }
 
 // "ds_z3.json", "zero3", or the keys themselves below "deepspeed".
 void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
   for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
-                          "deepspeed_config_file"})
-    if (s.text(key)) append_named_file(s, key, "", read_named);
+                          "deepspeed_config_file", "deepspeed_config", "ds_config", "ds_config_path"})
+    if (is_file_name(s, key)) append_named_file(s, key, "", read_named, "--sharding");
   std::vector<LaunchSetting> below;
   for (const LaunchSetting& setting : s.all())
     if (setting.key.compare(0, 10, "deepspeed.") == 0 && setting.key.compare(0, 13, "deepspeed.num") != 0 &&
@@ -171,9 +217,55 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
                 "offload_optimizer_device");
   if (s.has("deepspeed_config.gradient_accumulation_steps"))
     f.accumulation = s.whole("deepspeed_config.gradient_accumulation_steps", "--accumulation");
-  if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage"}))
+  if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"}))
     f.give_default("--software", "DeepSpeed", "its configuration");
   read_deepspeed(s, f);
+}
+
+// Tensor, context and expert parallelism of axolotl, Accelerate and LLaMA-Factory.
+void read_trainer_ranks(LaunchSettings& s, Facts& f) {
+  static const std::vector<std::pair<std::string, std::string>> kDegrees{
+      {"tensor_parallel_size", "--tensor"},
+      {"tensor_model_parallel_size", "--tensor"},
+      {"parallelism_config.parallelism_config_tp_size", "--tensor"},
+      {"accelerate.parallelism_config_tp_size", "--tensor"},
+      {"pipeline_model_parallel_size", "--pipeline"},
+      {"context_parallel_size", "--context"},
+      {"sequence_parallel_degree", "--context"},
+      {"sequence_parallel_size", "--context"},
+      {"ulysses_degree", "--context"},
+      {"cp_size", "--context"},
+      {"parallelism_config.parallelism_config_cp_size", "--context"},
+      {"accelerate.parallelism_config_cp_size", "--context"},
+      {"parallelism_config.parallelism_config_sp_size", "--context"},
+      {"accelerate.parallelism_config_sp_size", "--context"},
+      {"expert_model_parallel_size", "--expert"},
+      {"expert_parallel_size", "--expert"},
+      {"dist_config.ep_size", "--expert"}};
+  for (const auto& [key, option] : kDegrees)
+    if (s.whole(key, option).value_or(1) > 1) f.give_whole(option, s, key);
+  for (const std::string prefix : {"", "parallelism_config.parallelism_config_", "accelerate.parallelism_config_"}) {
+    const bool is_axolotl = prefix.empty();
+    const std::string shards = prefix + "dp_shard_size", copies = prefix + "dp_replicate_size";
+    const auto shard = s.whole(shards, "--sharding-group"), copy = s.whole(copies, "--sharding-group");
+    if (!is_axolotl && shard && *shard > 1 && !f.has("--sharding")) f.give_from("--sharding", "zero3", s, shards);
+    if (shard && *shard > 1 && copy && *copy > 1) f.give_from("--sharding-group", std::to_string(*shard), s, shards);
+  }
+  if (s.is_on("use_distributed_optimizer", "--sharding") && !f.has("--sharding"))
+    f.give_from("--sharding", "zero1", s, "use_distributed_optimizer");
+  if (f.number_of("--tensor", 1) > 1) f.give_flag("--sequence-parallel", s, "sequence_parallel");
+}
+
+// LLaMA-Factory's second format has the same settings by other names.
+void rename_factory_keys(LaunchSettings& s) {
+  if (!s.has("model_class") && !s.has("dist_config.name")) return;
+  s.rename("model", "model_name_or_path");
+  s.rename("peft_config.name", "finetuning_type");
+  s.rename("peft_config.r", "lora_rank");
+  s.rename("dist_config.config_file", "deepspeed");
+  s.rename("optim_config.name", "optim");
+  if (const LaunchSetting* kind = s.take("dist_config.name"))
+    if (lower_case(plain_text(kind->value)).find("fsdp") == 0) s.replace_key("dist_config.name", "fsdp", "full_shard");
 }
 
 void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
@@ -185,17 +277,29 @@ void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
   s.text("use_fsdp");
 }
 
+// The Trainer's --deepspeed names a file: one without belongs to a program of its own, such as DeepSpeed-Chat's.
+bool is_own_program(const LaunchSettings& s) {
+  bool is_flag = s.has("zero_stage");
+  for (const LaunchSetting& setting : s.all())
+    is_flag = is_flag || (setting.key == "deepspeed" && setting.value.is_null() && setting.written == "--deepspeed");
+  return is_flag;
+}
+
 void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
-                  std::int64_t default_batch) {
+                  const Software& given_software) {
+  const Software software = is_own_program(s) ? Software{} : given_software;
   for (const char* key : {"accelerate.config_file", "accelerate_config"})
-    if (s.text(key)) append_named_file(s, key, "", read_named);
+    append_named_file(s, key, "", read_named, "--sharding");
+  if (s.file_name("fsdp_config")) append_named_file(s, "fsdp_config", "fsdp_config.", read_named, "");
+  rename_factory_keys(s);
   refuse_other_stages(s);
   read_machine_of_accelerate(s, f);
   read_trainer_length(s, f);
   read_model_name(s, f, catalogue);
   read_deepspeed_of_trainer(s, f, read_named);
   read_fsdp(s, f);
-  if (!f.has("--software")) {
+  read_trainer_ranks(s, f);
+  if (!f.has("--software") && (software.has_defaults() || f.has("--sharding"))) {
     const bool is_compiled = s.is_on("torch_compile");
     const bool is_sharded = f.has("--sharding");
     f.give_default(
@@ -203,89 +307,41 @@ void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
         is_sharded ? (is_compiled ? "PyTorch FSDP torch.compile" : "PyTorch FSDP") : "HuggingFace Transformers",
         "the Trainer");
   }
-  read_trainer_precision(s, f);
-  read_trainer_optimizer(s, f);
+  read_trainer_precision(s, f, software);
+  read_trainer_optimizer(s, f, software);
   read_adapters(s, f);
-  read_trainer_batch(s, f, default_batch);
-  finish_trainer(s, f);
+  read_trainer_batch(s, f, software);
+  finish_trainer(s, f, software);
 }
 
 void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   const bool has_batch = has_any_key(s, {"per_device_train_batch_size"});
-  read_trainer(s, f, catalogue, read_named, 1);
+  read_trainer(s, f, catalogue, read_named, {1});
   if (!has_batch)
     f.notes.push_back("Accelerate's configuration gives no batch: one sample of a GPU is assumed (--micro-batch)");
 }
 
-const std::vector<UnreadKeys>& trainer_unread() {
-  static const std::vector<UnreadKeys> all{
-      {Use::no_effect, "numbers on which no kernel's time depends",
-       "learning_rate lr_* warmup_* weight_decay adam_* adafactor max_grad_norm label_smoothing_factor neftune_* "
-       "gradient_clipping optim_args lr cosine_* loraplus_* lora_alpha lora_dropout use_rslora use_dora pissa_* "
-       "additional_target lr_scheduler* min_lr optim_target_modules embedding_lr* loraplus_lr* scheduler* val_set_size "
-       "noisy_embedding_alpha early_stopping* loss_watchdog_* *seed full_determinism"},
-      {Use::no_effect, "another key decides",
-       "bf16 fp16 lora_r lora_rank use_peft adapter mixed_precision accelerate.mixed_precision"},
-      {Use::no_effect, "data, templates and tokenizers",
-       "dataset* pretraining_dataset* data_* data* train_file validation_file template tokenizer* overwrite_cache "
-       "preprocessing_* "
-       "max_samples "
-       "eval_dataset mix_strategy streaming buffer_size num_proc train_on_* group_by_length length_column_name "
-       "remove_unused_columns dataloader_* chat_template* special_tokens* tokens.* trust_remote_code "
-       "use_fast_tokenizer "
-       "eval_packing response_template test_datasets* shuffle* label_names past_index cache_dir hf_* model_revision "
-       "revision revision_of_model token use_auth_token low_cpu_mem_usage is_*_derived_model model_type type_of_model "
-       "resize_token_embeddings* processor_type type roles_to_train strict tokenizer_type columns *_column "
-       "do_train do_eval do_predict stage formatting max_train_samples max_eval_samples ref_model* text_column"},
-      {Use::no_effect, "logs, checkpoints and evaluation, which the rate leaves out",
-       "output_dir overwrite_output_dir logging_* log_* save_* report_to run_name plot_loss eval_* evals_per_epoch "
-       "saves_per_epoch evaluation_strategy per_device_eval_batch_size per_gpu_eval_batch_size resume_* "
-       "load_best_model_at_end metric_for_best_model "
-       "greater_is_better hub_* push_to_hub* wandb* mlflow* comet* use_wandb include_* disable_tqdm "
-       "prediction_loss_only "
-       "project trackio* auto_resume_from_checkpoints hf_use_auth_token val_size compute_accuracy debug lisa_* "
-       "do_bench_eval ignore_data_skip restore_callback_states_from_checkpoint skip_memory_metrics no_cuda use_cpu "
-       "use_swanlab swanlab_* include_num_input_tokens_seen"},
-      {Use::no_effect, "how processes start, and which implementation of the same model runs",
-       "local_rank ddp_backend ddp_timeout compute_environment machine_rank main_process_ip main_process_port "
-       "main_training_function rdzv_backend same_network use_cpu gpu_ids downcast_bf16 tpu_* enable_cpu_affinity "
-       "fsdp_config.fsdp_state_dict_type fsdp_config.state_dict_type fsdp_config.*cpu_ram_efficient_loading "
-       "fsdp_config.*sync_module_states "
-       "deepspeed_config.zero3_save_16bit_model deepspeed_config.zero3_init_flag "
-       "deepspeed_config.deepspeed_multinode_launcher "
-       "deepspeed_config.deepspeed_hostfile deepspeed.* fsdp_final_state_dict_type accelerate.zero3_* "
-       "accelerate.multi_gpu "
-       "accelerate.m accelerate.module accelerate.main_process_* accelerate.use_deepspeed "
-       "accelerate.fsdp_state_dict_type accelerate.fsdp_cpu* accelerate.fsdp_sync* accelerate.gpu_ids "
-       "accelerate.num_cpu* fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.transformer_layer_cls_to_wrap "
-       "fsdp_config.fsdp_auto_wrap_policy fsdp_config.auto_wrap_policy fsdp_transformer_layer_cls_to_wrap "
-       "fsdp_config.final_state_dict_type accelerate.fsdp_transformer* accelerate.fsdp_auto* argument "
-       "push_to_hub_token strict_mode"},
-      {Use::not_simulated, "the length of the training in tokens is not known; give --tokens",
-       "num_train_epochs num_epochs epochs"},
-      {Use::not_simulated, "every batch is predicted as full",
-       "packing neat_packing sample_packing pad_to_sequence_len eval_sample_packing multipack* pad_to_multiple_of "
-       "batch_flattening auto_find_batch_size curriculum* sample_packing_* flat_packing packing_strategy padding_free"},
-      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
-       "flash_attn flash_attention flash_attn_* attn_implementation xformers_attention sdp_attention use_liger_kernel "
-       "enable_liger_kernel "
-       "liger_* plugins use_unsloth* gradient_checkpointing_kwargs* ddp_* torch_compile* torchdynamo jit_mode_eval "
-       "use_ipex tf32 "
-       "fsdp_config.* fsdp_* accelerate.* dynamo_* cut_cross_entropy* fused_* torch_empty_cache_steps use_reentrant* "
-       "unsloth_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel half_precision_backend bf16_full_eval fp16_full_eval "
-       "deepspeed_config.* torch_dtype dtype upcast_* use_cache fp16_opt_level float32 rope_scaling rope_theta "
-       "mixture_of_depths shift_attn fp8_* enable_fp8* use_mps_device accelerator_config*"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices",
-       "lora_target* lora_modules* peft_* lora_fan* lora_on_cpu peft.* create_new_adapter adapter_name_or_path "
-       "lora_model_dir freeze_* unfrozen_parameters bnb_* double_quantization quantization_* merge_lora gptq* "
-       "load_in_* use_nested_quant use_4bit_quantization"},
-  };
-  return all;
+// A program of torchtitan names a configuration in Python, by its model.
+void read_titan_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  const LaunchSetting* const program = s.take("program");
+  if (program == nullptr || plain_text(program->value).find("torchtitan") == std::string::npos) return;
+  f.give_from("--software", "torchtitan", s, "program");
+  give_named_model(s, f, "config", catalogue);
+  s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
+}
+
+// A program of its own: the arguments that have the names of HuggingFace's are read.
+void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  read_titan_program(s, f, catalogue);
+  read_trainer(s, f, catalogue, read_named, {});
+  if (!f.micro_batch && !f.global_batch)
+    if (const LaunchSetting* const program = s.take("program"))
+      s.require_option(*program, "--batch", "its arguments give no batch that is known: samples of a GPU");
 }
 
 bool is_trainer(const LaunchSettings& s) {
   return has_any_key(s, {"per_device_train_batch_size", "per_gpu_train_batch_size"}) &&
-         !has_any_key(s, {"finetuning_type", "base_model"});
+         !has_any_key(s, {"finetuning_type", "base_model", "model_class"});
 }
 
 }  // namespace
@@ -294,7 +350,7 @@ std::vector<LaunchReader> huggingface_readers() {
   const std::vector<UnreadKeys> unread = both_tables(trainer_unread(), deepspeed_unread());
   const auto with_batch = [](std::int64_t batch) {
     return [batch](LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
-      read_trainer(s, f, catalogue, read_named, batch);
+      read_trainer(s, f, catalogue, read_named, {batch});
     };
   };
   constexpr std::int64_t kTrainerBatch = 8;  // of transformers' TrainingArguments
@@ -306,9 +362,15 @@ std::vector<LaunchReader> huggingface_readers() {
        },
        read_accelerate_file, unread},
       {LaunchFormat::llama_factory, "LLaMA-Factory's configuration",
-       [](const LaunchSettings& s) { return s.has("finetuning_type"); }, with_batch(kTrainerBatch), unread},
+       [](const LaunchSettings& s) {
+         return has_any_key(s, {"finetuning_type", "model_class"}) ||
+                (s.has("dist_config.name") && s.has("micro_batch_size"));
+       },
+       with_batch(kTrainerBatch), unread},
       {LaunchFormat::axolotl, "axolotl's configuration", [](const LaunchSettings& s) { return s.has("base_model"); },
        with_batch(1), unread},
+      {LaunchFormat::program, "a program's own arguments", [](const LaunchSettings&) { return false; }, read_program,
+       unread},
   };
 }
 

@@ -6,5 +6,6 @@
 namespace lockstep::sim::launch {
 
 std::vector<LaunchReader> huggingface_readers();
+const std::vector<UnreadKeys>& trainer_unread();
 
 }  // namespace lockstep::sim::launch

@@ -37,7 +37,7 @@ bool is_process_launcher(const std::string& name) {
 }
 
 bool is_task_launcher(const std::string& name) {
-  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun"});
+  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "jsrun", "aprun"});
 }
 
 bool begins_launch(const Word& word) {
@@ -55,7 +55,7 @@ std::string key_of(std::string option) {
 bool is_option(const Word& word) {
   const std::string& text = word.text;
   return text.size() > 1 && text[0] == '-' && !is_digit(text[1]) && text[1] != '.' &&
-         text.find(' ') == std::string::npos;
+         text.substr(0, text.find('=')).find(' ') == std::string::npos;
 }
 
 // One option with its value from `words[i]` on; `i` is then behind it.
@@ -121,9 +121,15 @@ const std::vector<std::string>& launcher_flags() {
   return all;
 }
 
+// An option that is known to take no value, or before the program: "srun --no-container-mount-home bash".
+bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
+  const bool is_before_program = i + 1 < words.size() && begins_launch(words[i + 1]);
+  return is_before_program || is_among(key_of(words[i].text), launcher_flags());
+}
+
 class LineReader {
  public:
-  explicit LineReader(const ShellCommand& command) {
+  LineReader(const ShellCommand& command, const ShellScript& script) : script_(script) {
     line_.place = command.place;
     line_.is_conditional = command.is_conditional;
   }
@@ -137,7 +143,10 @@ class LineReader {
     if (is_process_launcher(name)) return read_process_launcher(words, i + 1, name, depth);
     if (is_python(name)) return read_python(words, i + 1, depth);
     if (ends_with(name, ".py")) return take_program(words, i);
-    if (is_among(name, framework_commands())) return take_program(words, i);
+    if (is_among(name, framework_commands())) {
+      line_.is_framework = true;
+      return take_program(words, i);
+    }
     return skip_wrapper(words, i, depth);
   }
   LaunchLine take() { return std::move(line_); }
@@ -169,7 +178,7 @@ class LineReader {
   bool read_shell_text(const std::vector<Word>& words, std::size_t i, int depth) {
     while (i < words.size() && is_option(words[i]) && words[i].text.find('c') == std::string::npos) ++i;
     if (i < words.size() && is_option(words[i]) && i + 1 < words.size()) {
-      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file);
+      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {script_.exported, {}});
       for (const ShellCommand& command : inner.commands) {
         std::vector<Word> moved = command.words;
         for (Word& word : moved) word.place = line_.place;
@@ -183,12 +192,13 @@ class LineReader {
   }
 
   bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
-    const std::string name = last_part(words[i].text) == "srun" ? "srun." : "mpirun.";
+    const std::string launcher = last_part(words[i].text);
+    const std::string name = launcher == "srun" || launcher == "jsrun" ? launcher + "." : "mpirun.";
     for (++i; i < words.size() && !begins_launch(words[i]);) {
       // "-x NAME=VALUE" and "-mca NAME VALUE" of MPI.
       if (is_option(words[i])) {
         const std::string key = key_of(words[i].text);
-        line_.launchers.add(option_setting(words, i, name, is_among(key, launcher_flags())));
+        line_.launchers.add(option_setting(words, i, name, is_flag_at(words, i)));
         if (key == "mca" && i < words.size() && !is_option(words[i])) ++i;
         continue;
       }
@@ -211,7 +221,7 @@ class LineReader {
         return i < words.size() && take_program(words, i);
       }
       if (is_option(words[i])) {
-        line_.launchers.add(option_setting(words, i, prefix, is_among(key_of(words[i].text), launcher_flags())));
+        line_.launchers.add(option_setting(words, i, prefix, is_flag_at(words, i)));
         continue;
       }
       if (!words[i].unknown.empty() && words[i].text == words[i].unknown) {
@@ -239,54 +249,16 @@ class LineReader {
     return i < words.size() && take_program(words, i);
   }
 
+  const ShellScript& script_;
   LaunchLine line_;
 };
-
-// "8", "h100:8", "gpu:h100:8".
-void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
-  const auto text = s.text(key, "--gpus-per-node");
-  if (!text) return;
-  const LaunchSetting& setting = *s.take(key);
-  std::vector<std::string> parts{""};
-  for (const char c : *text) {
-    if (c == ',') break;
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  if (parts.front() == "gpu") parts.erase(parts.begin());
-  if (parts.empty()) return f.give_gpus_per_node(1, setting.place, setting.written);
-  const std::string& last = parts.back();
-  const bool has_count = !last.empty() && last.size() < 5 && std::all_of(last.begin(), last.end(), is_digit);
-  f.give_gpus_per_node(has_count ? std::stoi(last) : 1, setting.place, setting.written);
-  if (has_count) parts.pop_back();
-  if (parts.empty() || f.has("--gpu")) return;
-  if (catalogue.gpus.named(parts.back()) != nullptr)
-    f.give("--gpu", parts.back(), setting.place, setting.written);
-  else
-    f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
-}
-
-void read_count(LaunchSettings& s, const std::string& key,
-                void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
-  const LaunchSetting* setting = s.take(key, "--gpus");
-  if (setting == nullptr) return;
-  const std::string text = plain_text(setting->value);
-  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit) || text.size() > 7) {
-    s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");
-    f.notes.push_back(setting->text() + ": no fixed number; give --gpus and --gpus-per-node");
-    return;
-  }
-  (f.*give)(std::stoi(text), setting->place, setting->written);
-}
 
 }  // namespace
 
 std::vector<LaunchLine> launch_lines(const ShellScript& script) {
   std::vector<LaunchLine> lines;
   for (const ShellCommand& command : script.commands) {
-    LineReader reader(command);
+    LineReader reader(command, script);
     if (reader.read(command.words, 0)) lines.push_back(reader.take());
   }
   return lines;
@@ -328,12 +300,12 @@ LaunchSettings environment_settings(const ShellScript& script) {
   return settings;
 }
 
-std::map<std::string, std::string> slurm_environment(const std::vector<ShellCommand>& directives) {
+std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& directives) {
   LaunchSettings settings = directive_settings(directives);
-  std::map<std::string, std::string> environment;
+  std::map<std::string, Word> environment;
   const auto give = [&](const std::string& key, const std::vector<std::string>& names) {
     if (const LaunchSetting* setting = settings.take(key))
-      for (const std::string& name : names) environment[name] = plain_text(setting->value);
+      for (const std::string& name : names) environment[name] = {plain_text(setting->value), "", setting->place};
   };
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
@@ -341,11 +313,29 @@ std::map<std::string, std::string> slurm_environment(const std::vector<ShellComm
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
     if (const LaunchSetting* setting = settings.take(key)) {
       const std::string text = plain_text(setting->value);
-      environment["SLURM_GPUS_ON_NODE"] = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
-      if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = text;
+      const std::string count = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
+      environment["SLURM_GPUS_ON_NODE"] = {count, "", setting->place};
+      if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = {text, "", setting->place};
     }
   return environment;
 }
+
+namespace {
+
+// "$EXTRA" behind a value may be options of its own.
+bool is_open(const Word& word) {
+  return !word.unknown.empty() && word.unknown == word.text;
+}
+
+// "model.seq_length=8192", which is no further value of the option before it.
+bool is_dotted_assignment(const Word& word) {
+  const std::size_t equals = word.text.find('=');
+  const std::string name = word.text.substr(0, equals);
+  return equals != std::string::npos && name.find('.') != std::string::npos &&
+         name.find_first_of("/ ,:{}[]\"'") == std::string::npos;
+}
+
+}  // namespace
 
 LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::vector<std::string>& flags) {
   LaunchSettings settings;
@@ -354,11 +344,13 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
     if (is_option(word)) {
       const std::size_t equals = word.text.find('=');
       const bool is_flag = is_among(key_of(word.text.substr(0, equals)), flags);
-      const bool next_is_lost = is_flag && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
+      const bool is_file = key_of(word.text) == "deepspeed" && i + 1 < arguments.size() &&
+                           lower_case(arguments[i + 1].text).find("config") != std::string::npos;
+      const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
-             !is_option(arguments[i])) {
+             !is_option(arguments[i]) && !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
         setting.value = setting.value.get<std::string>() + " " + arguments[i].text;
         if (setting.unknown.empty()) setting.unknown = arguments[i].unknown;
         ++i;
@@ -382,31 +374,6 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
     ++i;
   }
   return settings;
-}
-
-void read_machine(LaunchSettings& s, bool starts_processes, Facts& f, const Catalogue& catalogue) {
-  for (const char* key :
-       {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes", "accelerate.num_machines"})
-    read_count(s, key, &Facts::give_nodes, f);
-  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
-    read_gpus_of_node(s, key, f, catalogue);
-  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus"})
-    read_count(s, key, &Facts::give_gpus_per_node, f);
-  for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
-    read_count(s, key, &Facts::give_gpus, f);
-  for (const char* key : {"sbatch.ntasks", "srun.ntasks", "srun.n", "mpirun.np", "mpirun.n"}) {
-    if (!starts_processes)
-      read_count(s, key, &Facts::give_gpus, f);
-    else
-      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
-  }
-  for (const char* key :
-       {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
-    if (!starts_processes)
-      read_count(s, key, &Facts::give_gpus_per_node, f);
-    else
-      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
-  }
 }
 
 }  // namespace lockstep::sim::launch

@@ -110,8 +110,28 @@ void read_maxtext_precision(LaunchSettings& s, Facts& f) {
   f.give_default("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", "dtype");
 }
 
+// Whether the model named is changed: by some numbers of its shape beside it, or by a scale. A file with all numbers is a
+// copy of MaxText's base.yml, over which the name wins.
+const LaunchSetting* setting_of_changed_shape(LaunchSettings& s) {
+  if (s.number("global_parameter_scale", "--model").value_or(1) != 1) return s.take("global_parameter_scale");
+  const LaunchSetting* found = nullptr;
+  std::size_t count = 0;
+  const std::vector<std::string> kNumbers{"base_num_decoder_layers", "base_emb_dim", "base_num_query_heads",
+                                          "base_num_kv_heads", "base_mlp_dim"};
+  for (const std::string& key : kNumbers)
+    if (s.has(key)) {
+      found = s.take(key);
+      ++count;
+    }
+  const bool overrides = s.is_on("override_model_config", "--model");
+  return count == kNumbers.size() && !overrides ? nullptr : found;
+}
+
 void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const std::string name = s.text("model_name", "--model").value_or("default");
+  const LaunchSetting* const changed = setting_of_changed_shape(s);
+  if (changed != nullptr && (name != "default" || changed->key == "global_parameter_scale"))
+    return s.require_option(*changed, "--model", "it changes the shape of model " + name);
   if (name != "default") {
     if (const ModelEntry* entry = model_named(name, catalogue))
       return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model_name");
@@ -175,33 +195,6 @@ void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
     s.mark("opt_type", Use::not_simulated, "the software's default is predicted");
   if (s.is_on("optimizer_memory_host_offload", "--offload-optimizer"))
     f.give_from("--offload-optimizer", "", s, "optimizer_memory_host_offload");
-}
-
-const std::vector<UnreadKeys>& maxtext_unread() {
-  static const std::vector<UnreadKeys> all{
-      {Use::no_effect, "learning rate, data, logs and checkpoints, which the rate leaves out",
-       "run_name base_config base_output_directory enable_checkpointing* *checkpoint* async_checkpointing "
-       "metrics_file gcs_metrics enable_wandb wandb_* save_config_to_gcs log_period profiler* *_profiler* profile_* "
-       "learning_rate* "
-       "lr_* warmup_* adam_* gradient_clipping_threshold dataset_* tokenizer_* grain_* hf_* train_* eval_* *_seed "
-       "enable_data_shuffling load_* enable_tensorboard use_vertex* dump_* monitor_* *goodput* report_* hardware "
-       "jax_* add_bos add_eos tokenize_* packing num_epoch max_segments_per_seq decode_* prompt "
-       "abort_on_* target_eval_loss log_config reuse_example_batch max_corpus_chars init_weights_seed enable_dropout "
-       "normalization_layer_epsilon rope_* *_rope_* dropout_rate override_model_config compiled_trainstep_file "
-       "enable_single_controller max_position_embeddings argument per_device_batch_size_start load_balance_loss_weight "
-       "cast_logits_to_fp32 routed_* global_parameter_scale skip_first_n_steps_for_profiler"},
-      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
-       "attention attention_type scan_* use_iota_embed logits_dot_in_fp32 fused_* matmul_precision float32_* "
-       "activations_in_float32 megablox sparse_matmul capacity_factor use_* sa_* compile_* internal_* shard_mode "
-       "mu_dtype grad_dtype "
-       "num_layers_per_pipeline_stage num_pipeline_repeats pipeline_* custom_mesh* logical_axis_rules mesh_axes "
-       "data_sharding allow_split_physical_axes optimize_mesh* *_proj mlpw* decoder_layer_input context out_proj mla_* "
-       "num_slices dcn_* ici_* shardy parameter_memory_host_offload remat_* set_remat* enable_* context_parallel_* "
-       "decoder_block weight_sparsity_* constant_bound_config quantize_* replicate_quant_scale first_num_dense_layers "
-       "shared_experts "
-       "sliding_window_size *_softcap* *_soft_cap mtp_* interleave_moe_layer_step"},
-  };
-  return all;
 }
 
 }  // namespace lockstep::sim::launch

@@ -119,6 +119,15 @@ void read_recomputed_modules(LaunchSettings& s, Facts& f) {
 }
 
 void read_recomputation(LaunchSettings& s, Facts& f) {
+  // Older versions: a method without a granularity recomputes whole layers.
+  if (s.has("activations_checkpoint_method") && !s.has("recompute_granularity")) {
+    s.rename("activations_checkpoint_method", "recompute_method");
+    s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
+    if (const auto method = s.text("recompute_method", "--recompute")) {
+      const LaunchSetting* setting = s.take("recompute_method");
+      f.give("--recompute", "full", setting->place, setting->written);
+    }
+  }
   const auto give = [&](const std::string& key, const char* value) {
     const LaunchSetting* setting = s.take(key);
     f.give("--recompute", value, setting->place, setting->written);
@@ -186,7 +195,10 @@ void read_batch(LaunchSettings& s, Facts& f) {
   f.micro_batch = s.whole("micro_batch_size", "--micro-batch");
   if (!f.micro_batch) f.micro_batch = s.whole("batch_size", "--micro-batch");
   f.global_batch = s.whole("global_batch_size", "--global-batch");
-  if (!f.global_batch && f.micro_batch) f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
+  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation"); steps && !f.global_batch)
+    f.accumulation = *steps;
+  if (!f.global_batch && f.micro_batch && !f.accumulation)
+    f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
   if (s.text("rampup_batch_size", "--global-batch"))
     s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
 }
@@ -219,6 +231,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_batch(s, f);
   read_length(s, f);
   read_capacity(s, f);
+  if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // Pai-Megatron-Patch
   read_megatron_model(s, f, catalogue, kind);
   give_defaults(s, f);
 }

@@ -46,7 +46,11 @@ constexpr struct {
     {"moe_latent_size", "experts in a latent space are not modelled"},
     {"retro_add_retriever", "retrieval within the network is not modelled"},
     {"vision_pretraining", "vision models of Megatron-LM are not read"},
+    {"language_model_type", "the part that sees images is not modelled"},
+    {"img_h", "the part that sees images is not modelled"},
     {"vision_model_type", "the part that sees images is not modelled"},
+    {"bert_binary_head", "only decoders are read"},
+    {"add_pooler", "only decoders are read"},
     {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
 };
 
@@ -131,8 +135,15 @@ void copy_positions(LaunchSettings& s, Json& config) {
   const LaunchSetting* const given = s.take("position_embedding_type", kModel);
   const std::string written = given == nullptr ? "" : lower_case(plain_text(given->value));
   std::string kind =
-      written == "none" ? written : s.text("position_embedding_type", kModel).value_or("learned_absolute");
-  if (s.is_on("use_rotary_position_embeddings", kModel)) kind = "rope";
+      written == "none" ? written : lower_case(s.text("position_embedding_type", kModel).value_or("learned_absolute"));
+  if (kind == "rotary") kind = "rope";
+  if (kind == "learned") kind = "learned_absolute";
+  if (kind == "alibi") {
+    kind = "none";
+    s.mark("position_embedding_type", Use::not_simulated, "ALiBi's bias on the attention's scores takes no time");
+  }
+  for (const char* key : {"use_rotary_position_embeddings", "use_llama2_rotary_position_embeddings"})
+    if (s.is_on(key, kModel)) kind = "rope";
   if (s.is_on("use_alibi_position_embeddings", kModel) || s.is_on("no_position_embedding", kModel))
     if (kind != "rope") kind = "none";
   config["position_embedding_type"] = kind;
@@ -169,6 +180,8 @@ void copy_heads(LaunchSettings& s, MegatronKeys kind, Json& config) {
     config["num_query_groups"] = *groups;
   else if (const auto heads = s.whole("num_key_value_heads", kModel))  // Megatron-DeepSpeed
     config["num_query_groups"] = *heads;
+  else if (lower_case(s.text("attention_head_type", kModel).value_or("")) == "multiquery")
+    config["num_query_groups"] = 1;
 }
 
 Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind) {
@@ -180,7 +193,10 @@ Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind)
   if (s.is_on("gated_linear_unit", kModel)) config["swiglu"] = true;
   if (const auto shared = s.boolean("share_embeddings_and_output_weights", kModel))
     config["untie_embeddings_and_output_weights"] = !*shared;
-  config["normalization"] = s.text("normalization", kModel).value_or("LayerNorm");
+  const std::string norm = s.text("normalization", kModel).value_or("LayerNorm");
+  config["normalization"] = lower_case(norm) == "rmsnorm"     ? "RMSNorm"
+                            : lower_case(norm) == "layernorm" ? "LayerNorm"
+                                                              : norm;
   config["add_bias_linear"] =
       !s.is_on("disable_bias_linear", kModel) && s.boolean("add_bias_linear", kModel).value_or(true);
   for (const char* key : {"hidden_dropout", "attention_dropout"}) config[key] = s.number(key, kModel).value_or(0.1);
@@ -223,9 +239,13 @@ void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue
   const LaunchSetting* setting = s.take("num_layers");
   for (const char* key : {"hybrid_layer_pattern", "hybrid_override_pattern"})
     if (setting == nullptr) setting = s.take(key);
-  const ModelOption option = model_of_config(config, f.sequence, catalogue, setting->place.file + ": model");
-  f.give(kModel, option.text, setting->place, "the model's numbers");
-  if (!option.note.empty()) f.notes.push_back(option.note);
+  try {
+    const ModelOption option = model_of_config(config, f.sequence, catalogue, "its shape");
+    f.give(kModel, option.text, setting->place, "the model's numbers");
+    if (!option.note.empty()) f.notes.push_back(option.note);
+  } catch (const InputError& error) {
+    s.require_option(*setting, kModel, error.what());
+  }
 }
 
 }  // namespace lockstep::sim::launch

@@ -12,6 +12,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "modules_to_filter set_level_for_all_loggers save_config_filepath profile profile_* use_pytorch_profiler "
        "pytorch_profiler_* record_* memory_snapshot_path memory_keys nvtx_ranges throughput_window_size "
        "runtime_time_unit otel_* one_logger_* no_one_logger enable_one_logger app_tag_* straggler_* "
+       "LAUNCHER METRICS TEST_TYPE MODE AFTER_SCRIPT BEFORE_SCRIPT export_model_type model_provider dataset_provider "
        "disable_straggler_on_startup *check_for_nan_in_loss* check_for_large_grads check_for_spiky_loss "
        "check_weight_hash_across_dp_replicas_interval result_rejected_tracker_filename rerun_mode error_injection_* "
        "config_logger_dir moe_per_layer_logging moe_routing_trace_* gpu_sniff_test_interval "
@@ -40,6 +41,14 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "mid_level_dataset_surplus allow_ambiguous_pad_tokens fim_* tokenizer_* vocab_file merge_file vocab_extra_ids "
        "tiktoken_* null_tokenizer* special_tokens legacy_tokenizer trust_remote_code mmap_warmup dataset_impl "
        "create_attention_mask_in_dataloader "
+       "patch_tokenizer_type max_padding_length extra_vocab_size dataset valid_data train_data test_data "
+       "*_split_paths* "
+       "prompt_path pad_vocab_size_to image_folder dataset_config skip_train_iteration_range loss_on_targets_only "
+       "total_seq_length language_model_checkpoint num_frames no_data_sharding task query_in_block_prob "
+       "logging_dir "
+       "retriever_* glu_* epochs keep_last abort_on_unmet* kill_switch_path reset_progress reset_iteration "
+       "norm_target_loss "
+       "*standalone no_train version bert_* titles_data_path evidence_data_path block_data_path embedding_path "
        "legacy_legacy* num_samples phase_transition_iterations bert_no_binary_head enable_msc disable_msc "
        "sft_tokenizer* "
        "tokenizers* make_vocab_size_divisible_by"},
@@ -53,7 +62,10 @@ const std::vector<UnreadKeys>& megatron_unread() {
       {Use::no_effect, "evaluation, exit and restart, which the rate leaves out",
        "eval_* start_eval_at_iter skip_train full_validation multiple_validation_sets validation_set_names test_mode "
        "exit_* rerun_* enable_ft_package calc_ft_timeouts ft_num_warmup_iters inprocess_* manual_gc* no_manual_gc* "
-       "train_sync_interval inference_* no_pin_* max_tokens_to_oom use_legacy_static_engine enable_chunked_prefill "
+       "train_sync_interval inference_* no_pin_* max_tokens_to_oom temperature top_k top_p return_log_probs "
+       "num_tokens_to_generate output_path prompts incoming_requests_* stop_words no_record_throughput "
+       "use_coordinator async_mode use_flashinfer* export_* repeated_dataloader force_system_message "
+       "export_te_mcore_model modelopt_* finetune_hf_dataset use_legacy_static_engine enable_chunked_prefill "
        "flash_decode decode_only_cuda_graphs output_bert_embeddings bert_embedder_type num_speculative_tokens"},
       {Use::no_effect, "how processes start, and which implementation of the same model runs",
        "distributed_backend distributed_timeout_* local_rank lazy_mpu_init nccl_communicator_config_path "
@@ -62,7 +74,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "tp_comm_overlap_cfg high_priority_stream_groups create_all_gather_group use_ring_exchange_p2p "
        "fake_process_group "
        "allow_transformer_engine use_mcore_models use_legacy_models spec transformer_impl deepspeed deepspeed_mpi "
-       "no_pipeline_parallel use_pin_memory"},
+       "no_pipeline_parallel use_pin_memory DDP_impl use_te flash deepspeed_mpi cf"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
        "overlap_grad_reduce overlap_param_gather overlap_param_gather_with_optimizer_step no_align_* ddp_* "
        "gtp_* no_overlap_p2p_communication overlap_p2p_comm* overlap_p2p_communication_warmup_flush "
@@ -113,8 +125,20 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "moe_router_group_topk moe_enable_routing_replay moe_expert_rank_capacity_factor moe_use_upcycling "
        "moe_upcycling_granularity moe_train_capacity_factor moe_eval_capacity_factor moe_min_capacity "
        "disable_moe_token_dropping create_moe_param_group moe_loss_coeff router_aux_loss_coef"},
+      {Use::not_simulated, "parts of a model that --model gives",
+       "recompute_vision img_* image_* patch_* pixel_shuffle freeze_* disable_vision_class_token language_model_type "
+       "vision_* "
+       "mm_projector_type tune_mm_mlp_adapter allow_missing_vision_projection_checkpoint dynamic_resolution use_tiling "
+       "max_num_tiles use_thumbnail use_image_tag use_tile_tags use_area_weighted_aspect_ratio "
+       "use_vision_backbone_fp8_arch "
+       "use_loss_scaling encoder_* decoder_* llm_* export_force_local_attention enable_gpt_oss linear_conv_kernel_dim "
+       "linear_* retro_* hybrid_attention_ratio hybrid_mlp_ratio embed_layernorm use_alibi_mask rotary_scale_factor "
+       "disable_bias_linear_fc disable_bias_attn_fc mamba_inference_* online_evaluation* packing_*"},
+      {Use::not_simulated, "the schedule and the layers' division over stages are predicted as Megatron-LM's",
+       "pp_partition_method enable_zbh1* no_async_tensor_model_parallel_allreduce mup"},
       {Use::not_simulated, "every batch is predicted as equal and full",
        "step_batch_size_schedule decrease_batch_size_if_needed variable_seq_lengths sft freeze_all_layers "
+       "kd kd_* *_teacher distill* compression* transformer_type "
        "attention_output_gate qk_l2_norm random_ltd curriculum_learning* mrope_section logits_* "
        "cache_mla_latents mla_down_proj_fusion"},
   };
@@ -130,7 +154,12 @@ const std::vector<UnreadKeys>& environment_unread() {
        "env.GPUS_PER_NODE env.NGPU env.NUM_* *.node_rank *.rdzv_* *.master_addr *.master_port *.machine_rank "
        "*.main_process_ip *.main_process_port *.rdzv* *.local_addr *.monitor_interval *.max_restarts *.start_method "
        "*.main_training_function *.same_network *.rdzv_backend *.local_rank *.machine_rank *.deepspeed_hostfile"},
+      {Use::no_effect, "parts of the command, which is read where it runs",
+       "env.CMD env.LAUNCHER env.*LAUNCHER env.*_ARGS env.ARGS env.*SCRIPT env.*_PARAMS env.*_OPTIONS env.MODE "
+       "env.TEST_TYPE "
+       "env.FORCE_TORCHRUN env.SLURM_*"},
       {Use::no_effect, "paths, logs and tokens of services",
+       "env.*_NAME env.TORCHELASTIC_* env.HTTPX_* env.GIT_* env.*LOG_LEVEL env.*_ROOT env.*_FILE env.WKDIR "
        "env.PYTHONPATH env.PATH env.LD_LIBRARY_PATH env.HF_* env.WANDB_* env.TRANSFORMERS_* env.TOKENIZERS_* "
        "env.LOG* env.LOGLEVEL env.TORCH_DISTRIBUTED_DEBUG env.TORCH_CPP_LOG_LEVEL env.PYTHON* env.*_PATH env.*_DIR "
        "env.*_HOME env.*_CACHE env.EXP_NAME env.TENSORBOARD* env.HYDRA_FULL_ERROR env.MLFLOW* env.DATE env.USER "
@@ -139,7 +168,8 @@ const std::vector<UnreadKeys>& environment_unread() {
        "*.D *.signal *.open_mode *.dependency *.array *.export *.no_python *.module *.m *.no_ssh *.no_ssh_check "
        "*.launcher "
        "*.force_multi *.label *.l *.u *.unbuffered *.container_* *.kill_on_bad_exit *.K *.wait *.allow_run_as_root "
-       "*.quiet *.v *.verbose *.jobid *.overlap *.no_container* *.mpi *.debug *.tag_output *.report_bindings *.x *.X"},
+       "*.quiet *.v *.verbose *.jobid *.overlap *.no_container* *.overcommit *.mpi *.debug *.tag_output "
+       "*.report_bindings *.x *.X"},
       {Use::no_effect, "processors and memory of the host, which nothing waits for",
        "env.OMP_* env.MKL_* env.KMP_* env.MALLOC_* env.LD_PRELOAD *.cpus_per_task *.c *.mem *.mem_per_cpu "
        "*.mem_per_gpu "

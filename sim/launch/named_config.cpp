@@ -9,12 +9,22 @@
 namespace lockstep::sim::launch {
 
 void append_named_file(LaunchSettings& s, const std::string& key, const std::string& prefix,
-                       const ReadNamedFile& read_named) {
-  const auto name = s.text(key);
+                       const ReadNamedFile& read_named, const std::string& option) {
+  const auto name = s.file_name(key);
   if (!name) return;
-  const LaunchSetting setting = *s.take(key);
-  const std::string text = read_named(setting, *name);
-  const LaunchSettings named = read_tree(text, setting.place.file + ": " + *name, syntax_of(*name, text));
+  LaunchSetting setting;
+  for (const LaunchSetting& one : s.all())
+    if (one.key == key) setting = one;
+  s.mark(key, Use::read, "");
+  const NamedFile file = read_named(*name);
+  if (!file.text) {
+    s.mark(key, Use::not_simulated, "its keys are not read: " + file.why);
+    const bool is_known = setting.unknown.empty();
+    return s.require_option(setting, option,
+                            is_known ? file.why + "; put it right, or give the option"
+                                     : one_line(setting.unknown) + " cannot be evaluated");
+  }
+  const LaunchSettings named = read_tree(*file.text, setting.place.file + ": " + *name, syntax_of(*name, *file.text));
   for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));

@@ -4,9 +4,10 @@
 
 namespace lockstep::sim::launch {
 
-/// Appends the settings of the file (JSON or YAML) that a setting names, each key with `prefix` before it.
+/// Appends the settings of the file (JSON or YAML) that a setting names, each key with `prefix` before it. If the file is
+/// not there, `option` is needed in its place.
 void append_named_file(LaunchSettings& settings, const std::string& key, const std::string& prefix,
-                       const ReadNamedFile& read_named);
+                       const ReadNamedFile& read_named, const std::string& option);
 
 /// Gives --model by a name of the hub or a folder with a config.json; a name that is not known is noted.
 void give_named_model(LaunchSettings& settings, Facts& facts, const std::string& key, const Catalogue& catalogue);

@@ -39,6 +39,7 @@ void rename_nemo_keys(LaunchSettings& s) {
   s.rename("activations_checkpoint_method", "recompute_method");
   s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
   s.rename("bias", "add_bias_linear");
+  s.rename("qkv_bias", "add_qkv_bias");
   s.rename("rotary_percentage", "rotary_percent");
   s.rename("ub_tp_comm_overlap", "tp_comm_overlap");
   s.rename("moe_grouped_gemm_nemo", "moe_grouped_gemm");
@@ -65,8 +66,35 @@ void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
   s.strip_prefix("model.");
   rename_nemo_keys(s);
   read_nemo_names(s);
+  if (s.is_on("fsdp", "--sharding")) {
+    const std::string strategy = lower_case(s.text("fsdp_sharding_strategy", "--sharding").value_or("full"));
+    f.give_from("--sharding", strategy == "grad" ? "zero2" : "zero3", s, "fsdp");
+    f.shards_in_nodes = strategy == "hybrid";
+  }
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   give_megatron_defaults(f);
+}
+
+// A recipe sets whatever the command does not override.
+void require_values_of_recipe(LaunchSettings& s, const Facts& f) {
+  // A file of overrides names no recipe.
+  const bool has_precision = has_any_key(s, {"bf16", "fp16", "fp8", "mixed_precision"});
+  const std::string key = s.has("micro_batch_size") ? "micro_batch_size" : "global_batch_size";
+  if (!s.has("recipe") && !has_precision && s.has(key))
+    s.require_option(*s.take(key), "--precision", "no key gives it");
+  if (!s.has("recipe")) return;
+  LaunchSetting setting;
+  for (const LaunchSetting& one : s.all())
+    if (one.key == "recipe") setting = one;
+  s.mark("recipe", Use::not_simulated, "values that only the recipe sets are not known");
+  const auto require = [&](const std::string& option, bool is_given) {
+    if (!is_given) s.require_option(setting, option, "the recipe sets it");
+  };
+  require("--tensor", has_any_key(s, {"tensor_model_parallel_size"}));
+  require("--pipeline", has_any_key(s, {"pipeline_model_parallel_size"}));
+  require("--precision", has_any_key(s, {"bf16", "fp16", "fp8"}));
+  require("--micro-batch", f.micro_batch || has_any_key(s, {"micro_batch_size"}));
+  require("--global-batch", f.global_batch || has_any_key(s, {"global_batch_size"}));
 }
 
 void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
@@ -80,6 +108,7 @@ void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     s.strip_prefix(section);
   s.rename("sequence_length", "seq_length");
   rename_nemo_keys(s);
+  require_values_of_recipe(s, f);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   give_megatron_defaults(f);
 }
@@ -110,8 +139,12 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     give_primus_model(s, f, catalogue);
     return read_maxtext(s, f, catalogue, read_named);
   }
+  if (framework == "megatron_bridge") {
+    give_primus_model(s, f, catalogue);
+    return read_bridge(s, f, catalogue, read_named);
+  }
   if (framework != "megatron")
-    fail_at(*s.take("primus.framework"), "is not read", "give megatron, torchtitan or maxtext");
+    fail_at(*s.take("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' own base files (primus/configs/modules/megatron/trainer_base.yaml).
   if (!s.has("bf16") && !s.has("fp16"))
@@ -119,6 +152,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
   if (!s.has("sequence_parallel")) f.give_default("--sequence-parallel", "", "Primus' default");
+  if (s.is_on("lora.enabled", "--lora-rank")) f.give_whole("--lora-rank", s, "lora.rank");
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
@@ -135,19 +169,43 @@ const std::vector<UnreadKeys>& sections_unread() {
        "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
        "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
        "dataset.* "
+       "sft_* stage lora.* mock_dataset.* mock flavor skip_save path use_hf_vision_model model_type add_lm_head "
+       "source.* enable_in_batch_packing "
+       "packed_sequence_specs.* "
        "work_group user_name exp_name workspace platform.* primus.config *sink_level file_sink_level "
        "disable_wandb disable_tensorboard disable_mlflow mlflow_* auto_continue_train disable_last_saving "
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
+      {Use::no_effect, "configurations that this one is composed of", "defaults defaults.*"},
+      {Use::no_effect, "inference, evaluation and numbers on which no kernel's time depends",
+       "chatbot_config.* inference.* chat port server share username password web_* answer_only_loss test_ds.* "
+       "validation_ds.* train_ds.* do_layer_norm_weight_decay bert_binary_head restore_from_* megatron_legacy "
+       "override_vocab_size megatron_lm_compatible finetune_lr seq_len_interpolation_factor shape_file delta_model.* "
+       "base_model.* dump_debug_info* version normalize_attention_scores apply_embedding_scaling "
+       "training.mock_data sharding_tolerance olmo_*"},
+      {Use::not_simulated, "parts of a model that --model gives",
+       "unet_config.* first_stage_config.* cond_stage_* mm_cfg.* encoder.* decoder.* enc_* dec_* hyena.* linear_start "
+       "linear_end v_posterior timesteps num_timesteps_cond beta_schedule original_elbo_weight loss_type "
+       "parameterization "
+       "ignore_keys given_betas use_positional_encodings image_size first_stage_key scale_* channels* concat_mode "
+       "text_embedding_dropout_rate learn_logvar conditioning_key clip_denoised l_simple_weight cosine_s monitor "
+       "use_ema "
+       "share_* tokens_head_bias chunk_size img_* num_channels num_classes vision_* classes_fraction drop_path_rate "
+       "add_position_embedding *_dropout transformer_block_type attention_type use_emha qkv_bias precision_config "
+       "freeze* audio_* modality_adapter.* perception.* speech_* pretrained_*"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "grad_allreduce_chunk_size_mb pre_process post_process activations_checkpoint_layers_per_pipeline "
+       "num_micro_batches_with_partial_activation_checkpoints fp8_* precision reduce_amax sharp fsdp fsdp_* "
+       "async_grad_allreduce inductor* capture_cudagraph_iters activations_checkpoint_recurrent "
+       "pipeline_model_parallel_split_rank moe_dispatch_no_expert_sharding* pure_nnx* recipe step_func mode "
        "trainer.* enable_primus_turbo use_turbo_* turbo_* moe_use_fused* enable_turbo* primus_turbo* comm_overlap.* "
        "use_flash_attention megatron_amp_O2 transformer_engine fp8_hybrid ub_* apex_* sync_batch_comm "
        "gc_interval nccl_communicator* patch_* pp_warmup dump_pp_data gradient_as_bucket_view "
        "resume_from_checkpoint headscale optimizer_config_override* *.cuda_graph* grad_div_ar_fusion "
        "gradient_accumulation_fusion bias_*_fusion use_cpu* onnx* mcore_* data_parallel_random_init "
        "fp16.* external_* calculate_* *_func *_init* layernorm_zero_centered_gamma layernorm_epsilon "
-       "use_kitchen hetereogenous_* timers fused* *_dtype disable_*"},
+       "no_fp8_weight_transpose_cache sink_* use_kitchen hetereogenous_* timers fused* *_dtype disable_*"},
   };
   return all;
 }

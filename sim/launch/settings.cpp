@@ -1,5 +1,6 @@
 #include "sim/launch/settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -34,6 +35,36 @@ std::string key_beside(const std::string& key, const std::string& reference) {
   for (std::size_t i = 0; i < levels; ++i)
     folder.resize(folder.rfind('.') == std::string::npos ? 0 : folder.rfind('.'));
   return folder + (folder.empty() ? "" : ".") + reference.substr(levels);
+}
+
+bool is_variable_name(const std::string& text) {
+  const auto is_of_name = [](char c) { return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_of_name);
+}
+
+// NeMo's "multiply:4, 1024", "divide_ceil:96,8", and "eval:4 * 1024" of a product.
+std::optional<double> value_of_function(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  const std::string name = text.substr(0, colon), arguments = text.substr(colon + 1);
+  const std::size_t mark = arguments.find(name == "eval" ? '*' : ',');
+  if (mark == std::string::npos) return std::nullopt;
+  const auto number = [](std::string part) {
+    part.erase(std::remove(part.begin(), part.end(), ' '), part.end());
+    return number_in(part);
+  };
+  const std::optional<double> a = number(arguments.substr(0, mark)), b = number(arguments.substr(mark + 1));
+  if (!a || !b) return std::nullopt;
+  if (name == "multiply" || name == "eval") return *a * *b;
+  if (*b != 0 && name == "divide_ceil") return std::ceil(*a / *b);
+  if (*b != 0 && name == "divide_floor") return std::floor(*a / *b);
+  return std::nullopt;
+}
+
+Json number_json(double number) {
+  constexpr double kMostExact = 9e15;
+  if (number == std::floor(number) && std::abs(number) < kMostExact) return static_cast<std::int64_t>(number);
+  return number;
 }
 
 bool is_nothing(const Json& value) {
@@ -101,6 +132,12 @@ const LaunchSetting* LaunchSettings::take(const std::string& key, const std::str
     require_option(*last, option, one_line(last->unknown) + " cannot be evaluated");
   last->use = Use::read;
   return last->unknown.empty() ? last : nullptr;
+}
+
+std::optional<std::string> LaunchSettings::file_name(const std::string& key) const {
+  const LaunchSetting* const setting = find(key);
+  if (setting == nullptr || is_nothing(setting->value) || !setting->value.is_string()) return std::nullopt;
+  return plain_text(setting->value);
 }
 
 void LaunchSettings::require_option(const LaunchSetting& setting, const std::string& option, const std::string& why) {
@@ -184,6 +221,10 @@ void LaunchSettings::replace_prefix(const std::string& prefix, const std::string
     if (setting.key.compare(0, prefix.size(), prefix) == 0) setting.key = to + setting.key.substr(prefix.size());
 }
 
+void LaunchSettings::replace_hyphens() {
+  for (LaunchSetting& setting : all_) std::replace(setting.key.begin(), setting.key.end(), '-', '_');
+}
+
 void LaunchSettings::set_aside_auto() {
   for (LaunchSetting& setting : all_) {
     if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16")
@@ -195,21 +236,20 @@ void LaunchSettings::set_aside_auto() {
 }
 
 void LaunchSettings::resolve_references() {
-  for (LaunchSetting& setting : all_) {
-    if (!setting.value.is_string()) continue;
-    const std::string text = setting.value.get<std::string>();
-    const std::size_t begin = text.find("${"), end = text.find('}', begin);
-    if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
-    const std::string inside = text.substr(begin + 2, end - begin - 2);
-    const std::optional<Json> value = value_of_reference(setting, inside);
-    const bool is_whole = begin == 0 && end + 1 == text.size();
-    if (!value)
-      setting.unknown = text.substr(begin, end - begin + 1);
-    else if (is_whole)
-      setting.value = *value;
-    else
-      setting.value = text.substr(0, begin) + plain_text(*value) + text.substr(end + 1);
-  }
+  constexpr int kRounds = 8;  // of references to references
+  for (int round = 0; round < kRounds; ++round)
+    for (LaunchSetting& setting : all_) {
+      if (!setting.value.is_string()) continue;
+      const std::string text = setting.value.get<std::string>();
+      if (text == "???") setting.unknown = text;  // OmegaConf's mark of a value that the command has to give
+      const std::size_t begin = text.rfind("${"), end = text.find('}', begin);
+      if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
+      const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));
+      const bool is_whole = begin == 0 && end + 1 == text.size();
+      setting.unknown = value ? "" : text.substr(begin, end - begin + 1);
+      if (value)
+        setting.value = is_whole ? *value : Json(text.substr(0, begin) + plain_text(*value) + text.substr(end + 1));
+    }
 }
 
 std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside) const {
@@ -217,10 +257,12 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
   const bool is_value = other != nullptr && other != &setting &&
                         !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
   if (is_value) return other->value;
-  const std::size_t colon = inside.find(':');
-  const bool has_default =
-      colon != std::string::npos && inside.compare(0, 3, "oc.") != 0 && inside.find('$') == std::string::npos;
-  return has_default ? std::optional<Json>(inside.substr(colon + 1)) : std::nullopt;
+  if (const std::optional<double> number = value_of_function(inside)) return number_json(*number);
+  // OmegaConf: "${oc.env:NAME,8}"; Primus: "${NAME:8}".
+  const bool is_variable = inside.compare(0, 7, "oc.env:") == 0;
+  const std::size_t mark = inside.find(is_variable ? ',' : ':');
+  const bool has_default = mark != std::string::npos && (is_variable || is_variable_name(inside.substr(0, mark)));
+  return has_default ? std::optional<Json>(inside.substr(mark + 1)) : std::nullopt;
 }
 
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
@@ -235,6 +277,10 @@ void LaunchSettings::mark_rest(const std::vector<UnreadKeys>& tables) {
   for (LaunchSetting& setting : all_) {
     if (setting.use != Use::unread) continue;
     setting.use = Use::unknown;
+    if (setting.key == "argument" && !setting.unknown.empty()) {
+      setting.why = "cannot be evaluated";
+      continue;
+    }
     for (const UnreadKeys& table : tables) {
       std::istringstream keys(table.keys);
       for (std::string key; keys >> key && setting.use == Use::unknown;)

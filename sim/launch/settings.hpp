@@ -64,6 +64,8 @@ class LaunchSettings {
   std::optional<std::int64_t> whole(const std::string& key, const std::string& option = "");
   std::optional<double> number(const std::string& key, const std::string& option = "");
   std::optional<std::string> text(const std::string& key, const std::string& option = "");
+  /// The name of a file, as it is written where a part of it is unknown.
+  std::optional<std::string> file_name(const std::string& key) const;
   /// The option is needed in place of the setting, because of `why`.
   void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
   /// Words of a list, or of a text with commas or blanks.
@@ -77,10 +79,12 @@ class LaunchSettings {
   void replace(const std::string& key, Json value);
   void replace_key(const std::string& key, const std::string& to, Json value);
   void replace_prefix(const std::string& prefix, const std::string& to);
+  /// "num-layers" becomes "num_layers".
+  void replace_hyphens();
   void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
   /// DeepSpeed's "auto", which the Trainer fills in, is as if it were not given; "bf16: auto" of axolotl is a value.
   void set_aside_auto();
-  /// "${trainer.devices}" becomes that key's value, "${NAME:8}" its default; others are unknown.
+  /// "${trainer.devices}" becomes that key's value, "${NAME:8}" and "${oc.env:NAME,8}" their default; others are unknown.
   void resolve_references();
 
   /// The settings of that key are of that use.

@@ -1,6 +1,7 @@
 #include "sim/launch/shell.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
@@ -22,8 +23,7 @@ Runs runs_if(const std::optional<bool>& condition) {
 
 class Interpreter : private ShellState {
  public:
-  Interpreter(const std::string& name, const std::map<std::string, std::string>& environment)
-      : ShellState(name, environment) {}
+  Interpreter(const std::string& name, const ShellSurroundings& surroundings) : ShellState(name, surroundings) {}
   using ShellState::finish;
 
   void run_text(const std::string& text, int first_line, bool is_sure) {
@@ -86,10 +86,12 @@ class Interpreter : private ShellState {
       while (is_op("\n")) ++at_;
       // Commands are taken to succeed.
       const bool succeeds = status.value_or(true);
+      ++conditions_;
       if (succeeds == is_and)
         status = run_pipeline(is_sure && (status.has_value() || is_and));
       else
         skip_pipeline();
+      --conditions_;
     }
     return status;
   }
@@ -97,10 +99,13 @@ class Interpreter : private ShellState {
   std::optional<bool> run_pipeline(bool is_sure) {
     const bool is_negated = is_word("!");
     if (is_negated) ++at_;
+    input_.reset();
+    output_.reset();
     std::optional<bool> status = run_command(is_sure);
     while (is_op("|") || is_op("|&")) {
       ++at_;
       while (is_op("\n")) ++at_;
+      input_ = std::exchange(output_, std::nullopt);
       run_command(is_sure);
       status = std::nullopt;
     }
@@ -158,10 +163,13 @@ class Interpreter : private ShellState {
       const int line = peek().line;
       ++at_;  // "if", "elif"
       if (is_done) ++skipping_;
-      const std::optional<bool> condition = run_list(is_sure && all_known, {"then"});
+      std::optional<bool> condition = run_list(is_sure && all_known, {"then"});
       if (is_done) --skipping_;
       expect("then");
-      if (!condition && !is_done && skipping_ == 0) note(line, "the test cannot be evaluated; both ways are followed");
+      const bool is_open = !condition && !is_done && skipping_ == 0;
+      if (!condition) condition = way_without_failure(*tokens_, at_);
+      if (is_open && condition) note(line, "the test cannot be evaluated; the way without an error is followed");
+      if (is_open && !condition) note(line, "the test cannot be evaluated; both ways are followed");
       status = run_branch(is_sure, is_done ? Runs::never : runs_if(condition), all_known);
       if (condition == true && !is_done) is_done = true;
       if (!condition) all_known = false;
@@ -179,7 +187,9 @@ class Interpreter : private ShellState {
   std::optional<bool> run_branch(bool is_sure, Runs runs, bool all_known,
                                  const std::vector<std::string>& until = {"elif", "else", "fi"}) {
     if (runs == Runs::never) ++skipping_;
+    ++conditions_;
     const std::optional<bool> status = run_list(is_sure && all_known && runs != Runs::perhaps, until);
+    --conditions_;
     if (runs == Runs::never) --skipping_;
     return status;
   }
@@ -298,16 +308,7 @@ class Interpreter : private ShellState {
     run_command(false);
     --skipping_;
     if (at_ == begin) fail(line, "a function without a body");
-    std::vector<Token> body(tokens_->begin() + static_cast<std::ptrdiff_t>(begin),
-                            tokens_->begin() + static_cast<std::ptrdiff_t>(at_));
-    Token end;
-    end.kind = Token::Kind::op;
-    end.text = "\n";
-    end.line = line;
-    body.push_back(end);
-    end.kind = Token::Kind::end;
-    body.push_back(end);
-    if (skipping_ == 0) functions_[function] = std::move(body);
+    if (skipping_ == 0) functions_[function] = body_of_function(*tokens_, begin, at_);
     return true;
   }
 
@@ -351,7 +352,7 @@ class Interpreter : private ShellState {
         command.words.push_back({assignment_of(raw[i].first)->name, "", {name_, raw[i].second}});
         continue;
       }
-      if (raw[i].first == "\"$@\"" || raw[i].first == "$@" || raw[i].first == "$*" || raw[i].first == "${@}")
+      if (is_all_arguments(raw[i].first) && variables_.find("@") == nullptr)
         note(raw[i].second, "arguments of the script (" + raw[i].first + ") are not known; none are read");
       for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
         command.words.push_back(std::move(word));
@@ -359,51 +360,56 @@ class Interpreter : private ShellState {
     return command.words.empty() ? std::optional<bool>(true) : execute(std::move(command), is_sure);
   }
 
-  std::optional<bool> run_bracket(const std::vector<std::pair<std::string, int>>& raw, std::size_t first, int line) {
-    std::vector<std::string> words;
-    for (std::size_t i = first + 1; i < raw.size(); ++i) words.push_back(raw[i].first);
-    if (raw[first].first == "[" && !words.empty() && words.back() == "]") words.pop_back();
-    return value_of_test(words, variables_, {name_, line});
-  }
-
   std::optional<bool> execute(ShellCommand command, bool is_sure) {
     const std::string name = command.words.front().text;
-    if (is_declaration(name)) {
-      for (std::size_t i = 1; i < command.words.size(); ++i)
-        if (name == "export") variables_.exported.insert(command.words[i].text);
-      return true;
-    }
-    if (name == "unset") {
-      for (const Word& word : command.words) variables_.values.erase(word.text);
-      return true;
-    }
+    if (const auto done = run_builtin(command)) return done->succeeds;
     if (name == "exit") {
-      if (is_sure) has_ended_ = true;
+      has_ended_ = is_sure && ends_script(command, conditions_ > 0);
       return true;
     }
-    if (name == "true" || name == ":") return true;
-    if (name == "false") return false;
-    if (name == "source" || name == ".") {
-      const std::string path = command.words.size() > 1 ? command.words[1].text : "";
-      note(command.place.line, "source " + path + " is not read; variables that it sets are not known");
-      return std::nullopt;
+    if (const std::size_t path = index_of_script(command); path > 0) {
+      if (const auto status = run_file(command, path, is_sure)) return status;
     }
-    if (name == "read" || name == "mapfile" || name == "readarray") {
-      for (std::size_t i = 1; i < command.words.size(); ++i) forget(command.words[i].text, command.place.line);
+    if (name == "source" || name == ".") {
+      note(command.place.line,
+           "source is not read; variables that it sets are not known: " + command.words.back().text);
       return std::nullopt;
     }
     if (const auto function = functions_.find(name); function != functions_.end()) {
       if (++depth_ > kDeepestCommand) fail(command.place.line, "functions call each other without end");
       const std::vector<Token> body = function->second;
+      const Arguments outer = set_arguments(command, 1);
       run_tokens(body, is_sure);
+      restore_arguments(outer);
       --depth_;
       return std::nullopt;
     }
-    if (name == "eval") return evaluate(command, is_sure);
+    if (name == "eval") {
+      run_text(text_of_words(command, 1), command.place.line, is_sure);
+      return std::nullopt;
+    }
     if ((name == "sbatch" || name == "bash" || name == "sh") && body_ != nullptr) return run_body(is_sure);
+    if (name == "sed" || (name == "cat" && body_ == nullptr && command.words.size() > 1)) {
+      output_ = edit_text(command, input_, target_);
+      return std::nullopt;
+    }
     if ((name == "cat" || name == "echo") && !target_.empty()) write_file(command, target_, body_);
     script_.commands.push_back(std::move(command));
     return std::nullopt;
+  }
+
+  // A script beside this one, sourced or started. nullopt: it is not there.
+  std::optional<bool> run_file(const ShellCommand& command, std::size_t path, bool is_sure) {
+    const std::optional<Word> text = file_text(command.words[path]);
+    if (!text || !text->unknown.empty()) return std::nullopt;
+    note(command.place.line, command.words[path].text + " is read");
+    const Arguments outer = set_arguments(command, path + 1);
+    const std::string outer_name = std::exchange(name_, name_ + ": " + command.words[path].text);
+    for (ShellCommand& directive : read_directives(text->text, name_)) script_.directives.push_back(directive);
+    run_text(text->text, 1, is_sure);
+    name_ = outer_name;
+    restore_arguments(outer);
+    return true;
   }
 
   // sbatch <<EOF
@@ -415,27 +421,21 @@ class Interpreter : private ShellState {
     return std::nullopt;
   }
 
-  std::optional<bool> evaluate(const ShellCommand& command, bool is_sure) {
-    std::string text;
-    for (std::size_t i = 1; i < command.words.size(); ++i) text += command.words[i].text + " ";
-    run_text(text, command.place.line, is_sure);
-    return std::nullopt;
-  }
-
   std::map<std::string, std::vector<Token>> functions_;
   const std::vector<Token>* tokens_ = nullptr;
   std::size_t at_ = 0;
   int steps_ = 0, depth_ = 0, skipping_ = 0;
+  int conditions_ = 0;  // tests that the current command is under
   bool has_ended_ = false;
-  const Token* body_ = nullptr;  // of the command's here-document
-  std::string target_;           // that the command writes
+  const Token* body_ = nullptr;         // of the command's here-document
+  std::string target_;                  // that the command writes
+  std::optional<Word> input_, output_;  // of the command in its pipeline, if its text is known
 };
 
 }  // namespace
 
-ShellScript read_shell(const std::string& text, const std::string& name,
-                       const std::map<std::string, std::string>& environment) {
-  Interpreter interpreter(name, environment);
+ShellScript read_shell(const std::string& text, const std::string& name, const ShellSurroundings& surroundings) {
+  Interpreter interpreter(name, surroundings);
   interpreter.run_text(text, 1, true);
   ShellScript script = interpreter.finish();
   const std::vector<ShellCommand> of_file = read_directives(text, name);

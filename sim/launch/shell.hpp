@@ -1,7 +1,9 @@
 #pragma once
 // Reads a shell script without running it: follows variables, arrays, tests, branches, loops and functions, and lists the
 // commands that it would run. What only a running machine knows stays unknown, and is named.
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,15 +21,21 @@ struct ShellCommand {
 struct ShellScript {
   std::vector<ShellCommand> commands;         ///< other than the shell's own, in order
   std::map<std::string, Word> exported;       ///< the environment at the end
+  std::map<std::string, Value> variables;     ///< all variables at the end
   std::vector<ShellCommand> directives;       ///< words of "#SBATCH" lines
   std::map<std::string, Word> written_files;  ///< here-documents that are written, by path
   std::vector<std::string> notes;             ///< what was not followed, with its line
 };
 
-/// `environment`: variables that the script may use, such as those of SLURM. Throws InputError for a script that is too
-/// long, never ends, or has an open quote or bracket.
-ShellScript read_shell(const std::string& text, const std::string& name,
-                       const std::map<std::string, std::string>& environment = {});
+/// What a script finds when it starts.
+struct ShellSurroundings {
+  std::map<std::string, Word> variables;  ///< such as those of SLURM
+  /// The text of a file that the script sources or edits, by its path; empty function: no file is read.
+  std::function<std::optional<std::string>(const std::string& path)> read_file;
+};
+
+/// Throws InputError for a script that is too long, never ends, or has an open quote or bracket.
+ShellScript read_shell(const std::string& text, const std::string& name, const ShellSurroundings& surroundings = {});
 
 /// The words of "#SBATCH" lines alone.
 std::vector<ShellCommand> read_directives(const std::string& text, const std::string& name);

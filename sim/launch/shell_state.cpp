@@ -4,6 +4,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/launch/shell_tests.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -28,8 +29,35 @@ bool is_declaration(const std::string& word) {
   return word == "export" || word == "declare" || word == "local" || word == "readonly" || word == "typeset";
 }
 
-ShellState::ShellState(const std::string& name, const std::map<std::string, std::string>& environment) : name_(name) {
-  for (const auto& [key, value] : environment) variables_.values[key] = {{value, "", {name, 0}}};
+bool is_all_arguments(const std::string& written) {
+  return written == "\"$@\"" || written == "$@" || written == "$*" || written == "${@}" || written == "\"${@}\"";
+}
+
+std::size_t index_of_script(const ShellCommand& command) {
+  const auto is_script = [](const std::string& text) {
+    for (const std::string ending : {".sh", ".bash", ".slurm", ".sbatch"})
+      if (text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0)
+        return true;
+    return false;
+  };
+  const std::string& name = command.words.front().text;
+  if (name == "source" || name == ".") return command.words.size() > 1 ? 1 : 0;
+  if (name == "bash" || name == "sh" || name == "sbatch") {
+    for (std::size_t i = 1; i < command.words.size(); ++i)
+      if (is_script(command.words[i].text)) return i;
+  }
+  return 0;
+}
+
+std::string text_of_words(const ShellCommand& command, std::size_t first) {
+  std::string text;
+  for (std::size_t i = first; i < command.words.size(); ++i) text += command.words[i].text + " ";
+  return text;
+}
+
+ShellState::ShellState(std::string name, const ShellSurroundings& surroundings)
+    : name_(std::move(name)), surroundings_(surroundings) {
+  for (const auto& [key, value] : surroundings.variables) variables_.values[key] = {value};
 }
 
 void ShellState::fail(int line, const std::string& wrong) const {
@@ -93,7 +121,72 @@ void ShellState::write_file(const ShellCommand& command, const std::string& targ
       if (content.unknown.empty()) content.unknown = command.words[i].unknown;
     }
   }
+  // Of two texts under tests that are not known, neither is known.
+  const auto written = script_.written_files.find(path.text);
+  const bool differs = written != script_.written_files.end() && written->second.text != content.text;
+  if (command.is_conditional && differs) content.add_unknown("which of its texts is written");
   script_.written_files[path.text] = content;
+}
+
+std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& command) {
+  const std::string& name = command.words.front().text;
+  if (is_declaration(name)) {
+    for (std::size_t i = 1; i < command.words.size(); ++i)
+      if (name == "export") variables_.exported.insert(command.words[i].text);
+    return Done{true};
+  }
+  if (name == "unset") {
+    for (const Word& word : command.words) variables_.values.erase(word.text);
+    return Done{true};
+  }
+  if (name == "shift" && variables_.find("@") != nullptr) {
+    ShellCommand rest{variables_.values["@"], command.place};
+    set_arguments(rest, std::min<std::size_t>(1, rest.words.size()));
+    return Done{true};
+  }
+  if (name == "true" || name == ":") return Done{true};
+  if (name == "false") return Done{false};
+  if (name == "read" || name == "mapfile" || name == "readarray") {
+    for (std::size_t i = 1; i < command.words.size(); ++i) forget(command.words[i].text, command.place.line);
+    return Done{std::nullopt};
+  }
+  return std::nullopt;
+}
+
+bool ShellState::ends_script(const ShellCommand& command, bool is_under_test) {
+  const bool fails = command.words.size() > 1 && command.words[1].text != "0";
+  if (!fails || !is_under_test) return true;
+  note(command.place.line, "the script ends here unless its user sets what the test needs; it is followed beyond");
+  return false;
+}
+
+std::optional<bool> ShellState::run_bracket(const std::vector<std::pair<std::string, int>>& raw, std::size_t first,
+                                            int line) {
+  std::vector<std::string> words;
+  for (std::size_t i = first + 1; i < raw.size(); ++i) words.push_back(raw[i].first);
+  if (raw[first].first == "[" && !words.empty() && words.back() == "]") words.pop_back();
+  return value_of_test(words, variables_, {name_, line});
+}
+
+ShellState::Arguments ShellState::set_arguments(const ShellCommand& command, std::size_t first) {
+  Arguments outer;
+  for (const char* name : {"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "#"}) {
+    const auto found = variables_.values.find(name);
+    if (found == variables_.values.end()) continue;
+    outer.insert(*found);
+    variables_.values.erase(found);
+  }
+  const Value words(command.words.begin() + static_cast<std::ptrdiff_t>(first), command.words.end());
+  for (std::size_t i = 0; i < words.size() && i < 9; ++i) variables_.values[std::to_string(i + 1)] = {words[i]};
+  variables_.values["@"] = words;
+  variables_.values["#"] = {{std::to_string(words.size()), "", command.place}};
+  return outer;
+}
+
+void ShellState::restore_arguments(const Arguments& arguments) {
+  set_arguments({}, 0);
+  for (const char* name : {"@", "#"}) variables_.values.erase(name);
+  for (const auto& [name, value] : arguments) variables_.values[name] = value;
 }
 
 ShellScript ShellState::finish() {
@@ -101,6 +194,7 @@ ShellScript ShellState::finish() {
     const Value* value = variables_.find(name);
     if (value != nullptr && !value->empty()) script_.exported[name] = value->front();
   }
+  script_.variables = variables_.values;
   std::string unset;
   for (const std::string& name : variables_.taken_as_unset) unset += (unset.empty() ? "" : ", ") + name;
   if (!unset.empty()) script_.notes.push_back("taken as not set in the environment: " + unset);

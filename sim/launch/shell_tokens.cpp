@@ -223,4 +223,33 @@ std::vector<Token> tokens_of(const std::string& text, const std::string& name) {
   return r.tokens;
 }
 
+std::vector<Token> body_of_function(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
+  std::vector<Token> body(tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                          tokens.begin() + static_cast<std::ptrdiff_t>(end));
+  Token last;
+  last.kind = Token::Kind::op;
+  last.text = "\n";
+  last.line = tokens[begin].line;
+  body.push_back(last);
+  last.kind = Token::Kind::end;
+  body.push_back(last);
+  return body;
+}
+
+std::optional<bool> way_without_failure(const std::vector<Token>& tokens, std::size_t begin) {
+  int depth = 0;
+  bool is_first = true;
+  for (std::size_t i = begin; i + 1 < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    if (token.kind != Token::Kind::word) continue;
+    if (token.text == "if") ++depth;
+    if (depth == 0 && token.text == "elif") return std::nullopt;
+    if (depth == 0 && token.text == "else") is_first = false;
+    if (token.text == "fi" && --depth < 0) return std::nullopt;
+    const bool is_exit = depth == 0 && token.text == "exit" && tokens[i + 1].kind == Token::Kind::word;
+    if (is_exit && tokens[i + 1].text != "0") return !is_first;
+  }
+  return std::nullopt;
+}
+
 }  // namespace lockstep::sim::launch

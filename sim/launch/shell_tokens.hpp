@@ -1,6 +1,7 @@
 #pragma once
 // A shell script cut into words and operators (POSIX shell with bash's arrays, tests and here-strings). Words keep their
 // quotes and their "$": shell_values.hpp expands them.
+#include <optional>
 #include <string>
 
 #include <vector>
@@ -20,6 +21,13 @@ inline constexpr std::size_t kLargestScript = 1 << 20;  ///< bytes
 
 /// The last token is the end. Throws InputError: "train.sh:12: a quote is not closed; ...".
 std::vector<Token> tokens_of(const std::string& text, const std::string& name);
+
+/// The tokens from `begin` to before `end`, closed as a text of their own.
+std::vector<Token> body_of_function(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);
+
+/// Which way a script goes on where nobody knows the test of an "if" whose first branch begins at `begin`: false, if that
+/// branch ends with "exit 1"; true, if the other one does; nullopt: neither does.
+std::optional<bool> way_without_failure(const std::vector<Token>& tokens, std::size_t begin);
 
 /// The index behind the part of a word that begins at `begin`: a quoted text, "$(...)", "${...}", a backslash with its
 /// character, or one character. std::string::npos: it is not closed.

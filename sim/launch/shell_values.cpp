@@ -209,8 +209,13 @@ class Expander {
   }
 
   void add_variable(const std::string& name, const std::string& written, bool is_quoted, bool is_array = false) {
-    if (name == "@" || name == "*") return;  // arguments of the script: none are known, which its reader says
-    const Value* value = variables_.find(name);
+    const bool is_all = name == "@" || name == "*";
+    const Value* value = variables_.find(is_all ? "@" : name);
+    if (is_all && value == nullptr) {  // of the script: none are known, which its reader says
+      has_word_ = has_word_ && !word_.text.empty();
+      return;
+    }
+    if (is_all) return is_quoted ? add_array(*value) : add_value(*value, false);
     if (value == nullptr) {
       if (!is_test_) return add_unknown(written);
       variables_.taken_as_unset.insert(name);

@@ -137,12 +137,22 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
                  "training.mixed_precision_param");
 }
 
+// torchtitan's own names of flavors.
+std::string model_of_flavor(const std::string& name, const std::string& flavor) {
+  if (name == "llama4" && flavor == "17bx16e") return "llama4_scout";
+  if (name == "llama4" && flavor == "17bx128e") return "llama4_maverick";
+  if (name == "flux" && flavor == "flux-dev") return "flux1_dev";
+  return "";
+}
+
 void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   for (const std::string section : {"model.", "model_spec."}) {
     const auto name = s.text(section + "name", "--model"), flavor = s.text(section + "flavor", "--model");
     if (!name || !flavor || f.has("--model")) continue;
     if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
       f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
+    else if (const ModelEntry* alias = model_named(model_of_flavor(*name, *flavor), catalogue))
+      f.give_from("--model", sized_name(alias->id, f.sequence), s, section + "flavor");
     else
       s.require_option(*s.take(section + "flavor"), "--model",
                        in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");

@@ -18,7 +18,7 @@ import sys
 
 BUILT = ("build", ".git", "node_modules", ".carry")
 # Launch scripts that --from reads: never run.
-INPUTS = ("scenarios/launch", "tests/launch/broken")
+INPUTS = ("scenarios/launch", "scenarios/launch/parts", "scenarios/launch/published", "tests/launch/broken")
 BUILTINS = set(subprocess.run(["bash", "-c", "compgen -bk"], capture_output=True, text=True, check=True).stdout.split())
 # Commands whose argument is a command in turn, with the number of words that they take in front of it.
 WRAPPERS = {"env": 0, "exec": 0, "command": 0, "nice": 0, "xargs": 0, "sudo": 0, "timeout": 1, "taskset": 1}

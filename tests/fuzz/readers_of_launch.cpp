@@ -40,10 +40,19 @@ std::vector<Reader> readers_of_launch() {
       reader("launch-axolotl", "axolotl.yaml", {"axolotl_fft.yaml"}),
       reader("launch-torchtitan", "titan.toml", {"torchtitan_llama3_8b.toml", "torchtitan_llama3_405b.toml"}),
       reader("launch-torchtitan-dump", "titan.json", {"torchtitan_dump.json"}),
+      reader("launch-torchtitan-printed", "titan.txt", {"torchtitan_printed.txt"}),
       reader("launch-nemo", "nemo.yaml", {"nemo_megatron_gpt.yaml"}),
       reader("launch-megatron-bridge", "bridge.yaml", {"megatron_bridge_llama3_8b.yaml"}),
       reader("launch-primus", "primus.yaml", {"primus_llama3_8b.yaml", "primus_torchtitan.yaml"}),
       reader("launch-maxtext", "maxtext.yml", {"maxtext_llama2_70b.yml"}),
+      reader("launch-gpt-neox", "neox.yml", {"gpt_neox_6b.yml"}),
+      reader("launch-nanotron", "nanotron.yaml", {"nanotron_llama.yaml"}),
+      reader("launch-torchtune", "torchtune.yaml", {"torchtune_lora.yaml"}),
+      reader("launch-llm-foundry", "foundry.yaml", {"llm_foundry_mpt.yaml"}),
+      reader("launch-mlperf", "config.sh", {"mlperf_config_DGXH100_16x8.sh"}),
+      reader("launch-program", "train.slurm", {"program_srun_mpi.slurm", "program_deepspeed_hosts.sh"}),
+      reader("launch-machine", "machine.sh", {"megatron_mpirun.sh", "bloom_shape.slurm"}),
+      reader("launch-model-config", "model_config.yaml", {"megatron_model_config.yaml"}),
   };
 }
 

@@ -24,7 +24,7 @@ inline const sim::Catalogue& launch_catalogue() {
 inline std::vector<std::string> launch_files(const std::string& folder = kLaunchCorpus) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() != ".md") names.push_back(entry.path().filename().string());
+    if (entry.is_regular_file() && entry.path().extension() != ".md") names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -43,6 +43,13 @@ inline std::string option_of(const sim::LaunchedJob& job, const std::string& nam
   for (const sim::LaunchOption& option : job.options)
     if (option.name == name) return option.value;
   return "absent";
+}
+
+/// Options that are needed in place of values that cannot be read, with the reason.
+inline std::string needed_of(const sim::LaunchedJob& job) {
+  std::string text;
+  for (const sim::launch::Unevaluated& one : job.settings.unevaluated()) text += one.option + " " + one.why + "\n";
+  return text;
 }
 
 }  // namespace lockstep::tests

@@ -10,9 +10,16 @@ namespace lockstep::tests {
 namespace {
 
 // The words of every command, separated by "|"; what is not known in angle brackets behind its word.
-std::string commands_of(const std::string& script, const std::map<std::string, std::string>& environment = {}) {
+std::string commands_of(const std::string& script, const std::map<std::string, std::string>& environment = {},
+                        const std::map<std::string, std::string>& files = {}) {
   std::string text;
-  for (const sim::launch::ShellCommand& command : sim::launch::read_shell(script, "train.sh", environment).commands) {
+  sim::launch::ShellSurroundings surroundings;
+  for (const auto& [name, value] : environment) surroundings.variables[name] = {value, "", {}};
+  surroundings.read_file = [&](const std::string& path) {
+    const auto file = files.find(path);
+    return file == files.end() ? std::optional<std::string>() : std::optional<std::string>(file->second);
+  };
+  for (const sim::launch::ShellCommand& command : sim::launch::read_shell(script, "train.sh", surroundings).commands) {
     text += text.empty() ? "" : "\n";
     for (const sim::launch::Word& word : command.words)
       text += (&word == command.words.data() ? "" : "|") + word.text +
@@ -64,10 +71,39 @@ TEST_CASE("branches whose tests are known are taken, and others leave their vari
   CHECK(commands_of("while [[ $# -gt 0 ]]; do shift; done; run a") == "run|a");
 }
 
+TEST_CASE("a test that ends the script with an error says what its user sets, and the script is followed beyond") {
+  CHECK(commands_of("if [ -z \"$DATA\" ]; then echo set DATA; exit 1; fi\nrun a") == "echo|set|DATA\nrun|a");
+  CHECK(commands_of("[ -n \"$DATA\" ] || exit 1\nrun a") == "run|a");
+  CHECK(commands_of("if [ -f x ]; then A=1; else exit 2; fi\nrun $A") == "run|1");
+  CHECK(commands_of("if [ ! -d x ]; then A=1; exit 2; fi\nA=3; run $A") == "run|3");
+  CHECK(commands_of("if [ 1 = 1 ]; then run a; exit 0; fi\nrun b") == "run|a");
+  CHECK(commands_of("run a; exit 1; run b") == "run|a");
+}
+
+TEST_CASE("scripts and templates beside a script are read, with their arguments") {
+  const std::map<std::string, std::string> files{
+      {"env.sh", "A=7; B=${B:-2}"}, {"go.sh", "run $1 $2 $# \"$@\""}, {"t.json", "{a: SIZE, b: SIZE}\nSIZE"}};
+  CHECK(commands_of("source env.sh; run $A $B", {}, files) == "run|7|2");
+  CHECK(commands_of(". none.sh; run a", {}, files) == "run|a");
+  CHECK(commands_of("bash go.sh x y; run $1", {}, files) == "run|x|y|2|x|y\nrun|$1<$1>");
+  CHECK(commands_of("go() { run \"$@\" $1; shift; run \"$1\" $#; }\ngo a 'b c'") == "run|a|b c|a\nrun|b c|1");
+  CHECK(commands_of("run a \"$@\"") == "run|a");
+  sim::launch::ShellSurroundings beside;
+  beside.read_file = [&](const std::string& path) {
+    return files.count(path) > 0 ? std::optional<std::string>(files.at(path)) : std::nullopt;
+  };
+  const auto written = [&](const std::string& script, const std::string& name) {
+    return sim::launch::read_shell(script, "train.sh", beside).written_files.at(name);
+  };
+  CHECK(written("N=4; sed \"s/SIZE/$N/g\" t.json | sed s/a/c/ > out", "out").text == "{c: 4, b: 4}\n4");
+  CHECK(written("cat t.json > out; sed -i s/SIZE/5/ out", "out").text == "{a: 5, b: SIZE}\n5");
+  CHECK(written("sed 's/[A-Z]*/5/' t.json > out", "out").unknown == "sed s/[A-Z]*/5/");
+}
+
 TEST_CASE("loops over known words are followed, and functions where they are called") {
   CHECK(commands_of("for i in 1 2; do run $i; done") == "run|1\nrun|2");
   CHECK(commands_of("A=; for x in $UNKNOWN; do A=$x; done; run $A") == "run|$A<$A>");
-  CHECK(commands_of("go() { run $1 a; }\nrun b\ngo") == "run|b\nrun|$1<$1>|a");
+  CHECK(commands_of("go() { run $1 a; }\nrun b\ngo\ngo c") == "run|b\nrun|$1<$1>|a\nrun|c|a");
   CHECK(commands_of("CMD=\"run a 'b c'\"; eval $CMD; $CMD") == "run|a|b c\nrun|a|'b|c'");
 }
 
@@ -76,6 +112,16 @@ TEST_CASE("here-documents are kept with the file that they write") {
       sim::launch::read_shell("N=4\ncat <<EOF > ds.json\n{\"a\": $N}\nEOF\ncat > raw <<'X'\n$N\nX\n", "train.sh");
   CHECK(script.written_files.at("ds.json").text == "{\"a\": 4}\n");
   CHECK(script.written_files.at("raw").text == "$N\n");
+}
+
+TEST_CASE("a file with two texts under a test that is not known is not known") {
+  const std::string write = "cat <<E > f\n1\nE\nelse cat <<E > f\n";
+  const auto unknown = [&](const std::string& second) {
+    const std::string script = "if grep a b; then " + write + second + "\nE\nfi";
+    return sim::launch::read_shell(script, "train.sh").written_files.at("f").unknown;
+  };
+  CHECK(unknown("2") == "which of its texts is written");
+  CHECK(unknown("1").empty());
 }
 
 TEST_CASE("scripts that no shell reads, or that never end, are refused with their line") {

@@ -1,0 +1,5 @@
+export DGXNGPU=8
+export USE_DIST_OPTIMIZER=True
+export FP8=True
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+export NCCL_MIN_NCHANNELS=4

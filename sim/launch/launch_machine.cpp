@@ -1,0 +1,208 @@
+// How many nodes and GPUs a script asks for: by the launcher's options, lists of hosts, directives and the environment.
+#include <algorithm>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+#include "sim/launch/launch_line.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+// "8", "h100:8", "gpu:h100:8".
+void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
+  const auto text = s.text(key, "--gpus-per-node");
+  if (!text) return;
+  const LaunchSetting& setting = *s.take(key);
+  std::vector<std::string> parts{""};
+  for (const char c : *text) {
+    if (c == ',') break;
+    if (c == ':')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (parts.front() == "gpu") parts.erase(parts.begin());
+  if (parts.empty()) return f.give_gpus_per_node(1, setting.place, setting.written);
+  const std::string& last = parts.back();
+  const bool has_count = !last.empty() && last.size() < 5 && std::all_of(last.begin(), last.end(), is_digit);
+  f.give_gpus_per_node(has_count ? std::stoi(last) : 1, setting.place, setting.written);
+  if (has_count) parts.pop_back();
+  if (parts.empty() || f.has("--gpu")) return;
+  if (catalogue.gpus.named(parts.back()) != nullptr)
+    f.give("--gpu", parts.back(), setting.place, setting.written);
+  else
+    f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
+}
+
+bool is_count(const std::string& text) {
+  return !text.empty() && text.size() <= 7 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+void read_count(LaunchSettings& s, const std::string& key,
+                void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
+  const LaunchSetting* setting = s.take(key, "--gpus");
+  if (setting == nullptr) return;
+  const std::string text = plain_text(setting->value);
+  if (!is_count(text)) {
+    s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");
+    f.notes.push_back(setting->text() + ": no fixed number; give --gpus and --gpus-per-node");
+    return;
+  }
+  (f.*give)(std::stoi(text), setting->place, setting->written);
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts{""};
+  for (const char c : text)
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  return parts;
+}
+
+// Hosts, and GPUs of each; 0: not given, or not the same on all.
+struct Hosts {
+  std::int64_t count = 0, gpus = 0;
+  void add(std::int64_t gpus_of_host) {
+    gpus = count == 0 || gpus == gpus_of_host ? gpus_of_host : 0;
+    ++count;
+  }
+};
+
+// A list may have more slots than processes are started on.
+void give_hosts(const Hosts& hosts, const LaunchSetting& setting, Facts& f) {
+  if (f.gpus() && *f.gpus() != hosts.count * hosts.gpus) return;
+  if (hosts.count > 0) f.give_nodes(hosts.count, setting.place, setting.written);
+  if (hosts.gpus > 0) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
+}
+
+// "worker-0@worker-1:0,2" of DeepSpeed: GPUs by their numbers.
+void read_included_gpus(LaunchSettings& s, Facts& f) {
+  const auto text = s.text("deepspeed.include", "--gpus");
+  if (!text) return;
+  Hosts hosts;
+  for (const std::string& host : parts_of(*text, '@')) {
+    const std::vector<std::string> parts = parts_of(host, ':');
+    hosts.add(parts.size() < 2 ? 0 : static_cast<std::int64_t>(parts_of(parts[1], ',').size()));
+  }
+  give_hosts(hosts, *s.take("deepspeed.include"), f);
+}
+
+// "host-1:8,host-2:8" of MPI: processes of each host.
+void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
+  for (const char* key : {"mpirun.H", "mpirun.host", "mpirun.hosts"}) {
+    const auto text = s.text(key, "--gpus");
+    if (!text) continue;
+    Hosts hosts;
+    for (const std::string& host : parts_of(*text, ',')) {
+      const std::vector<std::string> parts = parts_of(host, ':');
+      hosts.add(parts.size() > 1 && is_count(parts[1]) && !starts_processes ? std::stoll(parts[1]) : 0);
+    }
+    give_hosts(hosts, *s.take(key), f);
+  }
+}
+
+// Lines "worker-1 slots=8" or "worker-1:8".
+void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const ReadNamedFile& read_named) {
+  for (const char* key : {"deepspeed.hostfile", "deepspeed.H", "mpirun.hostfile", "mpirun.machinefile", "mpirun.f"}) {
+    const auto name = s.file_name(key);
+    if (!name) continue;
+    const std::string written = key;
+    s.mark(key, Use::not_simulated, "the file is not there; --gpus gives the number of GPUs");
+    const std::optional<std::string> text = read_named(*name).text;
+    if (!text || text->size() > (1 << 20)) continue;
+    Hosts hosts;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string host, slots;
+      if (!(words >> host)) continue;
+      words >> slots;
+      const std::string number = slots.substr(slots.find('=') + 1), behind = host.substr(host.find(':') + 1);
+      const std::string count = is_count(number) ? number : is_count(behind) ? behind : "0";
+      hosts.add(written == "deepspeed.hostfile" || !starts_processes ? std::stoll(count) : 0);
+    }
+    if (const LaunchSetting* setting = s.take(key); setting != nullptr) give_hosts(hosts, *setting, f);
+  }
+}
+
+// Resource sets of Summit's jsrun, with so many GPUs each.
+void read_resource_sets(LaunchSettings& s, Facts& f) {
+  const auto sets = s.whole("jsrun.n", "--gpus"), gpus = s.whole("jsrun.g", "--gpus");
+  const auto of_host = s.whole("jsrun.r", "--gpus-per-node");
+  if (!sets || !gpus || *sets < 1 || *gpus < 1 || *sets > 1'000'000 || *gpus > 1000) return;
+  const LaunchSetting* const setting = s.take("jsrun.n");
+  f.give_gpus(*sets * *gpus, setting->place, setting->written);
+  if (of_host && *of_host > 0 && *of_host < 1000) f.give_gpus_per_node(*of_host * *gpus, setting->place, "-r, -g");
+}
+
+// GPUs of each task, and tasks of each node.
+void read_gpus_of_task(LaunchSettings& s, Facts& f) {
+  for (const std::string launcher : {"sbatch.", "srun."}) {
+    const auto gpus = s.whole(launcher + "gpus_per_task", "--gpus-per-node");
+    if (!gpus || *gpus < 1 || *gpus > 1000 || f.gpus()) continue;
+    const std::int64_t tasks = s.whole(launcher + "ntasks_per_node", "--gpus-per-node").value_or(1);
+    const LaunchSetting* const setting = s.take(launcher + "gpus_per_task");
+    if (tasks >= 1 && tasks < 1000) f.give_gpus_per_node(*gpus * tasks, setting->place, setting->written);
+  }
+}
+
+// Variables that launchers of frameworks read, and the GPUs that the process may see.
+void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f) {
+  const auto value_of = [&](const std::string& name) {
+    const auto found = script.variables.find(name);
+    const bool is_known =
+        found != script.variables.end() && found->second.size() == 1 && found->second.front().unknown.empty();
+    return is_known ? &found->second.front() : nullptr;
+  };
+  if (line.is_framework) {
+    const Word *const nodes = value_of("NNODES"), *const processes = value_of("NPROC_PER_NODE");
+    if (nodes != nullptr && is_count(nodes->text)) f.give_nodes(std::stoll(nodes->text), nodes->place, "NNODES");
+    if (processes != nullptr && is_count(processes->text))
+      f.give_gpus_per_node(std::stoll(processes->text), processes->place, "NPROC_PER_NODE");
+  }
+  const Word* const visible = value_of("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr || f.gpus() || visible->text.empty()) return;
+  const std::vector<std::string> devices = parts_of(visible->text, ',');
+  const bool are_numbers = std::all_of(devices.begin(), devices.end(), is_count);
+  if (are_numbers && (devices.size() == 1 || line.starts_processes || line.is_framework))
+    f.give_gpus_per_node(static_cast<std::int64_t>(devices.size()), visible->place, "CUDA_VISIBLE_DEVICES");
+}
+
+}  // namespace
+
+void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& script, Facts& f,
+                  const Catalogue& catalogue, const ReadNamedFile& read_named) {
+  const bool starts_processes = line.starts_processes;
+  for (const char* key :
+       {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes", "accelerate.num_machines"})
+    read_count(s, key, &Facts::give_nodes, f);
+  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
+    read_gpus_of_node(s, key, f, catalogue);
+  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus"})
+    read_count(s, key, &Facts::give_gpus_per_node, f);
+  for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
+    read_count(s, key, &Facts::give_gpus, f);
+  for (const char* key : {"sbatch.ntasks", "srun.ntasks", "srun.n", "mpirun.np", "mpirun.n"}) {
+    if (!starts_processes)
+      read_count(s, key, &Facts::give_gpus, f);
+    else
+      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+  }
+  for (const char* key :
+       {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
+    if (!starts_processes)
+      read_count(s, key, &Facts::give_gpus_per_node, f);
+    else
+      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+  }
+  read_included_gpus(s, f);
+  read_host_list(s, starts_processes, f);
+  read_host_file(s, starts_processes, f, read_named);
+  read_resource_sets(s, f);
+  read_gpus_of_task(s, f);
+  read_variables(line, script, f);
+}
+
+}  // namespace lockstep::sim::launch

@@ -1,0 +1,15 @@
+#pragma once
+// Configurations of GPT-NeoX, nanotron, torchtune and LLM Foundry, and the variables of NVIDIA's MLPerf submissions.
+#include "sim/launch/formats.hpp"
+
+namespace lockstep::sim::launch {
+
+std::vector<LaunchReader> other_readers();
+
+LaunchReader neox_reader();
+LaunchReader nanotron_reader();
+LaunchReader torchtune_reader();
+LaunchReader llm_foundry_reader();
+LaunchReader mlperf_reader();
+
+}  // namespace lockstep::sim::launch
