@@ -15,6 +15,9 @@ namespace {
 // minutes; beyond, only if the messages are few. Where GPUs do not share links, shared rounds are as good much earlier.
 constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
+// A GPU that exchanges with more than so many others at once: each message that ends changes the rates of most others.
+constexpr double kManyTransfersOfGpu = 16;
+constexpr double kMostStepsByRounds = 6e7;
 constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
 
 // Above kMostGpusOfAnyReplay GPUs a replay is limited to about 10 s and 1 GB. A second evaluates 3e7 to 7e7 steps of
@@ -109,9 +112,14 @@ MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double
     return methods;
   }
   const bool is_large = gpus > kMostGpusByFlows;
-  if (messages > (is_large ? kFewMessages : kManyMessages))
+  const bool meets_many = size.transfers > kManyTransfersOfGpu * gpus && messages > kFewMessagesOnOwnLinks;
+  if (messages > (is_large ? kFewMessages : kManyMessages) || (is_large && meets_many)) {
+    if (size.steps > kMostStepsByRounds) {
+      methods.push_back(method_of(ReplayMethod::closed_form, MethodReason::long_replay));
+      return methods;
+    }
     methods.push_back(shared_rounds(MeetingLinks::any));
-  else if (is_large && messages > kFewMessagesOnOwnLinks)
+  } else if (is_large && messages > kFewMessagesOnOwnLinks)
     methods.push_back(shared_rounds(MeetingLinks::own));
   if (messages <= kMostMessages) methods.push_back(method_of(ReplayMethod::fair_flows, MethodReason::few_messages));
   return methods;

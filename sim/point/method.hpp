@@ -29,6 +29,7 @@ enum class MethodReason {
   many_messages,
   message_limit,
   large_cluster,
+  long_replay,
   links_dump
 };
 
@@ -39,6 +40,7 @@ inline const Choices<MethodReason>& choices_of(MethodReason) {
       {MethodReason::few_messages, "few enough messages to replay each"},
       {MethodReason::many_messages, "too many messages to replay each"},
       {MethodReason::message_limit, "more messages than the request allows"},
+      {MethodReason::long_replay, "a replay would take more than about half a minute"},
       {MethodReason::large_cluster, "above 65,536 GPUs, a replay would need more than about 10 s or 1 GB"},
       {MethodReason::links_dump, "links and messages are listed"}};
   return all;

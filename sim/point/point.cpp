@@ -129,10 +129,13 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   options.timeline_gpus = request.trace.gpus;
   options.dump_links_at_s = request.trace.links_at_s;
   const double messages = point.messages * program.iterations;
+  const ReplaySize size = estimate_replay_size(program);
+  if (is_logged(LogLevel::debug))
+    write_log(LogLevel::debug, "to replay: " + short_number(messages) + " messages, " + short_number(size.steps) +
+                                   " steps, " + short_number(size.transfers) + " transfers");
   const Replay replay = replay_by_first(
       options.dump_links_at_s ? choose_dumping_method()
-                              : choose_methods(request.fidelity, request.gpus, messages, request.most_messages,
-                                               estimate_replay_size(program)),
+                              : choose_methods(request.fidelity, request.gpus, messages, request.most_messages, size),
       program, cluster, jitter_at(scenario, request), options,
       [&] { return replay_closed_form(request, program, costs, slowest); }, point.method);
   double slowed_s = 0;

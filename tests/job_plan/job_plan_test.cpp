@@ -323,7 +323,7 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
                w.budget = "5 USD";
              }),
              Contains("--budget") && Contains("one of the two"));
-  CHECK_THAT(refusal_with([](W& w) { w.question.rate_samples_per_s = 500; }), Contains("--rate: of which GPU"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.rate_samples_per_s = 500; }), Contains("--rate: on which GPU"));
 }
 
 TEST_CASE("plan job: the file that it writes gives the same answer; a deadline that is missed ends with 1") {

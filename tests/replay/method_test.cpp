@@ -44,7 +44,7 @@ TEST_CASE("methods: beyond 65,536 GPUs the closed form stands for a replay that 
   const auto of_size = [](int gpus, double steps, double transfers) {
     return replays(sim::choose_methods(Fidelity::fast, gpus, 1e12, 0, {steps, transfers}));
   };
-  CHECK(of_size(65536, 1e12, 1e12) == Replays{ReplayMethod::max_plus, ReplayMethod::shared_rounds});
+  CHECK(of_size(65536, 1e7, 1e12) == Replays{ReplayMethod::max_plus, ReplayMethod::shared_rounds});
   CHECK(of_size(1 << 20, 1e7, 1e6) == Replays{ReplayMethod::max_plus, ReplayMethod::shared_rounds});
   CHECK(of_size(1 << 20, 1e8, 1e6) == Replays{ReplayMethod::max_plus, ReplayMethod::closed_form});
   CHECK(of_size(1 << 20, 1e9, 1e6) == Replays{ReplayMethod::closed_form});
@@ -52,6 +52,21 @@ TEST_CASE("methods: beyond 65,536 GPUs the closed form stands for a replay that 
   const MethodsToTry large = sim::choose_methods(Fidelity::fast, 1 << 20, 1e12, 0, {1e9, 1e6});
   CHECK(large.front().reason == MethodReason::large_cluster);
   CHECK(large.front().error_class() == ErrorClass::closed_form);
+}
+
+TEST_CASE("methods: the closed form stands for rounds that would take minutes, at any number of GPUs") {
+  const MethodsToTry methods = sim::choose_methods(Fidelity::fast, 4096, 9e7, 0, {1e8, 5e5});
+  CHECK(replays(methods) == std::vector<ReplayMethod>{ReplayMethod::max_plus, ReplayMethod::closed_form});
+  CHECK(methods[1].reason == MethodReason::long_replay);
+}
+
+TEST_CASE("methods: messages of GPUs that exchange with many others at once go by rounds where others go each") {
+  const auto second_of = [](int gpus, double transfers) {
+    return sim::choose_methods(Fidelity::fast, gpus, 9e5, 0, {1e6, transfers})[1];
+  };
+  CHECK(second_of(1024, 2e4).shares_any_links);
+  CHECK_FALSE(second_of(1024, 1e3).shares_any_links);
+  CHECK(second_of(512, 2e4).replay == ReplayMethod::fair_flows);
 }
 
 TEST_CASE("a replay's size: steps of all iterations, transfers of different ranks") {
