@@ -15,43 +15,51 @@ std::string option_of(const std::string& key) {
   return "";
 }
 
-// The questions with one option less, and that option.
-std::vector<std::pair<std::string, JobQuestion>> with_one_option_less(const JobQuestion& question, int gpus) {
-  std::vector<std::pair<std::string, JobQuestion>> changed;
-  JobQuestion here = question;
-  here.gpus = {gpus};
-  for (const std::string& key : question.job.split.keys) {
-    if (option_of(key).empty() || key == "lora_rank") continue;
-    changed.emplace_back(option_of(key), here);
-    changed.back().second.job.split.leave_out(key);
-  }
-  if (question.job.global_batch > 0) {
-    changed.emplace_back("--global-batch", here);
-    changed.back().second.job.global_batch = 0;
-  }
-  if (question.job.batch_per_gpu > 0) {
-    changed.emplace_back("--batch", here);
-    changed.back().second.job.batch_per_gpu = 0;
-  }
-  return changed;
+void leave_out(JobQuestion& question, const std::string& option) {
+  if (option == "--global-batch")
+    question.job.global_batch = 0;
+  else if (option == "--batch")
+    question.job.batch_per_gpu = 0;
+  else
+    for (const SplitFieldName& field : split_fields())
+      if (field.option == option) question.job.split.leave_out(field.key);
+}
+
+// The options that may be left out.
+std::vector<std::string> open_options(const JobQuestion& question) {
+  std::vector<std::string> options;
+  for (const std::string& key : question.job.split.keys)
+    if (!option_of(key).empty() && key != "lora_rank") options.push_back(option_of(key));
+  if (question.job.global_batch > 0) options.emplace_back("--global-batch");
+  if (question.job.batch_per_gpu > 0) options.emplace_back("--batch");
+  return options;
 }
 
 }  // namespace
 
-std::string changes_that_fit(const JobQuestion& question, int gpus, const HasAnswer& has_answer) {
+std::string changes_that_fit(const JobQuestion& question, int gpus, bool exceeds_memory, const HasAnswer& has_answer) {
+  JobQuestion here = question;
+  here.gpus = {gpus};
+  const std::vector<std::string> options = open_options(question);
   std::vector<std::string> changes;
-  for (const auto& [option, changed] : with_one_option_less(question, gpus))
+  for (const std::string& option : options) {
+    JobQuestion changed = here;
+    leave_out(changed, option);
     if (has_answer(changed)) changes.push_back("without " + option);
+  }
   for (int times = 2; times <= kMostTimes && changes.empty(); times *= 2) {
     if (std::int64_t{gpus} * times > kMostGpus) break;
     JobQuestion larger = question;
     larger.gpus = {gpus * times};
     if (has_answer(larger)) changes.push_back(gpus_text(gpus * times));
   }
-  if (changes.empty()) return "GPUs of more memory";
   std::string text;
   for (const std::string& change : changes) text += (text.empty() ? "" : ", or ") + change;
-  return text;
+  if (!text.empty()) return text;
+  JobQuestion bare = here;
+  for (const std::string& option : options) leave_out(bare, option);
+  if (has_answer(bare)) return "none of " + joined(options);
+  return exceeds_memory ? "GPUs of more memory" : "another number of GPUs, or another model";
 }
 
 }  // namespace lockstep::sim::job_prediction

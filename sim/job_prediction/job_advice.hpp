@@ -1,5 +1,5 @@
 #pragma once
-// Suggests changes for a job without a split that fits. Each suggestion but "GPUs of more memory" was tried.
+// Suggests changes for a job without a split that fits. Each suggestion but the last two was tried.
 #include <functional>
 #include <string>
 
@@ -10,7 +10,9 @@ namespace lockstep::sim::job_prediction {
 /// True if the changed question has an answer.
 using HasAnswer = std::function<bool(const JobQuestion& question)>;
 
-/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "GPUs of more memory" if nothing tried fits.
-std::string changes_that_fit(const JobQuestion& question, int gpus, const HasAnswer& has_answer);
+/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "none of --tensor,
+/// --pipeline" if leaving out all does; if nothing tried fits, "GPUs of more memory" where splits exceed it, else "another
+/// number of GPUs, or another model".
+std::string changes_that_fit(const JobQuestion& question, int gpus, bool exceeds_memory, const HasAnswer& has_answer);
 
 }  // namespace lockstep::sim::job_prediction

@@ -64,17 +64,18 @@ Case the_scenario_says_the_same(Draws& draws) {
 
 // The jobs that an error proposes: "allowed: without --tensor, or 128 GPUs".
 std::vector<CommandJob> proposed_by(const std::string& error, const CommandJob& job) {
-  static const std::regex kChange("without (--[a-z-]+)|([0-9]+) GPUs");
+  static const std::regex kChange("without (--[a-z-]+)|([0-9]+) GPUs|none of (--[a-z, -]+)"), kOption("--[a-z-]+");
   const std::size_t allowed = error.find("; allowed: ");
   std::vector<CommandJob> proposed;
   if (allowed == std::string::npos) return proposed;
   const std::string text = error.substr(allowed);
   for (std::sregex_iterator at(text.begin(), text.end(), kChange), end; at != end; ++at) {
     proposed.push_back(job);
-    if ((*at)[1].matched)
-      proposed.back().leave_out((*at)[1]);
-    else
-      proposed.back().give("--gpus", (*at)[2].str());
+    const std::string all = (*at)[3].str();
+    for (std::sregex_iterator option(all.begin(), all.end(), kOption); option != end; ++option)
+      proposed.back().leave_out(option->str());
+    if ((*at)[1].matched) proposed.back().leave_out((*at)[1]);
+    if ((*at)[2].matched) proposed.back().give("--gpus", (*at)[2].str());
   }
   return proposed;
 }
