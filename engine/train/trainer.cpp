@@ -11,6 +11,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
+#include "engine/train/noise_record.hpp"
 #include "engine/train/record.hpp"
 
 namespace lockstep::train {
@@ -404,6 +405,7 @@ Json Trainer::record(const std::string& model_digest) {
   if (settings_.tunes_learners()) record["tuned"] = tuned_;
   record["status"] = status_;
   add_outcome(record, epochs_, evaluations_, settings_.request.target);
+  add_noise_scale(record, epochs_);
   record["train_s"] = train_s_;
   record["resumed"] = resumed_;
   record["parameters_sha256"] = model_digest.empty() ? Json(nullptr) : Json(model_digest);

@@ -1,0 +1,90 @@
+#include "engine/train/noise_record.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "engine/base/format_printf.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep::train {
+namespace {
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Two significant digits for a noise scale: its interval is seldom narrower.
+std::string images_text(double images) {
+  return format_printf("%.0f", images < 100 ? images : std::stod(format_printf("%.2g", images)));
+}
+
+std::string interval_text(const Json& noise) {
+  const std::string low = images_text(noise.at("low").get<double>());
+  if (noise.at("high").is_null()) return "above " + low;
+  return low + " to " + images_text(noise.at("high").get<double>());
+}
+
+/// "first epoch 300, last epoch 1900"; empty for a single epoch.
+std::string growth_text(const Json& epochs) {
+  std::vector<std::string> values;
+  for (const Json& epoch : epochs) {
+    if (!epoch.contains("noise_scale")) continue;
+    const Json& batch = epoch.at("noise_scale").at("critical_batch");
+    values.push_back(batch.is_null() ? "not determined" : images_text(batch.get<double>()));
+  }
+  return values.size() < 2 ? "" : "; first epoch " + values.front() + ", last epoch " + values.back();
+}
+
+}  // namespace
+
+Json noise_json(const sync::GradientNoise& noise) {
+  const sync::NoiseScale scale = sync::noise_scale(noise);
+  const bool has_variance = noise.blocks >= 2;
+  const auto variance = [&](double value) { return has_variance ? Json(value) : Json(nullptr); };
+  return {{"steps", noise.steps},
+          {"blocks", noise.blocks},
+          {"gradient_square", noise.steps > 0 ? Json(noise.gradient_square) : Json(nullptr)},
+          {"covariance_trace", noise.steps > 0 ? Json(noise.covariance_trace) : Json(nullptr)},
+          {"gradient_square_variance", variance(noise.gradient_square_variance)},
+          {"covariance_trace_variance", variance(noise.covariance_trace_variance)},
+          {"shared_covariance", variance(noise.shared_covariance)},
+          {"critical_batch", number_or_null(scale.batch)},
+          {"low", scale.low},
+          {"high", number_or_null(scale.high)}};
+}
+
+sync::GradientNoise noise_of(const Json& json) {
+  const auto number = [&](const char* key) { return json.at(key).is_null() ? 0.0 : json.at(key).get<double>(); };
+  sync::GradientNoise noise;
+  noise.steps = json.at("steps").get<std::int64_t>();
+  noise.blocks = json.at("blocks").get<int>();
+  noise.gradient_square = number("gradient_square");
+  noise.covariance_trace = number("covariance_trace");
+  noise.gradient_square_variance = number("gradient_square_variance");
+  noise.covariance_trace_variance = number("covariance_trace_variance");
+  noise.shared_covariance = number("shared_covariance");
+  return noise;
+}
+
+void add_noise_scale(Json& record, const Json& epochs) {
+  std::vector<sync::GradientNoise> stretches;
+  for (const Json& epoch : epochs)
+    if (epoch.contains("noise_scale")) stretches.push_back(noise_of(epoch.at("noise_scale")));
+  if (!stretches.empty()) record["noise_scale"] = noise_json(sync::pooled(stretches));
+}
+
+std::string noise_text(const Json& record) {
+  if (!record.contains("noise_scale")) return "";
+  const Json& noise = record.at("noise_scale");
+  const std::string steps = format_printf("%lld iterations", noise.at("steps").get<long long>());
+  const std::string growth = growth_text(record.at("epochs"));
+  if (noise.at("critical_batch").is_null() || noise.at("high").is_null())
+    return "gradient noise scale: " + interval_text(noise) + " images (80 % interval, " + steps + ")" + growth +
+           "\nIts upper bound is not determined. Train longer, or with a larger --batch or more --gpus.\n";
+  const std::string batch = images_text(noise.at("critical_batch").get<double>());
+  return "gradient noise scale: " + batch + " images (80 % interval " + interval_text(noise) + ", " + steps + ")" +
+         growth + "\nBatches above about " + batch +
+         " images gain little: at that batch training takes twice the fewest iterations.\n";
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,21 @@
+#pragma once
+// The gradient noise scale in a run's record (record.hpp), and as the lines that end a run.
+#include <string>
+
+#include "engine/base/json.hpp"
+#include "engine/sync/noise_scale.hpp"
+
+namespace lockstep::train {
+
+/// {steps, blocks, gradient_square, covariance_trace, gradient_square_variance, covariance_trace_variance,
+/// shared_covariance, critical_batch, low, high}; see sync/noise_scale.hpp. Null where there is no such number.
+Json noise_json(const sync::GradientNoise& noise);
+/// What noise_json() wrote.
+sync::GradientNoise noise_of(const Json& json);
+
+/// Adds `noise_scale`, over the iterations of all epochs, to the record; nothing where no epoch has one.
+void add_noise_scale(Json& record, const Json& epochs);
+/// Lines for a person; empty where the record has no noise scale.
+std::string noise_text(const Json& record);
+
+}  // namespace lockstep::train
