@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/base/command_name.hpp"
 #include "engine/base/format_printf.hpp"
 #include "engine/base/text.hpp"
 
@@ -24,15 +25,17 @@ std::string interval_text(const Json& noise) {
   return low + " to " + images_text(noise.at("high").get<double>());
 }
 
-/// "first epoch 300, last epoch 1900"; empty for a single epoch.
-std::string growth_text(const Json& epochs) {
+/// "; first epoch 300, last epoch 1900", or of evaluations; empty for a single one.
+std::string growth_text(const Json& record) {
+  const std::string entries = record.contains("evaluations") ? "evaluations" : "epochs";
+  const std::string name = entries == "epochs" ? "epoch " : "evaluation ";
   std::vector<std::string> values;
-  for (const Json& epoch : epochs) {
-    if (!epoch.contains("noise_scale")) continue;
-    const Json& batch = epoch.at("noise_scale").at("critical_batch");
+  for (const Json& entry : record.at(entries)) {
+    if (!entry.contains("noise_scale")) continue;
+    const Json& batch = entry.at("noise_scale").at("critical_batch");
     values.push_back(batch.is_null() ? "not determined" : images_text(batch.get<double>()));
   }
-  return values.size() < 2 ? "" : "; first epoch " + values.front() + ", last epoch " + values.back();
+  return values.size() < 2 ? "" : "; first " + name + values.front() + ", last " + name + values.back();
 }
 
 }  // namespace
@@ -66,18 +69,18 @@ sync::GradientNoise noise_of(const Json& json) {
   return noise;
 }
 
-void add_noise_scale(Json& record, const Json& epochs) {
+void add_noise_scale(Json& to, const Json& entries) {
   std::vector<sync::GradientNoise> stretches;
-  for (const Json& epoch : epochs)
-    if (epoch.contains("noise_scale")) stretches.push_back(noise_of(epoch.at("noise_scale")));
-  if (!stretches.empty()) record["noise_scale"] = noise_json(sync::pooled(stretches));
+  for (const Json& entry : entries)
+    if (entry.contains("noise_scale")) stretches.push_back(noise_of(entry.at("noise_scale")));
+  if (!stretches.empty()) to["noise_scale"] = noise_json(sync::pooled(stretches));
 }
 
 std::string noise_text(const Json& record) {
   if (!record.contains("noise_scale")) return "";
   const Json& noise = record.at("noise_scale");
   const std::string steps = format_printf("%lld iterations", noise.at("steps").get<long long>());
-  const std::string growth = growth_text(record.at("epochs"));
+  const std::string growth = growth_text(record);
   if (noise.at("critical_batch").is_null() || noise.at("high").is_null())
     return "gradient noise scale: " + interval_text(noise) + " images (80 % interval, " + steps + ")" + growth +
            "\nIts upper bound is not determined. Train longer, or with a larger --batch or more --gpus.\n";
@@ -85,6 +88,12 @@ std::string noise_text(const Json& record) {
   return "gradient noise scale: " + batch + " images (80 % interval " + interval_text(noise) + ", " + steps + ")" +
          growth + "\nBatches above about " + batch +
          " images gain little: at that batch training takes twice the fewest iterations.\n";
+}
+
+std::string noise_command_text(const Json& record, const std::string& output) {
+  if (!record.contains("noise_scale") || output.empty() || record.at("epochs_to_target").is_null()) return "";
+  return "next: " + command_of_program("simulate") + " convergence " + output +
+         " (with --noise-scale, runs of three seeds predict other batches)\n";
 }
 
 }  // namespace lockstep::train

@@ -13,9 +13,11 @@ Json noise_json(const sync::GradientNoise& noise);
 /// What noise_json() wrote.
 sync::GradientNoise noise_of(const Json& json);
 
-/// Adds `noise_scale`, over the iterations of all epochs, to the record; nothing where no epoch has one.
-void add_noise_scale(Json& record, const Json& epochs);
+/// Adds `noise_scale`, over the iterations of all `entries` (epochs or evaluations); nothing where none has one.
+void add_noise_scale(Json& to, const Json& entries);
 /// Lines for a person; empty where the record has no noise scale.
 std::string noise_text(const Json& record);
+/// The command that takes the noise scale from the record in file `output`; empty where it would have nothing to take.
+std::string noise_command_text(const Json& record, const std::string& output);
 
 }  // namespace lockstep::train

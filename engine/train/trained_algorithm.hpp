@@ -145,7 +145,7 @@ class AsynchronousTrainable : public Trainable {
   int counted() const override { return 1; }  // the images of an iteration of one of them
   const sync::DeviceVector& model() const override { return sync_.parameters(); }
   void visit_state(sync::StateVisitor& state) override { sync_.visit_state(state); }
-  void add_facts(Json& epoch) override { add_meetings(sync_.centre(), epoch); }
+  void add_facts(Json& epoch) const override { add_meetings(sync_.centre(), epoch); }
   sync::Centre* centre() override { return &sync_.centre(); }
   void begin_stretch(std::int64_t iterations) override { sync_.begin(iterations); }
 

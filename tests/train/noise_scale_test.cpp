@@ -44,6 +44,24 @@ TEST_CASE("The noise scale of a run is in its record, twice the same, and leaves
   CHECK(noise_text(plain).empty());
 }
 
+TEST_CASE("Each of several evaluations has the noise scale since the last one, and an epoch that of its evaluations") {
+  const TemporaryFolder folder;
+  Request r = noise_request(folder);
+  const Json one = run(r);
+  r.evaluations_per_epoch = 4;
+  const Json several = run(r);
+  CHECK(digest(several) == digest(one));
+  REQUIRE(several.at("evaluations").size() == 8);
+  std::int64_t steps = 0;
+  for (const Json& entry : several.at("evaluations")) steps += entry.at("noise_scale").at("steps").get<std::int64_t>();
+  CHECK(steps == one.at("noise_scale").at("steps").get<std::int64_t>());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json &a = one.at("epochs")[i].at("noise_scale"), &b = several.at("epochs")[i].at("noise_scale");
+    CHECK(b.at("steps") == a.at("steps"));
+    CHECK(b.at("critical_batch").get<double>() == Approx(a.at("critical_batch").get<double>()));
+  }
+}
+
 TEST_CASE("More threads measure the same noise scale") {
   const TemporaryFolder folder;
   Request r = noise_request(folder);
@@ -83,6 +101,15 @@ TEST_CASE("The noise scale's lines say what it means") {
   record["epochs"][0]["noise_scale"] = noise_json(noise);
   add_noise_scale(record, record.at("epochs"));
   CHECK(noise_text(record).find("Its upper bound is not determined. Train longer") != std::string::npos);
+}
+
+TEST_CASE("The next command takes the noise scale of a run that reached its target") {
+  Json record = {{"noise_scale", noise_json({})}, {"epochs_to_target", 2}};
+  CHECK(noise_command_text(record, "run.json") ==
+        "next: simulate convergence run.json (with --noise-scale, runs of three seeds predict other batches)\n");
+  CHECK(noise_command_text(record, "").empty());
+  record["epochs_to_target"] = nullptr;
+  CHECK(noise_command_text(record, "run.json").empty());
 }
 
 TEST_CASE("The noise scale of a single worker is refused with what to do") {

@@ -18,7 +18,7 @@ class BackupTrainable final : public TrainableOf<sync::BackupWorkers> {
   int counted() const override { return workers_; }
   int gpu_of(int) const override { return 0; }
   const sync::DeviceVector& model() const override { return sync_.parameters(); }
-  void add_facts(Json& epoch) override { epoch["simulated_s"] = sync_.time_s(); }
+  void add_facts(Json& epoch) const override { epoch["simulated_s"] = sync_.time_s(); }
 
  private:
   int workers_;

@@ -11,10 +11,10 @@ class SSgdTrainable final : public TrainableOfReplicas<sync::SSgd> {
   using TrainableOfReplicas::TrainableOfReplicas;
   const sync::DeviceVector& model() const override { return sync_.parameters(0); }
   void start_noise_meter(sync::Processes& processes, int images) { sync_.start_noise_meter(processes, images); }
-  void add_facts(Json& epoch) override {
+  void add_measurements(Json& entry) override {
     sync::NoiseMeter* const meter = sync_.noise_meter();
     if (meter == nullptr) return;
-    epoch["noise_scale"] = noise_json(meter->mean());
+    entry["noise_scale"] = noise_json(meter->mean());
     meter->reset();
   }
 };

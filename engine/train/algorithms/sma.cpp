@@ -14,7 +14,7 @@ class SmaTrainable final : public TrainableOf<sync::Sma> {
   int learners() const override { return sync_.learners(); }
   int gpu_of(int learner) const override { return sync_.gpu_of(learner); }
   const sync::DeviceVector& model() const override { return sync_.average(); }
-  void add_facts(Json& epoch) override {
+  void add_facts(Json& epoch) const override {
     epoch["learners"] = sync_.all_learners();
     epoch["restarts"] = sync_.restarts();
   }
