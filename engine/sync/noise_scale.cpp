@@ -34,20 +34,24 @@ NoiseScale noise_scale(const GradientNoise& noise, double coverage) {
   return result;
 }
 
-GradientNoise pooled(const std::vector<GradientNoise>& stretches) {
-  GradientNoise all;
-  for (const GradientNoise& one : stretches) all.steps += one.steps;
-  for (const GradientNoise& one : stretches) {
-    if (one.steps == 0) continue;
-    const double weight = static_cast<double>(one.steps) / static_cast<double>(all.steps);
-    all.blocks += one.blocks;
-    all.gradient_square += weight * one.gradient_square;
-    all.covariance_trace += weight * one.covariance_trace;
-    all.gradient_square_variance += weight * weight * one.gradient_square_variance;
-    all.covariance_trace_variance += weight * weight * one.covariance_trace_variance;
-    all.shared_covariance += weight * weight * one.shared_covariance;
+NoiseScale mean_by_progress(const std::vector<NoiseStretch>& stretches, double batch) {
+  double progress = 0, sum = 0, low = 0, high = 0;
+  bool has_high = true;
+  for (const NoiseStretch& stretch : stretches) {
+    if (stretch.steps <= 0) continue;
+    if (!stretch.scale.batch) return {};
+    const double value = *stretch.scale.batch, weight = stretch.steps / (1 + value / batch);
+    has_high = has_high && stretch.scale.high;
+    progress += weight;
+    sum += weight * value;
+    low += std::pow(weight * (value - stretch.scale.low), 2);
+    high += std::pow(weight * (stretch.scale.high.value_or(value) - value), 2);
   }
-  return all;
+  if (progress == 0) return {};
+  const double mean = sum / progress;
+  NoiseScale result{mean, std::max(0.0, mean - std::sqrt(low) / progress), std::nullopt};
+  if (has_high) result.high = mean + std::sqrt(high) / progress;
+  return result;
 }
 
 NoiseMeter::NoiseMeter(double small_batch, double large_batch) : small_batch_(small_batch), large_batch_(large_batch) {

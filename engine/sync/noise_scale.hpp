@@ -39,8 +39,14 @@ struct NoiseScale {
 inline constexpr double kNoiseScaleCoverage = 0.8;
 NoiseScale noise_scale(const GradientNoise& noise, double coverage = kNoiseScaleCoverage);
 
-/// Of all iterations of independent stretches.
-GradientNoise pooled(const std::vector<GradientNoise>& stretches);
+struct NoiseStretch {
+  double steps = 0;
+  NoiseScale scale;
+};
+/// Of a run at `batch` images: the mean over its iterations, weighted by their progress. At noise scale N an iteration
+/// makes 1 / (1 + N / batch) of the progress of one without noise (equation 2.7), so that a run of S iterations would
+/// take S / (1 + mean / batch) without. Undetermined if one stretch is.
+NoiseScale mean_by_progress(const std::vector<NoiseStretch>& stretches, double batch);
 
 /// Collects the squares of iterations. Keeps sums of up to 32 blocks: where they are full, pairs of them are merged.
 class NoiseMeter {

@@ -56,24 +56,27 @@ Json noise_json(const sync::GradientNoise& noise) {
           {"high", number_or_null(scale.high)}};
 }
 
-sync::GradientNoise noise_of(const Json& json) {
-  const auto number = [&](const char* key) { return json.at(key).is_null() ? 0.0 : json.at(key).get<double>(); };
-  sync::GradientNoise noise;
-  noise.steps = json.at("steps").get<std::int64_t>();
-  noise.blocks = json.at("blocks").get<int>();
-  noise.gradient_square = number("gradient_square");
-  noise.covariance_trace = number("covariance_trace");
-  noise.gradient_square_variance = number("gradient_square_variance");
-  noise.covariance_trace_variance = number("covariance_trace_variance");
-  noise.shared_covariance = number("shared_covariance");
-  return noise;
-}
-
-void add_noise_scale(Json& to, const Json& entries) {
-  std::vector<sync::GradientNoise> stretches;
-  for (const Json& entry : entries)
-    if (entry.contains("noise_scale")) stretches.push_back(noise_of(entry.at("noise_scale")));
-  if (!stretches.empty()) to["noise_scale"] = noise_json(sync::pooled(stretches));
+void add_noise_scale(Json& to, const Json& entries, std::int64_t images) {
+  std::vector<sync::NoiseStretch> stretches;
+  std::int64_t steps = 0;
+  const auto number = [](const Json& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+  };
+  for (const Json& entry : entries) {
+    if (!entry.contains("noise_scale")) continue;
+    const Json& noise = entry.at("noise_scale");
+    const auto own = noise.at("steps").get<std::int64_t>();
+    steps += own;
+    stretches.push_back(
+        {static_cast<double>(own),
+         {number(noise.at("critical_batch")), noise.at("low").get<double>(), number(noise.at("high"))}});
+  }
+  if (stretches.empty()) return;
+  const sync::NoiseScale mean = sync::mean_by_progress(stretches, static_cast<double>(images));
+  to["noise_scale"] = {{"steps", steps},
+                       {"critical_batch", number_or_null(mean.batch)},
+                       {"low", mean.low},
+                       {"high", number_or_null(mean.high)}};
 }
 
 std::string noise_text(const Json& record) {

@@ -10,11 +10,10 @@ namespace lockstep::train {
 /// {steps, blocks, gradient_square, covariance_trace, gradient_square_variance, covariance_trace_variance,
 /// shared_covariance, critical_batch, low, high}; see sync/noise_scale.hpp. Null where there is no such number.
 Json noise_json(const sync::GradientNoise& noise);
-/// What noise_json() wrote.
-sync::GradientNoise noise_of(const Json& json);
 
-/// Adds `noise_scale`, over the iterations of all `entries` (epochs or evaluations); nothing where none has one.
-void add_noise_scale(Json& to, const Json& entries);
+/// Adds `noise_scale` {steps, critical_batch, low, high}, the mean by progress over `entries` (epochs or evaluations) with
+/// `images` an iteration; nothing where none has one.
+void add_noise_scale(Json& to, const Json& entries, std::int64_t images);
 /// Lines for a person; empty where the record has no noise scale.
 std::string noise_text(const Json& record);
 /// The command that takes the noise scale from the record in file `output`; empty where it would have nothing to take.

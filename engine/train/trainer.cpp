@@ -221,8 +221,8 @@ void Trainer::finish_epoch(Observer& observer) {
   }
   trainable_->add_facts(epoch);
   if (settings_.request.evaluations_per_epoch > 1)
-    add_noise_scale(epoch,
-                    evaluations_since(epochs_.empty() ? 0 : epochs_.back().at("iterations").get<std::int64_t>()));
+    add_noise_scale(epoch, evaluations_since(epochs_.empty() ? 0 : epochs_.back().at("iterations").get<std::int64_t>()),
+                    settings_.global_batch());
   else
     trainable_->add_measurements(epoch);
   epochs_.push_back(epoch);
@@ -418,7 +418,7 @@ Json Trainer::record(const std::string& model_digest) {
   if (settings_.tunes_learners()) record["tuned"] = tuned_;
   record["status"] = status_;
   add_outcome(record, epochs_, evaluations_, settings_.request.target);
-  add_noise_scale(record, evaluations_.empty() ? epochs_ : evaluations_);
+  add_noise_scale(record, evaluations_.empty() ? epochs_ : evaluations_, settings_.global_batch());
   record["train_s"] = train_s_;
   record["resumed"] = resumed_;
   record["parameters_sha256"] = model_digest.empty() ? Json(nullptr) : Json(model_digest);
