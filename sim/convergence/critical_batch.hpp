@@ -29,7 +29,7 @@ std::optional<CriticalBatch> measured_critical_batch(const std::vector<const Pro
 std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit);
 
 /// The law through runs at one batch: their iterations, and the measured critical batch. That deviates from the fitted one
-/// by a factor of 2.5, one standard deviation, as measured at three batches (results/convergence/2026-11-29). At least 3
+/// by a factor of 3.2, one standard deviation, as measured at three batches (results/convergence/2026-11-29). At least 3
 /// runs, all of which reached the target.
 Law law_from_noise_scale(const std::vector<LawObservation>& runs, const CriticalBatch& critical);
 
