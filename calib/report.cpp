@@ -5,6 +5,7 @@
 #include "calib/bus_bandwidth.hpp"
 #include "calib/chart.hpp"
 #include "calib/facts.hpp"
+#include "calib/noise_scale.hpp"
 #include "calib/overlap.hpp"
 #include "calib/profile.hpp"
 #include "calib/summary.hpp"
@@ -124,6 +125,7 @@ std::string report_text(const Profile& profile) {
   std::string text = profile.name + ": " + std::to_string(profile.device.count) + " x " + profile.device.name + " (" +
                      profile.device.kind + ")\n";
   text += facts_text(profile.device.facts);
+  text += noise_scale_text(profile.device.facts);
   text += std::to_string(profile.samples.size()) + " samples, " + std::to_string(profile.fits.size()) + " fits\n";
   text += flags_text(profile);
   text += clocks_text(profile);

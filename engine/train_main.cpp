@@ -20,6 +20,7 @@
 #include "engine/train/command_line.hpp"
 #include "engine/train/launch.hpp"
 #include "engine/train/memory_report.hpp"
+#include "engine/train/noise_record.hpp"
 #include "engine/train/plot_command.hpp"
 #include "engine/train/screen.hpp"
 
@@ -79,6 +80,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
     return exit_code_of("interrupted");
   }
   print(train::summary_text(record));
+  print(train::noise_command_text(record, request.output));
   if (record.at("status") != "diverged") return 0;
   std::fputs("train: the loss or the model is not finite: training has diverged; a lower --learning-rate may help\n",
              stderr);

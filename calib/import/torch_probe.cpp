@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "calib/import/sound.hpp"
+#include "calib/noise_scale.hpp"
 #include "calib/second_look.hpp"
 #include "calib/summary.hpp"
 #include "engine/model/graph.hpp"
@@ -69,6 +70,7 @@ class ProbeFile {
     }
     if (const auto done = node.find("done")) series_at(*done).is_done = true;
     if (const auto peak = node.find("peak_memory_bytes")) peak_memory_bytes_ = peak->number({0, 1e15});
+    if (const auto noise = node.find("noise_scale")) noise_scale_ = read_noise_scale(*noise);
     if (const auto said = node.find("said")) said_.push_back(name_ + ": " + said->text());
   }
 
@@ -179,12 +181,13 @@ class ProbeFile {
     for (const char* passing : {"device", "kind", "started", "batches", "tolerance"}) run.erase(passing);
     if (peak_memory_bytes_ > 0) run["peak_memory_bytes"] = peak_memory_bytes_;
     run.update(facts_);
+    if (!noise_scale_.is_null()) run["noise_scale"] = noise_scale_;
     device.facts["torch"] = run;
     return device;
   }
 
   std::string name_;
-  Json run_, facts_ = Json::object();
+  Json run_, noise_scale_, facts_ = Json::object();
   model::Graph graph_;
   std::map<int, Series> ids_;
   std::set<std::string> known_;

@@ -60,10 +60,11 @@ class Log:
 
     {"schema", "run"} begins each run, {"graph"} is the network, {"series", "probe", "key"} declares a series whose times
     follow as {"at", "seconds"} and whose end is {"done"}; {"pass", "forward", "backward"} is a pass by layers, {"said"}
-    what was left out or noticed."""
+    what was left out or noticed, {"noise_scale"} is the gradient noise scale."""
 
     def __init__(self, path, resume=False):
         self.path, self.file, self.next_id, self.finished, self.graph, self.last_run = path, None, 0, set(), None, None
+        self.has_noise_scale = False
         if path is None:
             return
         if os.path.exists(path) and os.path.getsize(path) > 0:
@@ -86,6 +87,7 @@ class Log:
                 raise ProbeError(f"{self.path} line 1: is no file of this probe; allowed: \"schema\": \"{SCHEMA}\"")
             self.last_run = entry.get("run", self.last_run)
             self.graph = entry.get("graph", self.graph)
+            self.has_noise_scale = self.has_noise_scale or "noise_scale" in entry
             if "series" in entry:
                 ids[entry["series"]] = series_id(entry["probe"], entry["key"])
                 self.next_id = max(self.next_id, entry["series"] + 1)
@@ -792,6 +794,112 @@ def traced(job, name, size):
     return trace, graph
 
 
+# ---- gradient noise scale --------------------------------------------------------------------------------------------
+
+NOISE_GROUPS = 16  # of micro-batches; their scatter gives the interval
+
+
+def student_t_quantile(probability, degrees):
+    """Cornish-Fisher expansion to third order; 2 % off at 3 degrees of freedom."""
+    z, n = statistics.NormalDist().inv_cdf(probability), degrees
+    return (z + (z ** 3 + z) / (4 * n) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * n ** 2)
+            + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * n ** 3))
+
+
+def noise_scale(groups, micro_batch, micro_batches):
+    """The gradient noise scale in samples from pairs (mean |g|^2 of the micro-batches, |mean g|^2) of each group.
+
+    McCandlish et al. 2018, appendix A.1, for batches b and B = k b: G2 = (B large - b small) / (B - b) estimates |G|^2,
+    S = (small - large) / (1/b - 1/B) the trace of the covariance. The scale is mean S / mean G2; its 80 % interval is
+    Fieller's. `high` is None where G2 is not told from 0."""
+    b, big = micro_batch, micro_batch * micro_batches
+    squares = [(big * large - b * small) / (big - b) for small, large in groups]
+    traces = [(small - large) / (1 / b - 1 / big) for small, large in groups]
+    n, g, s = len(groups), statistics.fmean(squares), statistics.fmean(traces)
+    result = {"micro_batch": b, "micro_batches": micro_batches, "groups": n, "gradient_square": g, "covariance_trace": s,
+              "critical_batch": max(0.0, s / g) if g > 0 else None, "low": 0.0, "high": None}
+    if n < 2:
+        return result
+    t2 = student_t_quantile(0.9, n - 1) ** 2 / (n * (n - 1))
+    a = g * g - t2 * sum((x - g) ** 2 for x in squares)
+    p = s * g - t2 * sum((x - g) * (y - s) for x, y in zip(squares, traces))
+    root = math.sqrt(max(0.0, p * p - a * (s * s - t2 * sum((y - s) ** 2 for y in traces))))
+    if a > 0 and g > 0:
+        result.update(low=max(0.0, (p - root) / a), high=max(0.0, (p + root) / a))
+    elif a < 0 < root and (g <= 0 or s / g >= (p - root) / a):
+        result["low"] = max(0.0, (p - root) / a)
+    return result
+
+
+def tokens_per_sample(inputs):
+    """Of sequences of token numbers (samples x positions, whole numbers); None for anything else."""
+    first = next(tensors_in(inputs), None)
+    is_tokens = first is not None and first.dim() == 2 and first.dtype in (torch.int32, torch.int64)
+    return first.shape[1] if is_tokens else None
+
+
+def measure_noise_scale(job, micro_batches, size):
+    """Gradients of fresh micro-batches at the weights as they are; buffers, such as batch norm's, are put back."""
+    model = unwrapped(job.model)
+    weights = [p for p in model.parameters() if p.requires_grad]
+    buffers = [(b, b.detach().clone()) for b in model.buffers()]
+    groups, tokens, loader = [], None, None
+
+    def drawn():
+        nonlocal loader
+        if job.loader is None:
+            return tuple(job.make_batch(size))
+        data = next(loader, None) if loader is not None else None
+        if data is None:
+            loader = iter(job.loader(size))
+            data = next(loader)
+        return data
+
+    def square(tensors):
+        return sum(float(t.detach().double().pow(2).sum()) for t in tensors)
+
+    job.called, called = model, job.called
+    try:
+        for _ in range(NOISE_GROUPS):
+            small, mean = 0.0, [torch.zeros_like(w, dtype=torch.float32) for w in weights]
+            for _ in range(micro_batches):
+                data = moved(drawn(), job.device)
+                tokens = tokens_per_sample(data[0])
+                job.gradient(data)
+                gradients = [w.grad for w in weights if w.grad is not None]
+                small += square(gradients) / micro_batches
+                for total, w in zip(mean, weights):
+                    if w.grad is not None:
+                        total += w.grad.float() / micro_batches
+            groups.append((small, square(mean)))
+    finally:
+        job.called = called
+        job.optimizer.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+    if not all(math.isfinite(x) for group in groups for x in group):
+        raise ProbeError("--noise-scale: a gradient is not finite; allowed: weights with finite gradients, --autocast bf16 or none")
+    result = noise_scale(groups, size, micro_batches)
+    if result["covariance_trace"] <= 1e-9 * result["gradient_square"]:
+        raise ProbeError("--noise-scale: all micro-batches have the same gradient; allowed: a batch(size) that draws other "
+                         "samples at each call, or a loader(size)")
+    if tokens is not None:
+        result["tokens_per_sample"] = tokens
+    return result
+
+
+def noise_text(noise):
+    """One line for a person."""
+    factor, unit = noise.get("tokens_per_sample", 1), "tokens" if "tokens_per_sample" in noise else "samples"
+    number = lambda x: f"{float(f'{x * factor:.2g}'):,.0f}"
+    if noise["critical_batch"] is None or noise["high"] is None:
+        return (f"gradient noise scale: above {number(noise['low'])} {unit}, no upper bound; more or larger micro-batches "
+                "determine it better")
+    return (f"gradient noise scale: {number(noise['critical_batch'])} {unit} (80 % interval {number(noise['low'])} to "
+            f"{number(noise['high'])}); larger batches gain little at these weights")
+
+
 # ---- sampling --------------------------------------------------------------------------------------------------------
 
 
@@ -1384,6 +1492,10 @@ def probe(where, options):
         log.say(f"the machine is busy: a load of {facts['load']} on {os.cpu_count()} cores; times will scatter")
     if graph.unused:
         log.say(f"parameters that no layer reads, left out: {', '.join(graph.unused[:5])}")
+    if options.noise_scale and not log.has_noise_scale and processes.rank == 0:
+        noise = measure_noise_scale(job, options.noise_scale, min(options.batches))
+        log.write({"noise_scale": noise})
+        print(f"lockstep_probe: {noise_text(noise)}", file=sys.stderr)
     told = {"name": graph.name, "precision": graph.precision, "layers": graph.layers,
             "parameters": network["parameters"]}
     steps = series_of_steps({"alone": job, **around_ddp(build, processes, options, log.say)}, told, processes, options)
@@ -1619,6 +1731,9 @@ def parsed(words):
     parser.add_argument("--least", type=int, default=11, help="samples of a series at least (11)")
     parser.add_argument("--passes", type=int, default=11, help="passes timed by layers, of each batch (11)")
     parser.add_argument("--most-bytes", type=int, default=64 * MIB, help="largest collective and copy (67108864)")
+    parser.add_argument("--noise-scale", type=int, metavar="K",
+                        help=f"measures the gradient noise scale by {NOISE_GROUPS} groups of K micro-batches of the smallest of "
+                             "--batches, at the weights of build() (not measured)")
     parser.add_argument("--autocast", choices=["fp16", "bf16"], help="runs the forward pass under torch.autocast")
     parser.add_argument("--processes", type=int, default=1, help="starts so many on this machine, as torchrun does (1)")
     parser.add_argument("--threads", type=int, help="threads of a process (torch's own choice)")
@@ -1638,6 +1753,8 @@ def parsed(words):
         options.batches = batches
     except ValueError:
         raise ProbeError(f"--batches {options.batches}: are no counts; allowed: 8,16,32") from None
+    if options.noise_scale is not None and options.noise_scale < 2:
+        raise ProbeError(f"--noise-scale {options.noise_scale}: compares micro-batches with their mean; allowed: 2 or more")
     several = options.processes > 1 or int(os.environ.get("WORLD_SIZE", 1)) > 1
     if options.pin is None:  # unpinned, two processes may share a core for a whole series
         options.pin = several and not torch.cuda.is_available() and hasattr(os, "sched_setaffinity")

@@ -18,7 +18,12 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
 }
 
 void SSgd::step(double learning_rate, const GradientFunction& gradient) {
-  const std::vector<const float*> means = means_of(gradient);
+  const Gradients gradients = gradients_of(gradient);
+  const std::vector<const float*>& means = gradients.means;
+  if (noise_) {
+    const int workers = replicas() * ops_.processes();
+    measure_noise(ops_, *noise_->processes, layout_.count, gradients.own, means.front(), workers, noise_->meter);
+  }
   const auto update_all = [&] {
     for (std::size_t j = 0; j < parameters_.size(); ++j)
       updaters_[j].update(layout_, learning_rate, means[j], parameters_[j].data());
@@ -30,18 +35,26 @@ void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   ++iteration_;
 }
 
-std::vector<const float*> SSgd::means_of(const GradientFunction& gradient) {
+SSgd::Gradients SSgd::gradients_of(const GradientFunction& gradient) {
+  Gradients result;
   if (bucket_bytes_ && mean_.can_send_early()) {
-    return {mean_.while_computed(*bucket_bytes_, [&](const GradientFunction::ReadyFunction& ready) {
-      const float* own = gradient(0, parameters(0).data(), iteration_, &ready);
+    result.means = {mean_.while_computed(*bucket_bytes_, [&](const GradientFunction::ReadyFunction& ready) {
+      result.own = {gradient(0, parameters(0).data(), iteration_, &ready)};
       gradient.has_asked_all();
-      return own;
+      return result.own.front();
     })};
+    return result;
   }
-  std::vector<const float*> gradients;
-  for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
+  for (int j = 0; j < replicas(); ++j) result.own.push_back(gradient(j, parameters(j).data(), iteration_));
   gradient.has_asked_all();
-  return mean_.of(gradients);
+  result.means = mean_.of(result.own);
+  return result;
+}
+
+void SSgd::start_noise_meter(Processes& processes, std::int64_t images) {
+  const int workers = replicas() * ops_.processes();
+  require(workers >= 2, "noise scale: at least two replicas");
+  noise_.emplace(Noise{&processes, {static_cast<double>(images), static_cast<double>(images * workers)}});
 }
 
 void SSgd::visit_state(StateVisitor& state) {
@@ -50,6 +63,7 @@ void SSgd::visit_state(StateVisitor& state) {
     state.vector("parameters/" + std::to_string(j), parameters_[j]);
     updaters_[j].visit_state(state, "/" + std::to_string(j));
   }
+  if (noise_) noise_->meter.visit_state(state);
 }
 
 }  // namespace lockstep::sync

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/sync/mean_gradient.hpp"
+#include "engine/sync/noise_scale.hpp"
 #include "engine/sync/state.hpp"
 #include "engine/sync/update.hpp"
 #include "engine/sync/vector_ops.hpp"
@@ -33,6 +34,12 @@ class SSgd {
   /// the mean is finite, which all replicas of all processes find alike, since theirs are the same bits.
   void step(double learning_rate, const GradientFunction& gradient);
 
+  /// From here on every step is measured, with `images` per replica. Waits for the gradients of each. `processes` are
+  /// those of the run and must outlive this. Throws std::invalid_argument for a single replica in all processes.
+  void start_noise_meter(Processes& processes, std::int64_t images);
+  /// Null: not started.
+  NoiseMeter* noise_meter() { return noise_ ? &noise_->meter : nullptr; }
+
   void visit_state(StateVisitor& state);
 
   int replicas() const { return static_cast<int>(parameters_.size()); }
@@ -40,8 +47,11 @@ class SSgd {
   const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
 
  private:
-  /// Every replica's copy of g.
-  std::vector<const float*> means_of(const GradientFunction& gradient);
+  struct Gradients {
+    std::vector<const float*> own;    ///< by replica
+    std::vector<const float*> means;  ///< every replica's copy of g
+  };
+  Gradients gradients_of(const GradientFunction& gradient);
 
   VectorOps& ops_;
   Layout layout_;
@@ -50,6 +60,11 @@ class SSgd {
   std::vector<Updater> updaters_;         ///< one per replica
   MeanGradient mean_;                     ///< g
   std::int64_t iteration_ = 0;
+  struct Noise {
+    Processes* processes;
+    NoiseMeter meter;
+  };
+  std::optional<Noise> noise_;
 };
 
 }  // namespace lockstep::sync

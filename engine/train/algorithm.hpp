@@ -35,6 +35,8 @@ class Trainable {
   virtual void visit_state(sync::StateVisitor& state) = 0;
   /// Of an epoch's record: what only this algorithm knows.
   virtual void add_facts(Json& /*epoch*/) const {}
+  /// Adds to an evaluation's entry what was measured since the last one; to the epoch's, if there is one per epoch.
+  virtual void add_measurements(Json& /*entry*/) {}
 
   /// Of an algorithm whose processes do not keep step: where they meet. step() is then an iteration of this process's
   /// only learner, between begin_stretch(), which begins a stretch at the centre, and Centre::end(). Null: they do.

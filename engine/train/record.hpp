@@ -12,6 +12,11 @@
 //     null where an iteration of more images than there are has passed over the epoch
 //     of processes at their own pace (async-easgd, async-sgd --own-pace) also staleness {mean, max, histogram: [[staleness,
 //     meetings], ...]} (sync/centre.hpp) and iterations_of_processes
+//     with --noise-scale also noise_scale {steps (iterations measured), blocks, gradient_square, covariance_trace (means
+//     over the epoch's iterations), gradient_square_variance, covariance_trace_variance, shared_covariance (of these
+//     means; null where there are fewer than 2 blocks), critical_batch, low, high (images; 80 % interval; null: not
+//     determined)}; see sync/noise_scale.hpp. With several evaluations per epoch each of them
+//     has these, since the last one, and the epoch has their mean as `noise_scale` below
 //   evaluations: only with several per epoch: [{epoch, iterations, images, train_s, test_accuracy}], each epoch's own
 //     one among them; `epoch` is images over training images, a real number
 //   tuned: only with --auto-tune and --auto-tune-from: [{iteration, gpu, learners}], the learners that a GPU of each process
@@ -21,6 +26,8 @@
 //     reaches the target, else null
 //   median_of_5 {epochs_to_target, seconds_to_target}: the same for the median test accuracy of the last 5 epochs
 //     (Crossbow, section 5.1)
+//   noise_scale {steps, critical_batch, low, high}: only with --noise-scale: mean over epochs, or evaluations if there are
+//     several per epoch, weighted by progress (sync/noise_scale.hpp)
 //   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
 //   memory {parameters_bytes, replica_bytes and evaluation_bytes (what the learners' replicas and the evaluation's hold
 //   for themselves), activation_bytes (as one learner's pass really lays out outputs and their gradients, beside

@@ -7,6 +7,7 @@
 #include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "engine/train/noise_record.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -98,7 +99,7 @@ std::string summary_text(const Json& record) {
     text += std::string("; ") + target + " test accuracy: " + reached_text(record) +
             "; as median of 5 epochs: " + reached_text(record.at("median_of_5"));
   }
-  return text + "\n";
+  return text + "\n" + noise_text(record);
 }
 
 }  // namespace lockstep::train

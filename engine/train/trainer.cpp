@@ -11,6 +11,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
+#include "engine/train/noise_record.hpp"
 #include "engine/train/record.hpp"
 
 namespace lockstep::train {
@@ -186,7 +187,15 @@ void Trainer::evaluate() {
   entry["images"] = counted_;
   entry["train_s"] = train_s_;
   entry["test_accuracy"] = test_accuracy();
+  trainable_->add_measurements(entry);
   evaluations_.push_back(entry);
+}
+
+Json Trainer::evaluations_since(std::int64_t iterations) const {
+  Json since = Json::array();
+  for (const Json& entry : evaluations_)
+    if (entry.at("iterations").get<std::int64_t>() > iterations) since.push_back(entry);
+  return since;
 }
 
 void Trainer::finish_epoch(Observer& observer) {
@@ -211,6 +220,11 @@ void Trainer::finish_epoch(Observer& observer) {
     epoch["dropped_iterations"] = learners_.dropped();
   }
   trainable_->add_facts(epoch);
+  if (settings_.request.evaluations_per_epoch > 1)
+    add_noise_scale(epoch, evaluations_since(epochs_.empty() ? 0 : epochs_.back().at("iterations").get<std::int64_t>()),
+                    settings_.global_batch());
+  else
+    trainable_->add_measurements(epoch);
   epochs_.push_back(epoch);
   epoch_s_ = epoch_loss_ = 0;
   epoch_losses_ = epoch_counted_ = 0;
@@ -404,6 +418,7 @@ Json Trainer::record(const std::string& model_digest) {
   if (settings_.tunes_learners()) record["tuned"] = tuned_;
   record["status"] = status_;
   add_outcome(record, epochs_, evaluations_, settings_.request.target);
+  add_noise_scale(record, evaluations_.empty() ? epochs_ : evaluations_, settings_.global_batch());
   record["train_s"] = train_s_;
   record["resumed"] = resumed_;
   record["parameters_sha256"] = model_digest.empty() ? Json(nullptr) : Json(model_digest);

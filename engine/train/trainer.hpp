@@ -77,6 +77,8 @@ class Trainer {
   const sync::DeviceVector& evaluated() const { return average_ ? average_->value() : trainable_->model(); }
   double test_accuracy();
   void evaluate();
+  /// Entries of `evaluations_` after so many iterations.
+  Json evaluations_since(std::int64_t iterations) const;
   std::int64_t next_evaluation() const;
   bool has_finite_model();
   void decide_status();

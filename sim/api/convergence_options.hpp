@@ -15,6 +15,7 @@ struct ConvergenceOptions {
   std::vector<std::string> records;
   ProfileRequest request;
   std::string output, mlperf, catalogue;
+  bool uses_noise_scale = false;
 };
 
 inline CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
@@ -30,6 +31,8 @@ inline CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
       ->delimiter(',')
       ->check(number_between(1e-6, 1.0));
   sub->add_option("--hold-out", o.request.held_out, "Cells that the fits do not see, to check them")->delimiter(',');
+  sub->add_flag("--noise-scale", o.uses_noise_scale,
+                "Laws of s-sgd runs at one batch take the critical batch from their gradient noise scale");
   sub->footer("Example:\n  simulate convergence runs.jsonl --name \"LeNet on MNIST\" -o convergence.json");
   return sub;
 }
@@ -48,6 +51,12 @@ inline void build_reference_profile(const ConvergenceOptions& o) {
   print(profile_text(profile, {}));
 }
 
+inline void require_noise_scale(const ConvergenceProfile& profile) {
+  for (const ProfileRun& run : profile.runs)
+    if (!run.noise.empty()) return;
+  throw InputError("--noise-scale: no run measured its gradient noise scale; allowed: runs of train --noise-scale");
+}
+
 inline void build_profile(const ConvergenceOptions& o) {
   check_outputs({o.output});  // a profile that is fitted anew may stay in its place
   if (!o.mlperf.empty()) return build_reference_profile(o);
@@ -55,7 +64,8 @@ inline void build_profile(const ConvergenceOptions& o) {
     throw InputError("simulate convergence: no records; allowed: records of train, or --mlperf NETWORK");
   ConvergenceProfile profile = profile_of(o.records, o.request);
   std::vector<std::string> not_fitted;
-  fit_profile(profile, &not_fitted);
+  if (o.uses_noise_scale) require_noise_scale(profile);
+  fit_profile(profile, &not_fitted, o.uses_noise_scale);
   if (!o.output.empty()) write_json_atomically(o.output, to_json(profile), 1);
   print(profile_text(profile, not_fitted));
 }

@@ -8,6 +8,7 @@
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/convergence/critical_batch.hpp"
 
 namespace lockstep::sim::convergence {
 namespace {
@@ -80,12 +81,13 @@ bool set_point(const std::vector<LawObservation>& runs, ConvergenceFit& fit) {
 
 /// Throws std::invalid_argument where the runs do not allow it.
 ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Family& family, std::size_t target,
-                          const std::string& without_cell) {
+                          const std::string& without_cell, bool uses_noise_scale = false) {
   ConvergenceFit fit;
   fit.algorithm = family.algorithm;
   fit.variable = family.variable;
   fit.target = target;
   std::vector<LawObservation> observations;
+  std::vector<const ProfileRun*> fitted;
   for (const ProfileRun* run : runs) {
     if (run->is_held_out || run->cell == without_cell) continue;
     if (run->is_diverged) ++fit.diverged;
@@ -93,13 +95,21 @@ ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Fami
     if (run->is_diverged || reached.iterations <= 0) continue;
     const double x = x_of(fit.variable, run->setting);
     observations.push_back({x, reached.iterations, !reached.is_reached});
+    fitted.push_back(run);
     ++(reached.is_reached ? fit.reached : fit.censored);
     fit.from_x = observations.size() == 1 ? x : std::min(fit.from_x, x);
     fit.to_x = std::max(fit.to_x, x);
     if (fit.variable != "batch") fit.batch = run->setting.batch;
     if (fit.variable == "tau") fit.learners = run->setting.workers;
   }
-  if (!set_point(observations, fit)) fit.law = fit_law(family.law, observations);
+  if (!set_point(observations, fit)) {
+    fit.law = fit_law(family.law, observations);
+  } else if (uses_noise_scale && family.algorithm == Algorithm::s_sgd) {
+    if (const std::optional<CriticalBatch> critical = measured_critical_batch(fitted, target)) {
+      fit.table.clear();
+      fit.law = law_from_noise_scale(observations, *critical);
+    }
+  }
   return fit;
 }
 
@@ -218,14 +228,14 @@ std::string without_law_text(const ConvergenceProfile& profile) {
 
 }  // namespace
 
-void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted) {
+void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted, bool uses_noise_scale) {
   profile.fits.clear();
   for (const Family& family : kFamilies) {
     const std::vector<const ProfileRun*> runs = runs_of(profile, family);
     if (runs.empty()) continue;
     for (std::size_t target = 0; target < profile.targets.size(); ++target) {
       try {
-        profile.fits.push_back(fit_family(runs, family, target, ""));
+        profile.fits.push_back(fit_family(runs, family, target, "", uses_noise_scale));
       } catch (const std::invalid_argument& why) {
         if (not_fitted)
           not_fitted->push_back(name_of(family.algorithm) + " by " + family.variable + " to " +
@@ -247,6 +257,7 @@ std::string profile_text(const ConvergenceProfile& profile, const std::vector<st
   std::string text = profile.name + ": " + std::to_string(profile.runs.size()) + " runs\n\n" + fits_text(profile);
   for (const std::string& why : not_fitted) text += "not fitted: " + why + "\n";
   text += without_law_text(profile);
+  text += critical_batches_text(profile);
   const std::vector<LeftOutCell> held_out = check_held_out(profile);
   if (!held_out.empty()) text += "\nCells held out of the fits:\n" + cells_text(profile, held_out);
   const std::vector<LeftOutCell> one_by_one = check_one_by_one(profile);

@@ -24,8 +24,10 @@ ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const 
 /// record, one that counts twice, records of different models or data, a cell to hold out that is not there.
 ConvergenceProfile profile_of(const std::vector<std::string>& paths, const ProfileRequest& request);
 
-/// Fits every law that the runs allow; what they do not is left out, and `not_fitted` says why.
-void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted = nullptr);
+/// Fits every law that the runs allow; what they do not is left out, and `not_fitted` says why. `uses_noise_scale`: a law
+/// of S-SGD runs at one batch takes its critical batch from their gradient noise scale (critical_batch.hpp).
+void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted = nullptr,
+                 bool uses_noise_scale = false);
 
 /// A prediction for a cell by laws that have not seen it.
 struct LeftOutCell {

@@ -44,6 +44,14 @@ struct TargetReached {
   double above = 0;       ///< last evaluation below the target
 };
 
+/// The gradient noise scale of a stretch of a run, in images of an update (train --noise-scale).
+struct NoiseStretch {
+  double iterations = 0;                 ///< of the run at the stretch's end
+  std::optional<double> critical_batch;  ///< none: the mean gradient was not told from noise
+  double low = 0;                        ///< 80 % interval
+  std::optional<double> high;            ///< none: no upper bound
+};
+
 struct ProfileRun {
   std::string cell;
   TrainingSetting setting;
@@ -52,7 +60,8 @@ struct ProfileRun {
   bool is_held_out = false;  ///< from the fits, to check them
   bool is_diverged = false;  ///< takes no part in the fits
   std::vector<TargetReached> targets;
-  std::string source;  ///< file, or record of the publication
+  std::vector<NoiseStretch> noise;  ///< in the order of the run; empty: not measured
+  std::string source;               ///< file, or record of the publication
 };
 
 /// A run that is not fitted, kept with the reason.

@@ -39,9 +39,17 @@ TargetReached read_reached(const JsonNode& node) {
   return reached;
 }
 
+NoiseStretch read_noise_stretch(const JsonNode& node) {
+  node.keys({"iterations", "critical_batch", "low", "high"});
+  NoiseStretch stretch{node.at("iterations").number(kPositive), std::nullopt, node.at("low").number(kCount), {}};
+  if (const auto batch = node.find("critical_batch")) stretch.critical_batch = batch->number(kCount);
+  if (const auto high = node.find("high")) stretch.high = high->number({stretch.low, kCount.high});
+  return stretch;
+}
+
 ProfileRun read_run(const JsonNode& node, std::size_t targets) {
   node.keys({"cell", "algorithm", "batch", "workers", "tau", "staleness", "seed", "learning_rate", "held_out",
-             "diverged", "targets", "source"});
+             "diverged", "targets", "noise_scale", "source"});
   ProfileRun run;
   run.cell = node.at("cell").text();
   run.setting.algorithm = read_choice(node.at("algorithm"), algorithms_with_laws());
@@ -57,6 +65,8 @@ ProfileRun read_run(const JsonNode& node, std::size_t targets) {
   for (const JsonNode& item : node.at("targets").items()) run.targets.push_back(read_reached(item));
   if (run.targets.size() != targets)
     node.at("targets").fail("has not one entry per target", "allowed: " + std::to_string(targets) + " entries");
+  if (const auto noise = node.find("noise_scale"))
+    for (const JsonNode& item : noise->items()) run.noise.push_back(read_noise_stretch(item));
   run.source = node.at("source").text();
   return run;
 }
@@ -156,6 +166,14 @@ ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile)
 
 // ---- writing ----
 
+Json noise_stretch_json(const NoiseStretch& stretch) {
+  Json json = {{"iterations", stretch.iterations}};
+  if (stretch.critical_batch) json["critical_batch"] = *stretch.critical_batch;
+  json["low"] = stretch.low;
+  if (stretch.high) json["high"] = *stretch.high;
+  return json;
+}
+
 Json run_json(const ProfileRun& run) {
   Json json = {{"cell", run.cell},
                {"algorithm", name_of(run.setting.algorithm)},
@@ -174,6 +192,7 @@ Json run_json(const ProfileRun& run) {
     else
       json["targets"].push_back({{"more_than", target.iterations}});
   }
+  for (const NoiseStretch& stretch : run.noise) json["noise_scale"].push_back(noise_stretch_json(stretch));
   json["source"] = run.source;
   return json;
 }

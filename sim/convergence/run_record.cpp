@@ -32,6 +32,20 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
   return evaluations;
 }
 
+/// Of the entries of evaluations or epochs that have one.
+std::vector<NoiseStretch> read_noise(const JsonNode& record) {
+  std::vector<NoiseStretch> stretches;
+  for (const JsonNode& entry : record.at(record.has("evaluations") ? "evaluations" : "epochs").items()) {
+    const auto noise = entry.find("noise_scale");
+    if (!noise) continue;
+    NoiseStretch stretch{entry.at("iterations").number({1, 1e15}), std::nullopt, noise->at("low").number(kAny), {}};
+    if (noise->at("critical_batch").is_number()) stretch.critical_batch = noise->at("critical_batch").number(kAny);
+    if (noise->at("high").is_number()) stretch.high = noise->at("high").number({stretch.low, kAny.high});
+    stretches.push_back(stretch);
+  }
+  return stretches;
+}
+
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
   setting.algorithm = read_choice(options.at("algorithm"), algorithms_with_laws());
@@ -195,6 +209,7 @@ ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const 
   run.is_diverged = record.at("status").text() == "diverged";
   const std::vector<Evaluation> evaluations = read_evaluations(record);
   for (const TargetAccuracy& target : targets) run.targets.push_back(reached_of(evaluations, target.accuracy));
+  run.noise = read_noise(record);
   run.source = record.document().name();
   return run;
 }

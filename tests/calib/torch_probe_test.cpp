@@ -1,5 +1,6 @@
 // The PyTorch probe's file as a profile.
 #include "calib/import/imported.hpp"
+#include "calib/noise_scale.hpp"
 #include "engine/model/graph.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/calib/data.hpp"
@@ -144,4 +145,31 @@ TEST_CASE("The recorded file of a small residual network, two processes") {
   for (const model::Layer& layer : graph.layers)
     if (!layer.parameters.empty()) CHECK(sample(all, "layer", "layer", layer.name).median_s() > 0);
   CHECK(sample(all, "collective", "operation", "all-reduce").key["library"] == "gloo");
+}
+
+TEST_CASE("A probe's gradient noise scale is kept and shown, in tokens with the next command") {
+  const std::string noise =
+      R"({"noise_scale":{"micro_batch":2,"micro_batches":8,"groups":16,"gradient_square":0.5,"covariance_trace":400,)"
+      R"("critical_batch":800,"low":700,"high":950,"tokens_per_sample":1024}})"
+      "\n";
+  const std::string series = kSeries + times(0, {0.5, 0.5, 0.5}) + "{\"done\":0}\n";
+  const Json facts = imported(kProbeHead + noise + series).device.facts;
+  CHECK(facts.at("torch").at("noise_scale").at("critical_batch") == 800);
+  CHECK(
+      noise_scale_text(facts) ==
+      "Gradient noise scale: 820k tokens (80 % interval 720k to 970k) at the weights that were probed; larger batches "
+      "gain little\n"
+      "  next: simulate loss --parameters 44 --tokens 880 --batch-tokens 820k --critical-batch 820k\n");
+  Json images = facts;
+  images["torch"]["noise_scale"].erase("tokens_per_sample");
+  CHECK(noise_scale_text(images) ==
+        "Gradient noise scale: 800 samples (80 % interval 700 to 950) at the weights that were probed; larger batches "
+        "gain little\n");
+  images["torch"]["noise_scale"]["high"] = nullptr;
+  CHECK(noise_scale_text(images) ==
+        "Gradient noise scale: above 700 samples, no upper bound; a larger --noise-scale K of the probe determines it "
+        "better\n");
+  CHECK(noise_scale_text(imported(kProbeHead + series).device.facts).empty());
+  CHECK(probe_error(kProbeHead + R"({"noise_scale":{"micro_batch":2}})" + "\n" + series) ==
+        "p.jsonl line 3: /noise_scale: missing key \"micro_batches\"");
 }

@@ -81,6 +81,19 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm stale --staleness 2 --staleness-drawn --staleness-ramp-epochs 1 --lars 0.01 --precision fp16");
 }
 
+TEST_CASE("Processes measure the noise scale that one process with all the GPUs measures, also with buckets") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string arguments = kSmall + "--noise-scale ";
+  REQUIRE(run_program(folder.path(""), "train", arguments + "--gpus 2 -o one.json").code == 0);
+  const Json one = read_json(folder.path("one.json"));
+  for (const char* bytes : {"", "--bucket-bytes 200 "}) {
+    REQUIRE(run_processes(folder, 2, arguments + bytes + "-o several.json").code == 0);
+    CHECK(read_json(folder.path("several.json")).at("noise_scale") == one.at("noise_scale"));
+  }
+}
+
 TEST_CASE("Gradients that are sent while others are computed train the same bits, in whatever buckets") {
   if (!has_mpi()) return;
   TemporaryFolder folder;

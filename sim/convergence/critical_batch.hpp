@@ -1,0 +1,39 @@
+#pragma once
+// The critical batch of S-SGD, in images of an update: by the gradient noise scale of runs, and by the law fitted to
+// their iterations.
+//
+// Iterations to a target are S_min (1 + x_c / x). x_c is the mean of the noise scale over a run to its target, weighted by
+// the iterations' progress (mean_by_progress() of engine/sync/noise_scale.hpp).
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/convergence/profile.hpp"
+
+namespace lockstep::sim::convergence {
+
+/// With an 80 % interval.
+struct CriticalBatch {
+  double batch = 0;
+  double low = 0;
+  double high = 0;
+  int runs = 0;  ///< that it rests on
+};
+
+/// By the noise scale of one run up to `iterations`. None: not measured, or without an upper bound in some stretch.
+std::optional<CriticalBatch> measured_critical_batch(const ProfileRun& run, double iterations);
+/// Geometric mean over runs of one setting, up to where each reached the target. The interval is the wider one of the
+/// measurements' and of the scatter between runs. None: no run has one.
+std::optional<CriticalBatch> measured_critical_batch(const std::vector<const ProfileRun*>& runs, std::size_t target);
+/// Of a saturating law. None: the fit is a table, or another law.
+std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit);
+
+/// The law through runs at one batch: their iterations, and the measured critical batch. That deviates from the fitted one
+/// by a factor of 3.2, one standard deviation, as measured at three batches (results/convergence/2026-11-29). At least 3
+/// runs, all of which reached the target.
+Law law_from_noise_scale(const std::vector<LawObservation>& runs, const CriticalBatch& critical);
+
+/// A table of both for each target and batch; empty where no run measured its noise scale.
+std::string critical_batches_text(const ConvergenceProfile& profile);
+
+}  // namespace lockstep::sim::convergence
