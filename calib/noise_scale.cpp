@@ -60,7 +60,7 @@ std::string noise_scale_text(const Json& facts) {
     return "Gradient noise scale: above " + amount("low") + unit +
            ", no upper bound; a larger --noise-scale K of the probe determines it better\n";
   std::string text = "Gradient noise scale: " + amount("critical_batch") + unit + " (80 % interval " + amount("low") +
-                     " to " + amount("high") + ") at the weights that were probed; larger batches gain little\n";
+                     " to " + amount("high") + ") at the weights that were probed, an estimate of the critical batch\n";
   const double parameters = number_or_0(*torch, "parameters");
   if (per_sample > 0 && parameters > 0)
     text += "  next: " + command_of_program("simulate") + " loss --parameters " + count_text(parameters) +

@@ -897,7 +897,7 @@ def noise_text(noise):
         return (f"gradient noise scale: above {number(noise['low'])} {unit}, no upper bound; more or larger micro-batches "
                 "determine it better")
     return (f"gradient noise scale: {number(noise['critical_batch'])} {unit} (80 % interval {number(noise['low'])} to "
-            f"{number(noise['high'])}); larger batches gain little at these weights")
+            f"{number(noise['high'])}) at these weights, an estimate of the critical batch")
 
 
 # ---- sampling --------------------------------------------------------------------------------------------------------

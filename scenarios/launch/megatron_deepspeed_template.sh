@@ -4,7 +4,7 @@ MICRO_BATCH=2
 GLOBAL_BATCH=256
 ZERO_STAGE=1
 CONFIG=ds_config_run.json
-sed "s/CONFIG_BATCH_SIZE/${GLOBAL_BATCH}/" parts/ds_template.json \
+sed "s/CONFIG_BATCH_SIZE/${GLOBAL_BATCH}/" parts/ds_config.template \
   | sed "s/CONFIG_MICRO_BATCH/${MICRO_BATCH}/" \
   | sed "s/CONFIG_STAGE/${ZERO_STAGE}/" \
   > ${CONFIG}

@@ -155,16 +155,17 @@ TEST_CASE("A probe's gradient noise scale is kept and shown, in tokens with the 
   const std::string series = kSeries + times(0, {0.5, 0.5, 0.5}) + "{\"done\":0}\n";
   const Json facts = imported(kProbeHead + noise + series).device.facts;
   CHECK(facts.at("torch").at("noise_scale").at("critical_batch") == 800);
-  CHECK(
-      noise_scale_text(facts) ==
-      "Gradient noise scale: 820k tokens (80 % interval 720k to 970k) at the weights that were probed; larger batches "
-      "gain little\n"
-      "  next: simulate loss --parameters 44 --tokens 880 --batch-tokens 820k --critical-batch 820k\n");
+  CHECK(noise_scale_text(facts) ==
+        "Gradient noise scale: 820k tokens (80 % interval 720k to 970k) at the weights that were probed, an estimate "
+        "of the "
+        "critical batch\n"
+        "  next: simulate loss --parameters 44 --tokens 880 --batch-tokens 820k --critical-batch 820k\n");
   Json images = facts;
   images["torch"]["noise_scale"].erase("tokens_per_sample");
   CHECK(noise_scale_text(images) ==
-        "Gradient noise scale: 800 samples (80 % interval 700 to 950) at the weights that were probed; larger batches "
-        "gain little\n");
+        "Gradient noise scale: 800 samples (80 % interval 700 to 950) at the weights that were probed, an estimate of "
+        "the "
+        "critical batch\n");
   images["torch"]["noise_scale"]["high"] = nullptr;
   CHECK(noise_scale_text(images) ==
         "Gradient noise scale: above 700 samples, no upper bound; a larger --noise-scale K of the probe determines it "
