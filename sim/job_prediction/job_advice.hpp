@@ -10,8 +10,8 @@ namespace lockstep::sim::job_prediction {
 /// True if the changed question has an answer.
 using HasAnswer = std::function<bool(const JobQuestion& question)>;
 
-/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "none of --tensor,
-/// --pipeline" if leaving out all does; if nothing tried fits, "GPUs of more memory" where splits exceed it, else "another
+/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "none of --pipeline,
+/// --tensor" if leaving out all does; if nothing tried fits, "GPUs of more memory" where splits exceed it, else "another
 /// number of GPUs, or another model".
 std::string changes_that_fit(const JobQuestion& question, int gpus, bool exceeds_memory, const HasAnswer& has_answer);
 

@@ -316,8 +316,8 @@ JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) 
     return prepare(question, catalogue);
   } catch (const NoSplitOfJob& none) {
     const auto has_answer = [&](const JobQuestion& changed) { return fits(changed, catalogue); };
-    const std::string why =
-        "simulate job: " + none.why + "; allowed: " + changes_that_fit(question, none.gpus, none.exceeds_memory, has_answer);
+    const std::string why = "simulate job: " + none.why +
+                            "; allowed: " + changes_that_fit(question, none.gpus, none.exceeds_memory, has_answer);
     if (none.exceeds_memory) throw NotEnoughMemory(why);
     throw InputError(why);
   }

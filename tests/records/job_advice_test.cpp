@@ -13,7 +13,7 @@ TEST_CASE("advice for a split that divides nothing names all options that are in
   job.job.split.give("tensor", 3);
   CHECK_THAT(why_refused(job), Contains("allowed: without --tensor"));
   job.job.split.give("pipeline", 5);
-  CHECK_THAT(why_refused(job), Contains("allowed: none of --tensor, --pipeline") && !Contains("memory"));
+  CHECK_THAT(why_refused(job), Contains("allowed: none of --pipeline, --tensor") && !Contains("memory"));
 }
 
 }  // namespace lockstep::tests
