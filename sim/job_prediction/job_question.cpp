@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "engine/base/json.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job/sized_name.hpp"
 #include "sim/job_prediction/carried_rate.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
