@@ -48,9 +48,8 @@ void check_words(const JobPlan& words) {
   const bool has_one_gpu = words.gpus_by_name.size() + words.options.size() <= 1 || !words.question.rate_gpu.empty();
   if (words.question.rate_samples_per_s > 0 && (!has_one_gpu || words.batches.size() > 1))
     throw InputError(
-        "--rate: on which GPU and with which batch it was measured is not said; allowed: with one --batch, and one "
-        "--gpu "
-        "or --rate-gpu");
+        "--rate: on which GPU and with which batch it was measured is not said; allowed: with one --batch, and "
+        "one --gpu or --rate-gpu");
 }
 
 // Read as `simulate job` reads it.

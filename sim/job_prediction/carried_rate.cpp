@@ -26,11 +26,12 @@ CarriedRate carry_rate(const JobQuestion& question, const Catalogue& catalogue) 
   try {
     const JobPrediction measured = predict_on_one(question, question.rate_gpu, catalogue);
     const JobPrediction own = predict_on_one(question, question.job.gpu.stated, catalogue);
-    CarriedRate carried;
-    carried.gpu = measured.job.gpu.id;
-    carried.factor = own.largest().samples_per_s.predicted / measured.largest().samples_per_s.predicted;
-    carried.samples_per_s = question.rate_samples_per_s * carried.factor;
-    return carried;
+    const Precision precision = own.scenario.compute.precision, of_measured = measured.scenario.compute.precision;
+    if (precision != of_measured)
+      throw InputError("its usual precision is " + name_of(of_measured) + ", and that of " + question.job.gpu.stated +
+                       " " + name_of(precision) + "; allowed: with --precision");
+    return {measured.job.gpu.id, question.rate_samples_per_s * own.largest().samples_per_s.predicted /
+                                     measured.largest().samples_per_s.predicted};
   } catch (const InputError& error) {
     throw InputError("--rate-gpu " + question.rate_gpu + ": " + error.what());
   }

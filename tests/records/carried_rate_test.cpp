@@ -71,6 +71,14 @@ TEST_CASE("a rate of another GPU is known less well than one of the job's", "[jo
   }
 }
 
+TEST_CASE("a rate of a GPU with another usual precision needs the precision", "[job]") {
+  sim::JobQuestion job = carried_job(700);
+  job.rate_gpu = "K80";
+  CHECK_THAT(why_refused(job), Contains("--rate-gpu K80") && Contains("allowed: with --precision"));
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp32");
+  CHECK(why_refused(job).empty());
+}
+
 TEST_CASE("a rate of another GPU needs a rate, a GPU that is known and a precision that it has", "[job]") {
   sim::JobQuestion without = carried_job(0), unknown = carried_job(700), no_units = carried_job(700);
   unknown.rate_gpu = "A1000";
