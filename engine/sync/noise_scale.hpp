@@ -43,9 +43,10 @@ struct NoiseStretch {
   double steps = 0;
   NoiseScale scale;
 };
-/// Of a run at `batch` images: the mean over its iterations, weighted by their progress. At noise scale N an iteration
-/// makes 1 / (1 + N / batch) of the progress of one without noise (equation 2.7), so that a run of S iterations would
-/// take S / (1 + mean / batch) without. Undetermined if one stretch is.
+
+/// Returns the noise scale of a run at `batch` images: the mean over its iterations, weighted by their progress. At noise
+/// scale N an iteration makes 1 / (1 + N / batch) of the progress of one without noise (equation 2.7), so that a run of S
+/// iterations would take S / (1 + mean / batch) without. Undetermined if one stretch is.
 NoiseScale mean_by_progress(const std::vector<NoiseStretch>& stretches, double batch);
 
 /// Collects the squares of iterations. Keeps sums of up to 32 blocks: where they are full, pairs of them are merged.
@@ -74,7 +75,8 @@ class NoiseMeter {
   std::vector<Block> blocks_;  ///< the last one may be incomplete
 };
 
-/// Adds one iteration of S-SGD. `gradients` are this process's, `mean` is that of all `workers` of all processes.
+/// Adds one iteration of S-SGD. `gradients` has those of this process's workers; `mean` is the mean gradient of all `workers`,
+/// whatever their process.
 /// Collective: every process makes the call.
 void measure_noise(VectorOps& ops, Processes& processes, std::int64_t n, const std::vector<const float*>& gradients,
                    const float* mean, int workers, NoiseMeter& meter);

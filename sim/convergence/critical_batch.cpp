@@ -6,6 +6,7 @@
 
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
+#include "engine/base/student_t.hpp"
 #include "engine/sync/noise_scale.hpp"
 
 namespace lockstep::sim::convergence {
@@ -51,7 +52,7 @@ std::optional<CriticalBatch> measured_critical_batch(const std::vector<const Pro
   if (logs.empty()) return std::nullopt;
   const auto count = static_cast<double>(logs.size());
   const double scatter = logs.size() < 2 ? 0
-                                         : student_quantile(0.5 + 0.5 * kIntervalCoverage, count - 1) *
+                                         : student_t_quantile(0.5 + 0.5 * kIntervalCoverage, count - 1) *
                                                standard_deviation(logs) / std::sqrt(count);
   below = std::max(below / count / std::sqrt(count), scatter);
   above = std::max(above / count / std::sqrt(count), scatter);
@@ -64,7 +65,7 @@ std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit) {
   const Eigen::Matrix2d& c = fit.law.covariance;
   const double variance = c(0, 0) + c(1, 1) - 2 * c(0, 1);
   const double reach =
-      student_quantile(0.5 + 0.5 * kIntervalCoverage, fit.law.degrees) * std::sqrt(std::max(0.0, variance));
+      student_t_quantile(0.5 + 0.5 * kIntervalCoverage, fit.law.degrees) * std::sqrt(std::max(0.0, variance));
   const double batch = std::exp(fit.law.parameters(1) - fit.law.parameters(0));
   return CriticalBatch{batch, batch * std::exp(-reach), batch * std::exp(reach), fit.reached + fit.censored};
 }

@@ -25,12 +25,12 @@ std::optional<CriticalBatch> measured_critical_batch(const ProfileRun& run, doub
 /// Geometric mean over runs of one setting, up to where each reached the target. The interval is the wider one of the
 /// measurements' and of the scatter between runs. None: no run has one.
 std::optional<CriticalBatch> measured_critical_batch(const std::vector<const ProfileRun*>& runs, std::size_t target);
-/// Of a saturating law. None: the fit is a table, or another law.
+/// By the fit's law. None where the fit is a table or its law does not saturate.
 std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit);
 
-/// The law through runs at one batch: their iterations, and the measured critical batch. That deviates from the fitted one
-/// by a factor of 3.2, one standard deviation, as measured at three batches (results/convergence/2026-11-29). At least 3
-/// runs, all of which reached the target.
+/// The law of at least three runs at one batch that all reached the target. It passes through the mean of their iterations
+/// and has the measured critical batch, whose standard deviation is a factor of 3.2, as measured at three batches
+/// (results/convergence/2026-11-29).
 Law law_from_noise_scale(const std::vector<LawObservation>& runs, const CriticalBatch& critical);
 
 /// A table of both for each target and batch; empty where no run measured its noise scale.

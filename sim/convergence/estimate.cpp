@@ -2,6 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/base/student_t.hpp"
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 
@@ -44,7 +45,7 @@ IterationsBound from_table(const ConvergenceFit& fit, double x, double coverage)
     middle += std::log(a.second / table[0].second) +
               std::log(b.second / a.second) * std::log(x / a.first) / std::log(b.first / a.first);
   }
-  const double reach = student_quantile(0.5 + 0.5 * coverage, fit.law.degrees) * fit.law.spread;
+  const double reach = student_t_quantile(0.5 + 0.5 * coverage, fit.law.degrees) * fit.law.spread;
   return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
 }
 
@@ -58,7 +59,7 @@ void apply_tau(const ConvergenceFit& fit, double tau, double coverage, Iteration
   const double change = law.expected_log_iterations(tau) - law.expected_log_iterations(1);
   const Eigen::Vector2d g = law.gradient(tau) - law.gradient(1);
   const double reach =
-      student_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(std::max(0.0, g.dot(law.covariance * g)));
+      student_t_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(std::max(0.0, g.dot(law.covariance * g)));
   const double low = std::hypot(std::log(bound.iterations / bound.low), reach);
   const double high = std::hypot(std::log(bound.high / bound.iterations), reach);
   bound.iterations *= std::exp(change);

@@ -147,7 +147,7 @@ Eigen::Vector2d Law::gradient(double x) const {
 IterationsBound predict(const Law& law, double x, double coverage) {
   const Eigen::Vector2d g = law.gradient(x);
   const double variance = law.spread * law.spread + std::max(0.0, g.dot(law.covariance * g));
-  const double reach = student_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(variance);
+  const double reach = student_t_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(variance);
   const double middle = law.expected_log_iterations(x);
   return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
 }
@@ -189,10 +189,6 @@ Law fit_law(LawKind kind, const std::vector<LawObservation>& runs) {
   law.deviations = scatter.deviations;
   law.covariance = curvature.inverse() * std::max(1.0, scatter.of_the_law / assumed);
   return law;
-}
-
-double student_quantile(double probability, double degrees) {
-  return student_t_quantile(probability, degrees);
 }
 
 }  // namespace lockstep::sim::convergence

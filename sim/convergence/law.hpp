@@ -58,7 +58,4 @@ IterationsBound predict(const Law& law, double x, double coverage);
 /// Needs runs that reached the target at two or more x, three of them in all. Throws std::invalid_argument.
 Law fit_law(LawKind kind, const std::vector<LawObservation>& runs);
 
-/// Quantile of Student's t (Cornish-Fisher expansion to fourth order; 1 % off at 3 degrees of freedom).
-double student_quantile(double probability, double degrees);
-
 }  // namespace lockstep::sim::convergence

@@ -32,7 +32,7 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
   return evaluations;
 }
 
-/// Of the entries of evaluations or epochs that have one.
+/// Reads the noise scale of each evaluation that has one; without evaluations, of each epoch.
 std::vector<NoiseStretch> read_noise(const JsonNode& record) {
   std::vector<NoiseStretch> stretches;
   for (const JsonNode& entry : record.at(record.has("evaluations") ? "evaluations" : "epochs").items()) {

@@ -56,7 +56,7 @@ struct NamedFile {
   std::string why;
 };
 
-/// Reads a file that another names, which lies where it says or beside it.
+/// Reads a file by the name that a launch file gives it: at that path, or in the launch file's folder.
 using ReadNamedFile = std::function<NamedFile(const std::string& name)>;
 
 struct LaunchReader {

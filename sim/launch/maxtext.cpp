@@ -110,8 +110,8 @@ void read_maxtext_precision(LaunchSettings& s, Facts& f) {
   f.give_default("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", "dtype");
 }
 
-// Whether the model named is changed: by some numbers of its shape beside it, or by a scale. A file with all numbers is a
-// copy of MaxText's base.yml, over which the name wins.
+// The setting that changes the shape of the named model: a scale, or some numbers of the shape. A file with all of these
+// numbers is a copy of MaxText's base.yml, and the name wins over it.
 const LaunchSetting* setting_of_changed_shape(LaunchSettings& s) {
   if (s.number("global_parameter_scale", "--model").value_or(1) != 1) return s.take("global_parameter_scale");
   const LaunchSetting* found = nullptr;

@@ -398,7 +398,7 @@ class Interpreter : private ShellState {
     return std::nullopt;
   }
 
-  // A script beside this one, sourced or started. nullopt: it is not there.
+  // Follows a script that this one sources or starts. nullopt: that script cannot be read.
   std::optional<bool> run_file(const ShellCommand& command, std::size_t path, bool is_sure) {
     const std::optional<Word> text = file_text(command.words[path]);
     if (!text || !text->unknown.empty()) return std::nullopt;

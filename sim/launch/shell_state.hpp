@@ -37,7 +37,7 @@ class ShellState {
   void forget(const std::string& variable, int line);
   /// cat <<EOF > FILE; `body`: of the here-document, or null.
   void write_file(const ShellCommand& command, const std::string& target, const Token* body);
-  /// The text of a file that the script wrote, or that lies beside it; nullopt: there is none.
+  /// The text of a file that the script wrote or that lies in its folder; nullopt: there is no such file.
   std::optional<Word> file_text(const Word& path) const;
   /// sed: reads its files or `input`, and writes `target`, the files themselves (-i), or its output. Returns the output.
   std::optional<Word> edit_text(const ShellCommand& command, const std::optional<Word>& input,

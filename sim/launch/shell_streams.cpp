@@ -1,4 +1,4 @@
-// Texts that a script reads and edits: files beside it, here-documents that it wrote, and what sed makes of them.
+// The texts that a script reads and edits: files of its folder, files that it wrote by here-documents, and the output of sed.
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_state.hpp"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/student_t.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/convergence/law.hpp"
@@ -66,7 +67,7 @@ double deviation_of_log_loss(const LossLaw& law, double parameters, double token
 }
 
 double quantile_of(const LossLaw& law, double coverage) {
-  return convergence::student_quantile(0.5 + 0.5 * coverage, law.degrees);
+  return student_t_quantile(0.5 + 0.5 * coverage, law.degrees);
 }
 
 void note_beyond(const Interval& range, double x, const char* unit, std::vector<std::string>& notes) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/json.hpp"
+#include "engine/base/student_t.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
@@ -49,8 +50,7 @@ convergence::ConvergenceProfile profile_to_loss(const LossLaw& law, const LossMo
   fit.law.degrees = law.degrees;
   fit.law.parameters = {std::log(minimal / critical), std::log(minimal / model.sequence_tokens)};
   // ln D_min varies by v; ln B_crit = its own part + exponent ln D_min.
-  const double deviation =
-      log_reach(law, model, loss) / convergence::student_quantile(0.5 + 0.5 * kLossCoverage, law.degrees);
+  const double deviation = log_reach(law, model, loss) / student_t_quantile(0.5 + 0.5 * kLossCoverage, law.degrees);
   const double v = deviation * deviation, own = law.covariance(kLogCritical, kLogCritical);
   const double kept = 1 - law.parameters[kCriticalExponent];
   fit.law.covariance << kept * kept * v + own, kept * v, kept * v, v;

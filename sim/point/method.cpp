@@ -17,8 +17,8 @@ constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
 // A GPU that exchanges with more than so many others at once: each message that ends changes the rates of most others.
 constexpr double kManyTransfersOfGpu = 16;
-constexpr double kMostStepsByRounds = 6e7;
-constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
+constexpr double kMostStepsByRounds = 6e7;  // about half a minute
+constexpr double kMostMessages = 2e8;       // if shared rounds cannot replay the program: some minutes
 
 // Above kMostGpusOfAnyReplay GPUs a replay is limited to about 10 s and 1 GB. A second evaluates 3e7 to 7e7 steps of
 // max-plus recurrences or 1.5e6 to 6e6 of shared rounds; 1e7 transfers need 0.85 GB.

@@ -11,16 +11,15 @@
 namespace lockstep::sim::split {
 namespace {
 
-// Where each pass of the pipeline stands in the order that is being made: kNotYet, or its step.
-constexpr int kNotYet = -1;
+constexpr int kNoStep = -1;  // the pass has none yet, or none is waited for
 
 class Ordering {
  public:
   Ordering(const std::vector<StageOps>& stages, const PipelineShape& shape, std::vector<PipelineStep>& steps)
       : stages_(stages), shape_(shape), steps_(steps) {
     const std::size_t passes = to_index(shape.stages) * to_index(shape.chunks) * to_index(shape.micro_batches);
-    forwards_.assign(passes, kNotYet);
-    backwards_.assign(passes, kNotYet);
+    forwards_.assign(passes, kNoStep);
+    backwards_.assign(passes, kNoStep);
     next_.assign(stages.size(), 0);
     std::size_t ops = 0;
     for (const StageOps& stage : stages) ops += stage.size();
@@ -51,7 +50,7 @@ class Ordering {
     if (!from) return true;
     step.arrives_from = step_of(steps, *from, micro_batch);
     step.has_message = from->stage != stage;
-    return step.arrives_from != kNotYet;
+    return step.arrives_from != kNoStep;
   }
 
   // Whether all that the op needs has a step.
@@ -61,7 +60,7 @@ class Ordering {
       return wait_for(forwards_, shape_.before(place), place.stage, op.micro_batch, step);
     }
     step.own = step_of(op.pass == Pass::weight_gradient ? backwards_ : forwards_, place, op.micro_batch);
-    if (step.own == kNotYet || op.pass == Pass::weight_gradient) return step.own != kNotYet;
+    if (step.own == kNoStep || op.pass == Pass::weight_gradient) return step.own != kNoStep;
     return wait_for(backwards_, shape_.next(place), place.stage, op.micro_batch, step);
   }
 
@@ -133,8 +132,8 @@ PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
       const PipelineStep& step = steps_[i];
       if (step.is_released && !times.release_s.empty())
         start_s = std::max(start_s, times.release_s[stage][to_index(step.chunk)]);
-      if (step.own != kNotYet) start_s = std::max(start_s, ends_s[to_index(step.own)]);
-      if (step.arrives_from != kNotYet)
+      if (step.own != kNoStep) start_s = std::max(start_s, ends_s[to_index(step.own)]);
+      if (step.arrives_from != kNoStep)
         start_s = std::max(start_s, ends_s[to_index(step.arrives_from)] + (step.has_message ? times.message_s : 0));
       spent_s += seconds_of(step);
     }
@@ -148,10 +147,6 @@ PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
   }
   line.makespan_s = *std::max_element(free_s.begin(), free_s.end());
   return line;
-}
-
-PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times) {
-  return PipelineOrder(stages, shape).run(times);
 }
 
 }  // namespace lockstep::sim::split

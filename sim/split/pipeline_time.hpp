@@ -85,7 +85,4 @@ class PipelineOrder {
   std::vector<PipelineStep> steps_;
 };
 
-/// A pipeline that is timed once. Throws what PipelineOrder() throws.
-PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times);
-
 }  // namespace lockstep::sim::split

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/base/student_t.hpp"
 #include "sim/convergence/law.hpp"
 #include "sim/validation/sources.hpp"
 
@@ -49,7 +50,7 @@ double normal_reach(const std::vector<Scored>& all) {
   const auto sources = static_cast<double>(of_source.size());
   double sum = 0;
   for (const Scored& one : all) sum += std::abs(one.at) / of_source.at(one.source);
-  return deviation_of_mean * sum / sources * student_quantile(1 - kOutside, sources);
+  return deviation_of_mean * sum / sources * student_t_quantile(1 - kOutside, sources);
 }
 
 std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction>& left_out, const std::string& but) {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/student_t.hpp"
 #include "engine/base/study.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/convergence/law.hpp"
@@ -268,7 +269,7 @@ TEST_CASE("runs at one batch are a point: their mean there, bounds of a further 
   CHECK(estimate.bound.iterations == Approx(1000).epsilon(0.001));
   CHECK(estimate.notes.empty());
   // Deviation of the three: log 1.25; of a further run about their mean sqrt(4/3) times that; Student's t of two degrees.
-  const double reach = student_quantile(0.9, 2) * std::log(1.25) * std::sqrt(4.0 / 3);
+  const double reach = student_t_quantile(0.9, 2) * std::log(1.25) * std::sqrt(4.0 / 3);
   CHECK(estimate.bound.high == Approx(1000 * std::exp(reach)).epsilon(0.001));
   CHECK(estimate.bound.low == Approx(1000 * std::exp(-reach)).epsilon(0.001));
 

@@ -22,7 +22,7 @@ double seconds(int trial, int draw) {
 }
 
 PipelineTimeline run(S schedule, const PipelineShape& shape, const ChunkTimes& times, double message_s = 0) {
-  return timeline(pipeline_ops(schedule, shape), shape, equal_times(shape, times, message_s));
+  return PipelineOrder(pipeline_ops(schedule, shape), shape).run(equal_times(shape, times, message_s));
 }
 
 PipelineShape with_two_chunks(S schedule, int p, int m) {
@@ -74,7 +74,7 @@ TEST_CASE("1,000 random pipelines: every pass once, backward after forward, none
         for (const auto& [which, letters] : passes) REQUIRE((letters == "FB" || letters == "FIW"));
       }
       const ChunkTimes times = split_times(seconds(trial, 1), seconds(trial, 2), seconds(trial, 3));
-      const PipelineTimeline all = timeline(stages, shape, equal_times(shape, times, 0.1 * seconds(trial, 4)));
+      const PipelineTimeline all = PipelineOrder(stages, shape).run(equal_times(shape, times, 0.1 * seconds(trial, 4)));
       for (int s = 0; s < shape.stages; ++s)
         REQUIRE(all.starts_s[static_cast<std::size_t>(s)].size() == stages[static_cast<std::size_t>(s)].size());
     }
@@ -85,7 +85,7 @@ TEST_CASE("stages that wait for each other are told, not waited for") {
   const PipelineShape shape{2, 2, 1};
   std::vector<StageOps> stages = pipeline_ops(S::one_f_one_b, shape);
   std::swap(stages[1][0], stages[1][1]);
-  CHECK_THROWS_WITH(timeline(stages, shape, equal_times(shape, {1, 1})), Contains("stage 0 waits for ever"));
+  CHECK_THROWS_WITH(PipelineOrder(stages, shape), Contains("stage 0 waits for ever"));
 }
 
 TEST_CASE("GPipe and 1F1B take (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1)") {
@@ -136,7 +136,7 @@ TEST_CASE(
       const PipelineShape shape = with_two_chunks(S::zb_v, p, m);
       const ChunkTimes times = split_times(0.5, 0.5, 0.5);
       const std::vector<StageOps> ops = pipeline_ops(S::zb_v, shape);
-      const PipelineTimeline all = timeline(ops, shape, equal_times(shape, times));
+      const PipelineTimeline all = PipelineOrder(ops, shape).run(equal_times(shape, times));
       INFO("p " << p << " m " << m);
       CHECK(all.makespan_s == Approx(ideal_s(shape, times) + (p - 1) * 0.5));
       for (int s = 0; s < p; ++s) {
@@ -268,7 +268,7 @@ TEST_CASE("a slow stage sets the pace") {
   const PipelineShape shape{3, 10, 1};
   PipelineTimes times = equal_times(shape, {1, 2});
   times.chunks[1][0] = {2, 4};
-  const double makespan = timeline(pipeline_ops(S::one_f_one_b, shape), shape, times).makespan_s;
+  const double makespan = PipelineOrder(pipeline_ops(S::one_f_one_b, shape), shape).run(times).makespan_s;
   CHECK(makespan >= 10 * 6);
   CHECK(makespan <= 10 * 6 + 2 * 3 + 1e-9);
 }
