@@ -15,6 +15,7 @@ struct JobCommand {
 /// All options of `simulate job` that say what is asked; those that say where the answer goes are the program's.
 inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   OptionTexts texts = declare_job(app, o.question);
+  declare_measured_step(app, o.question.step, texts);
   texts.add(declare_gpu_counts(app, o.question, "Numbers of GPUs, a row each"), OptionType::whole_number, kJobGpus,
             true);
   texts.add(app.add_option("--nodes", o.question.nodes, "Numbers of nodes, instead of GPUs")

@@ -17,7 +17,8 @@
 
 namespace lockstep::sim::api {
 
-inline const Range kRates{1e-6, 1e12}, kPrices{1e-6, 1e6}, kJobGpus{1, kMostGpus}, kLosses{0.1, 20};
+inline const Range kRates{1e-6, 1e12}, kPrices{1e-6, 1e6}, kJobGpus{1, kMostGpus}, kLosses{0.1, 20},
+    kStepTimes{1e-6, 1e6}, kStepBatches{1, 1 << 30};
 
 inline std::string network_help() {
   return std::string("Between nodes, ") + kNetworkGrammar +
@@ -194,6 +195,32 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
                    "Predicts what does not fit into a GPU's memory, too. If no split fits, the one nearest to fitting"),
       OptionType::flag);
   return texts;
+}
+
+/// A measured iteration, for `simulate job` and `plan job`.
+inline void declare_measured_step(CLI::App& app, GivenStep& step, OptionTexts& texts) {
+  texts.add(
+      app.add_option("--step-time", step.seconds,
+                     "Measured seconds of an iteration of this job, with or without a split: all layers are scaled "
+                     "so that the prediction agrees, on other numbers of GPUs, networks and GPUs, too")
+          ->check(number_between(kStepTimes.low, kStepTimes.high)),
+      OptionType::number, kStepTimes);
+  texts.add(app.add_option("--step-gpus", step.gpus,
+                           "Number of GPUs that --step-time was measured on (default: the smallest of --gpus)")
+                ->check(CLI::Range(static_cast<int>(kJobGpus.low), static_cast<int>(kJobGpus.high))),
+            OptionType::whole_number, kJobGpus);
+  texts.add(app.add_option("--step-batch", step.global_batch,
+                           "Global batch of --step-time (default: the job's; on another number of GPUs than those of "
+                           "--gpus as many samples per GPU)")
+                ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(kStepBatches.high))),
+            OptionType::whole_number, kStepBatches);
+  texts.add(app.add_option("--step-gpu", step.gpu, "The GPU that --step-time was measured on, if another"),
+            OptionType::text);
+  texts.add(
+      app.add_option("--step-network", step.network,
+                     "The network that --step-time was measured on, as --network has it (default: the job's; with "
+                     "--step-gpu what is usual for that GPU)"),
+      OptionType::text);
 }
 
 /// The storage of checkpoints, for `simulate job` and `plan job`.

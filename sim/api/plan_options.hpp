@@ -16,6 +16,7 @@ class PlanOptionDeclarer {
         texts_(declare_job(app, words.question, {"gpu", "batch_per_gpu", "global_batch", "network", "algorithm"})) {}
 
   OptionTexts declare() {
+    declare_measured_step(app_, words_.question.step, texts_);
     texts("--gpu", words_.gpus_by_name, job_help("gpu"));
     numbers("--nodes", words_.nodes, "Numbers of nodes", kJobGpus);
     texts_.add(declare_gpu_counts(app_, words_.question, "Numbers of GPUs, instead of nodes"), OptionType::whole_number,

@@ -10,6 +10,7 @@
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
+#include "sim/job_prediction/measured_step.hpp"
 
 namespace lockstep::sim::job_plan {
 namespace {
@@ -26,6 +27,20 @@ void check_options(const JobPlan& words) {
     throw InputError(
         "--network: several networks and --options; write the network into each option, such as \"64 H100 2.2/h over " +
         words.networks.front() + "\", or give one --network for all");
+}
+
+// The measured job is one; a plan's lists do not say which.
+void check_measured_step(const JobPlan& words) {
+  const GivenStep& step = words.question.step;
+  if (step.seconds == 0) return;
+  const bool has_nodes = step.gpus > kUsualGpusPerNode;
+  for (const auto& [is_open, missing] :
+       {std::pair(step.gpus == 0, "--step-gpus"),
+        std::pair(step.gpu.empty() && words.gpus_by_name.size() + words.options.size() > 1, "--step-gpu"),
+        std::pair(step.global_batch == 0 && words.batches.size() + words.global_batches.size() > 1, "--step-batch"),
+        std::pair(step.network.empty() && step.gpu.empty() && has_nodes && words.networks.size() > 1, "--step-network"),
+        std::pair(words.algorithms.size() > 1, "one --algorithm")})
+    if (is_open) throw InputError(std::string("--step-time: what was measured is not clear; allowed: with ") + missing);
 }
 
 void check_words(const JobPlan& words) {
@@ -50,6 +65,7 @@ void check_words(const JobPlan& words) {
     throw InputError(
         "--rate: on which GPU and with which batch it was measured is not said; allowed: with one --batch, and "
         "one --gpu or --rate-gpu");
+  check_measured_step(words);
 }
 
 // Read as `simulate job` reads it.
@@ -61,7 +77,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
   machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
   machine.read = (machine.question.job.model.stated == machine.size ? "Read: " + machine_text(summary) + "\n"
                                                                     : summary_text(summary)) +
-                 training;
+                 training + measured_step_text(predicted.question);
   machine.title = summary.title;
   machine.default_batch = assumed_global_batch(predicted);
   for (const std::string& line : assumed_lines(inputs))

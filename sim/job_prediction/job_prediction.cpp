@@ -7,6 +7,7 @@
 #include "sim/job_prediction/job_advice.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
+#include "sim/job_prediction/measured_step.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/scenario/check.hpp"
@@ -76,6 +77,10 @@ void list_defaults(const JobQuestion& question, const Job& job, const Catalogue&
                                     ", scaled by what is predicted for one GPU of each"});
     task.defaults.insert("rate");
   }
+  if (question.fitted_step)
+    task.assumptions.push_back({"time_factor", question.fitted_step->time_factor, "measured",
+                                "an iteration of " + duration_text(question.fitted_step->given.seconds) + " on " +
+                                    gpus_text(question.fitted_step->given.gpus)});
   if (question.job.software.stated.empty())
     add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
 }
@@ -92,6 +97,7 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   scenario.batch = {{kMostGpus, workload.batch_per_gpu}};
   if (scenario.parallel) scenario.parallel->data = 0;
   scenario.ignores_memory = question.ignores_memory;
+  if (question.fitted_step) scenario.compute.time_factor = question.fitted_step->time_factor;
   if (tasks.training)
     scenario.convergence = ConvergenceSpec{short_number(job.epochs) + " epochs", tasks.training->samples, job.epochs};
   return scenario;
@@ -245,7 +251,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
 
 // The job at the requested numbers of GPUs that fit; none if none fits.
 std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
-  JobQuestion question = with_gpus_of_nodes(asked, catalogue);
+  JobQuestion question = with_fitted_step(with_gpus_of_nodes(asked, catalogue), catalogue);
   std::vector<RefusedGpus> refused;
   while (!question.gpus.empty()) {
     std::vector<RefusedGpus> more;
@@ -311,7 +317,7 @@ Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
 }
 
 JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) {
-  const JobQuestion question = with_gpus_of_nodes(asked, catalogue);
+  const JobQuestion question = with_fitted_step(with_gpus_of_nodes(asked, catalogue), catalogue);
   try {
     return prepare(question, catalogue);
   } catch (const NoSplitOfJob& none) {

@@ -26,6 +26,14 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
   if (!q.rate_gpu.empty() && q.rate_samples_per_s == 0)
     throw InputError("--rate-gpu: which rate was measured on it is not said; allowed: with --rate");
+  const bool has_step = q.step.seconds > 0 || q.fitted_step;
+  for (const auto& [option, is_given] :
+       {std::pair("--step-gpus", q.step.gpus > 0), std::pair("--step-batch", q.step.global_batch > 0),
+        std::pair("--step-gpu", !q.step.gpu.empty()), std::pair("--step-network", !q.step.network.empty())})
+    if (is_given && !has_step)
+      throw InputError(std::string(option) + ": the measured time is not given; allowed: with --step-time");
+  if (has_step && q.rate_samples_per_s > 0)
+    throw InputError("--step-time: --rate says how fast the GPU computes, too; allowed: one of them");
   check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
 }
 

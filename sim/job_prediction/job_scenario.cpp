@@ -116,6 +116,7 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
     sources.push_back(
         {"/compute/rates/" + std::to_string(i) + "/rate", Json(), carries_rate ? "assumed" : "measured",
          carries_rate ? "--rate of another GPU, scaled by what is predicted for one GPU of each" : "--rate"});
+  if (scenario.compute.time_factor != 1) sources.push_back({"/compute/time_factor", Json(), "measured", "--step-time"});
   for (const char* part : {"compute", "bandwidth", "latency"})
     sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", "deviations of the fitted constants"});
   add_calibration("samples_per_s", largest.samples_per_s.task, sources);

@@ -7,6 +7,7 @@
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/job_prediction/measured_step.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
@@ -149,8 +150,8 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   table.add(names);
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
-  return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
-         job_splits_text(predicted) + table.text() + refused_text(predicted) +
+  return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
+         measured_step_text(question) + "\n" + job_splits_text(predicted) + table.text() + refused_text(predicted) +
          (shows_calendar ? calendar_text(question) : "") + job_tokens_text(predicted) +
          task_memory_line(predicted.tasks()) + (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") +
          "\n" + inputs_text(predicted, inputs) + meaning_text(question, inputs, catalogue);
@@ -172,6 +173,7 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
   for (const RefusedGpus& one : predicted.refused)
     json["refused"].push_back({{"gpus", one.gpus}, {"status", "does-not-fit"}, {"reason", one.why}});
+  if (const auto& step = predicted.question.fitted_step) json["measured_step"] = measured_step_json(*step);
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return json;
 }

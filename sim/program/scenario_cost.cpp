@@ -111,7 +111,10 @@ ModelCost cost_of_passes(const Scenario& scenario, int batch_per_gpu) {
   }
   std::vector<RateAnchor> anchors;
   for (const RateSpec& rate : scenario.compute.rates) anchors.push_back({rate.batch, rate.samples_per_s});
-  if (anchors.empty()) return cost;
+  if (anchors.empty()) {
+    cost.scale(scenario.compute.time_factor);
+    return cost;
+  }
   const std::string& other = scenario.compute.rates.front().model;
   const model::Graph anchored = other.empty() ? scenario.model : model::zoo_graph(other);
   cost.scale(anchor_factor(anchored, device, optimizer, anchors, batch_per_gpu));

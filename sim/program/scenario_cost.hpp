@@ -10,7 +10,7 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);
 /// The layers of the scenario's model at a batch, by the roofline alone.
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
-/// The same, scaled to the scenario's rates, and with what the backward pass computes again.
+/// The same, scaled to the scenario's rates or by its time factor, and with what the backward pass computes again.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// How many times longer compute takes at a point beside a collective: as the scenario states it, else as its profile
 /// has measured it.

@@ -201,8 +201,8 @@ std::vector<int> count_layer_repeats(const model::Graph& graph, const ModelBlock
 }
 
 // Rates that were measured scale the roofline of the whole model.
-double factor_of_rates(const Scenario& scenario, int batch) {
-  if (scenario.compute.rates.empty()) return 1;
+double factor_of_measurements(const Scenario& scenario, int batch) {
+  if (scenario.compute.rates.empty()) return scenario.compute.time_factor;
   return model_cost(scenario, batch).iteration_s() / roofline_cost(scenario, batch).iteration_s();
 }
 
@@ -291,7 +291,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   order_rows(job, graph, device, cost.layers);
   if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
   repeat_expert_activations(job, graph, device, cost.layers);
-  cost.scale(factor_of_rates(scenario, batch));
+  cost.scale(factor_of_measurements(scenario, batch));
   RankSeconds seconds;
   const bool is_trained = job.spec.lora_rank == 0;
   const auto nothing_repeated = [](const Block& block) {
@@ -346,9 +346,10 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   for (int layer = 0; layer < job.shape.layers; ++layer)
     if (job.shape.parts_of(layer).mixing == model::TokenMixing::attention) adapters += 4;
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
-  return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
-         kept * arrays.passes() * device.update_element_bytes /
-             (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
+                           kept * arrays.passes() * device.update_element_bytes /
+                               (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  return scenario.compute.time_factor * of_laws_s;
 }
 
 }  // namespace lockstep::sim::replica

@@ -231,6 +231,12 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   });
   profile.writes(
       [](const Spec& compute) { return compute.profile ? calib::to_json(*compute.profile.profile) : Json(); });
+  f.number("time_factor", &Spec::time_factor, kTimeFactors)
+      .optional("1")
+      .means(
+          "by which the times of all layers are multiplied, as a measured iteration shows it (`--step-time`). Not "
+          "beside "
+          "`rates` or `profile`, which say these times themselves");
   f.quantity("launch_overhead", &Spec::launch_s, Dimension::time, kSeconds)
       .assumed("5 us", "default: a kernel launch on a busy stream")
       .means("of each kernel, between it and the one before");
@@ -260,6 +266,8 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   f.then([](const JsonNode& node, Spec& compute) {
     if (compute.profile && !compute.rates.empty())
       node.at("rates").fail("stand beside a profile", "allowed: one of the two");
+    if (compute.time_factor != 1 && (compute.profile || !compute.rates.empty()))
+      node.at("time_factor").fail("stands beside rates or a profile", "allowed: one of them");
     if (!compute.overlap_slowdown) note_measured_overlap(node, compute);
   });
   return f;

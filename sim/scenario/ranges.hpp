@@ -11,6 +11,8 @@ constexpr int kLargestBatch = 1 << 20;
 constexpr int kLargestGlobalBatch = 1 << 28;  ///< of a split job: sequences of an iteration
 inline const Range kFraction{1e-6, 1};
 inline const Range kSeconds{0, 10};
+inline constexpr double kLeastTimeFactor = 0.05, kMostTimeFactor = 20;
+inline const Range kTimeFactors{kLeastTimeFactor, kMostTimeFactor};
 inline const Range kRate{1e-6, 1e12};  // samples/s
 inline const Range kBytes{1, 1e12};
 

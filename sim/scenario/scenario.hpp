@@ -49,6 +49,7 @@ struct EfficiencySpec {
 struct ComputeSpec {
   Precision precision = Precision::fp32;
   std::vector<RateSpec> rates;  ///< ascending batch
+  double time_factor = 1;       ///< of passes, over what the laws say: from a measured iteration
   double launch_s = 0;
   double host_launch_s = 0;  ///< of the processor, for every kernel: layer_cost.hpp
   std::vector<EfficiencySpec> compute_efficiency;

@@ -1,0 +1,172 @@
+#include "sim/job_prediction/measured_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/text.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/quantity/workload_time.hpp"
+#include "sim/report/split_ranking.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim::job_prediction {
+namespace {
+
+constexpr int kMostSearches = 8;       // of a split that depends on the factor, which depends on the split
+constexpr double kUnlikelyFactor = 2;  // or its inverse: something else than computing differs
+constexpr int kMostSteps = 60;
+constexpr double kTimePrecision = 1e-9;
+
+int gpus_of_step(const JobQuestion& question) {
+  if (question.step.gpus > 0) return question.step.gpus;
+  return *std::min_element(question.gpus.begin(), question.gpus.end());
+}
+
+// As given with the measurement. Otherwise that of the job, if the job is asked for on as many GPUs, and else as many samples
+// per GPU. 0: the job has a batch per GPU, or none.
+std::int64_t batch_of_step(const JobQuestion& question, int gpus) {
+  if (question.step.global_batch > 0) return question.step.global_batch;
+  const std::int64_t batch = question.job.global_batch, most = question.largest();
+  const bool is_asked = std::count(question.gpus.begin(), question.gpus.end(), gpus) > 0;
+  if (batch == 0 || is_asked) return batch;
+  if (batch * gpus % most != 0)
+    throw InputError("--step-time: " + std::to_string(batch) + " samples on " + gpus_text(static_cast<int>(most)) +
+                     " do not come out even on the measured " + gpus_text(gpus) + "; allowed: with --step-batch");
+  return batch * gpus / most;
+}
+
+void set_batch(JobQuestion& measured, std::int64_t batch, int gpus) {
+  if (batch == 0) return;
+  if (!measured.is_split() && batch % gpus != 0)
+    throw InputError("--step-batch " + std::to_string(batch) + ": not a multiple of " + gpus_text(gpus) +
+                     "; allowed: as many samples on each");
+  const bool is_split = measured.is_split();
+  measured.job.batch_per_gpu = is_split ? 0 : static_cast<int>(batch / gpus);
+  measured.job.global_batch = is_split ? batch : 0;
+  measured.job.accumulation = is_split ? 0 : measured.job.accumulation;
+}
+
+// The job whose iteration was measured.
+JobQuestion measured_question(const JobQuestion& question) {
+  JobQuestion measured;
+  measured.job = question.job;
+  measured.job.epochs = 0;
+  measured.ignores_memory = true;  // it ran
+  const int gpus = gpus_of_step(question);
+  measured.gpus = {gpus};
+  set_batch(measured, batch_of_step(question, gpus), gpus);
+  const bool has_batch = measured.job.batch_per_gpu > 0 || measured.job.global_batch > 0;
+  if (!has_batch && measured.job.accumulation == 0)
+    throw InputError(
+        "--step-time: the measured batch is not given; allowed: with --step-batch, --global-batch or --batch");
+  if (!question.step.gpu.empty()) {
+    measured.job.gpu = {question.step.gpu, "", ""};
+    measured.job.gpus_per_node = 0;
+    measured.job.link = {};
+    measured.job.network = {};
+  }
+  if (!question.step.network.empty()) {
+    measured.job.network = {};
+    measured.job.network.stated = question.step.network;
+  }
+  return measured;
+}
+
+// As it is predicted, which is timed with its bounds.
+double iteration_s(Workload workload, double time_factor) {
+  workload.scenario.compute.time_factor = time_factor;
+  const WorkloadTime time = time_workloads({&workload}, {0, true}).front();
+  if (!time.failure.empty()) throw InputError(time.failure);
+  return time.seconds;
+}
+
+[[noreturn]] void refuse_time(const Workload& workload, double end) {
+  throw InputError(duration_text(iteration_s(workload, 1)) + " are predicted, and " +
+                   duration_text(iteration_s(workload, end)) + " where all layers take " + short_number(end) +
+                   " times as long; allowed: the time of the same job, in seconds");
+}
+
+// An iteration is nearly proportional to the factor: secants, kept between the two ends.
+double fit_factor(const Workload& workload, double measured_s) {
+  double low = kLeastTimeFactor, high = kMostTimeFactor;
+  double low_s = iteration_s(workload, low), high_s = iteration_s(workload, high);
+  if (measured_s < low_s) refuse_time(workload, low);
+  if (measured_s > high_s) refuse_time(workload, high);
+  double factor = 1, at_factor_s = iteration_s(workload, factor);
+  for (int step = 0; step < kMostSteps && std::abs(at_factor_s - measured_s) > kTimePrecision * measured_s; ++step) {
+    (at_factor_s < measured_s ? low : high) = factor;
+    (at_factor_s < measured_s ? low_s : high_s) = at_factor_s;
+    const double proportional = factor * measured_s / at_factor_s;
+    const double by_secant = low + (high - low) * (measured_s - low_s) / (high_s - low_s);
+    factor = step == 0 && low < proportional && proportional < high ? proportional : by_secant;
+    at_factor_s = iteration_s(workload, factor);
+  }
+  return factor;
+}
+
+FittedStep fit_step(const JobQuestion& question, const Catalogue& catalogue) {
+  JobQuestion measured = measured_question(question);
+  FittedStep fitted;
+  fitted.given = question.step;
+  fitted.given.gpus = measured.gpus.front();
+  std::string split;
+  for (int search = 0; search < kMostSearches; ++search) {
+    const JobPrediction predicted = prepare_job(measured, catalogue);
+    const Workload& workload = predicted.rows.front().samples_per_s.task.target.front();
+    const std::string searched =
+        predicted.rankings.empty() ? "" : split_text(predicted.rankings.front().best.front().spec);
+    if (search > 0 && searched == split) break;
+    split = searched;
+    fitted.split = split;
+    fitted.gpu = predicted.job.gpu.id;
+    fitted.given.global_batch = static_cast<std::int64_t>(workload.samples());
+    fitted.predicted_s = iteration_s(workload, 1);
+    fitted.time_factor = fit_factor(workload, question.step.seconds);
+    measured.fitted_step = fitted;
+    if (split.empty()) break;
+  }
+  return fitted;
+}
+
+}  // namespace
+
+JobQuestion with_fitted_step(JobQuestion question, const Catalogue& catalogue) {
+  if (question.step.seconds == 0 || question.fitted_step) return question;
+  try {
+    question.fitted_step = fit_step(question, catalogue);
+  } catch (const InputError& error) {
+    const std::string why = error.what();
+    throw InputError(why.rfind("--step-", 0) == 0
+                         ? why
+                         : "--step-time: the measured job on " + gpus_text(gpus_of_step(question)) + ": " + why);
+  }
+  return question;
+}
+
+std::string measured_step_text(const JobQuestion& question) {
+  if (!question.fitted_step) return "";
+  const FittedStep& step = *question.fitted_step;
+  std::string text = "Measured: " + duration_text(step.given.seconds) + " an iteration of " +
+                     with_thousands(static_cast<double>(step.given.global_batch)) + " samples on " +
+                     gpus_text(step.given.gpus) + (step.given.gpu.empty() ? "" : " (" + step.gpu + ")") +
+                     (step.split.empty() ? "" : ", " + step.split) + ".\n  " + duration_text(step.predicted_s) +
+                     " were predicted; with all layers " + formatted("%.3g", step.time_factor) +
+                     " times as long as the laws say, both agree.\n";
+  if (step.time_factor > kUnlikelyFactor || step.time_factor < 1 / kUnlikelyFactor)
+    text += "  So far from 1, something else than computing differs: calibrate check --step-time names causes.\n";
+  return text;
+}
+
+Json measured_step_json(const FittedStep& step) {
+  Json json{{"step_s", step.given.seconds},
+            {"gpus", step.given.gpus},
+            {"gpu", step.gpu},
+            {"global_batch", step.given.global_batch},
+            {"predicted_step_s", step.predicted_s},
+            {"time_factor", step.time_factor}};
+  if (!step.split.empty()) json["split"] = step.split;
+  return json;
+}
+
+}  // namespace lockstep::sim::job_prediction
