@@ -1,6 +1,7 @@
 #include "engine/model/memory_plan.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "engine/model/memory_layout.hpp"
@@ -76,6 +77,36 @@ std::vector<bool> loss_heads(const Graph& graph) {
   return is_head;
 }
 
+/// Blocks whose layers the backward pass computes again.
+class Recomputation {
+ public:
+  Recomputation(const Graph& graph, const std::vector<int>& blocks)
+      : block_of_(blocks), last_of_(blocks.size(), -1), last_reader_(graph.layers.size(), -1) {
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (blocks[i] >= 0) last_of_[static_cast<std::size_t>(blocks[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < graph.layers.size(); ++i)
+      for (const int from : graph.layers[i].inputs) {
+        last_reader_[static_cast<std::size_t>(from)] = static_cast<int>(i);
+        if (!blocks.empty() && block(from) != block(static_cast<int>(i))) leaves_.insert(from);
+      }
+  }
+
+  bool repeats(int layer) const { return !block_of_.empty() && block(layer) >= 0; }
+  /// Only its block reads its output.
+  bool is_inside(int layer) const {
+    return repeats(layer) && last_reader_[static_cast<std::size_t>(layer)] >= 0 && leaves_.count(layer) == 0;
+  }
+  int last_reader(int layer) const { return last_reader_[static_cast<std::size_t>(layer)]; }
+  int last_of_block(int layer) const { return last_of_[static_cast<std::size_t>(block(layer))]; }
+
+ private:
+  int block(int layer) const { return block_of_[static_cast<std::size_t>(layer)]; }
+
+  const std::vector<int>& block_of_;
+  std::vector<int> last_of_, last_reader_;
+  std::set<int> leaves_;
+};
+
 /// What a layer holds inside: from its forward to its backward step, and while it computes forward.
 void add_inner(const Layer& layer, int index, int forward_step, int backward_step, MemoryPlan& plan) {
   const std::int64_t kept = layer.kept_elements, scratch = layer.scratch_elements;
@@ -101,11 +132,12 @@ std::vector<std::int64_t> step_times(const Graph& graph) {
 
 }  // namespace
 
-MemoryPlan live_buffers(const Graph& graph) {
+MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks) {
   const int layers = static_cast<int>(graph.layers.size());
   const std::vector<bool> has_backward = with_backward_step(graph);
   const std::vector<bool> is_head = loss_heads(graph);
   const auto backward_step = [&](int layer) { return 2 * layers - 1 - layer; };
+  const Recomputation again(graph, blocks);
   MemoryPlan plan;
   plan.steps = 2 * layers;
   std::vector<int> last_read(layers), gradient_from(layers);
@@ -116,16 +148,19 @@ MemoryPlan live_buffers(const Graph& graph) {
     if (has_backward[i] && backward_reads(layer).output) last_read[i] = backward_step(i);
     if (is_head[i] || i + 1 == layers) last_read[i] = plan.steps - 1;
     for (const int from : layer.inputs) {
-      const bool again = has_backward[i] && backward_reads(layer).inputs;
-      last_read[from] = std::max(last_read[from], again ? backward_step(i) : i);
+      const bool is_read_backward = has_backward[i] && backward_reads(layer).inputs;
+      last_read[from] = std::max(last_read[from], is_read_backward ? backward_step(i) : i);
       // The loss is taken from what its layer reads, after the pass.
       if (is_head[i]) last_read[from] = plan.steps - 1;
       gradient_from[from] = std::min(gradient_from[from], backward_step(i));
     }
   }
   for (int i = 0; i < layers; ++i) {
-    plan.buffers.push_back({i, false, graph.layers[i].out.elements(), i, last_read[i], 0});
-    add_inner(graph.layers[i], i, i, has_backward[i] ? backward_step(i) : i, plan);
+    const std::int64_t elements = graph.layers[i].out.elements();
+    const bool is_dropped = again.is_inside(i) && last_read[i] >= layers;
+    plan.buffers.push_back({i, false, elements, i, is_dropped ? again.last_reader(i) : last_read[i], 0});
+    const bool keeps_inner = has_backward[i] && !again.repeats(i);
+    add_inner(graph.layers[i], i, i, keeps_inner ? backward_step(i) : i, plan);
   }
   for (int i = layers - 1; i >= 0; --i) {
     if (!has_backward[i] || is_head[i]) continue;
@@ -133,6 +168,16 @@ MemoryPlan live_buffers(const Graph& graph) {
     if (scratch > 0) plan.buffers.push_back({i, true, scratch, backward_step(i), backward_step(i), 0, true});
     plan.buffers.push_back({i, true, graph.layers[i].out.elements(), gradient_from[i], backward_step(i), 0});
   }
+  for (int i = 0; i < layers && !blocks.empty(); ++i) {
+    if (!again.repeats(i)) continue;
+    const int from = backward_step(again.last_of_block(i));
+    if (again.is_inside(i) && last_read[i] >= from)
+      plan.buffers.push_back({i, false, graph.layers[i].out.elements(), from, last_read[i], 0});
+    if (has_backward[i]) add_inner(graph.layers[i], i, from, backward_step(i), plan);
+  }
+  if (!blocks.empty())
+    std::stable_sort(plan.buffers.begin(), plan.buffers.end(),
+                     [](const Buffer& a, const Buffer& b) { return a.first_step < b.first_step; });
   for (Buffer& buffer : plan.buffers) {
     buffer.offset = plan.unshared_elements;
     plan.unshared_elements += buffer.elements;
@@ -141,8 +186,8 @@ MemoryPlan live_buffers(const Graph& graph) {
   return plan;
 }
 
-MemoryPlan offline_plan(const Graph& graph) {
-  MemoryPlan plan = live_buffers(graph);
+MemoryPlan offline_plan(const Graph& graph, const std::vector<int>& blocks) {
+  MemoryPlan plan = live_buffers(graph, blocks);
   std::vector<Use> uses;
   for (const Buffer& buffer : plan.buffers) uses.push_back({buffer.first_step, buffer.last_step + 1, buffer.elements});
   plan.arena_elements = lay_out(uses, 2 * plan.steps);

@@ -48,13 +48,15 @@ struct MemoryPlan {
   std::int64_t arena_elements = 0;     ///< with the offline plan
 };
 
-/// Buffers with the steps in which they are live, each by itself in memory. Outputs live until the last step that reads
+/// Buffers with the steps in which they are live, each by itself in memory. With `blocks` (checkpoints.hpp) outputs that only
+/// their block reads are live within the forward pass as long as it reads them, and once more from the first backward step of
+/// the block on, before which it is computed again. Outputs live until the last step that reads
 /// them; what the loss heads read, and their outputs, until the end of the pass. A layer before which there are no
 /// parameters has no gradient.
-MemoryPlan live_buffers(const Graph& graph);
+MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks = {});
 /// The same laid out by reuse: the largest buffers first, each at the lowest offset at which it overlaps none that is
 /// live at the same time.
-MemoryPlan offline_plan(const Graph& graph);
+MemoryPlan offline_plan(const Graph& graph, const std::vector<int>& blocks = {});
 
 /// Elements of all buffers live at `step`.
 std::int64_t live_elements(const MemoryPlan& plan, int step);

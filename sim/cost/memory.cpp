@@ -2,12 +2,14 @@
 
 #include <cmath>
 
+#include "engine/model/checkpoints.hpp"
 #include "engine/model/memory_plan.hpp"
 
 namespace lockstep::sim::cost {
 
-double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes) {
-  return static_cast<double>(model::offline_plan(graph).arena_elements) * batch * activation_bytes;
+double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks) {
+  const std::vector<int> blocks = recomputes_blocks ? model::checkpointed_blocks(graph) : std::vector<int>();
+  return static_cast<double>(model::offline_plan(graph, blocks).arena_elements) * batch * activation_bytes;
 }
 
 int LearnerMemory::most_learners(double gpu_bytes) const {

@@ -15,8 +15,9 @@
 
 namespace lockstep::sim::cost {
 
-/// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
-double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes);
+/// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan. `recomputes_blocks`: with
+/// activation checkpointing (engine/model/checkpoints.hpp).
+double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks = false);
 
 struct LearnerMemory {
   double model_bytes = 0;    ///< of one copy of the parameters, 4 bytes each

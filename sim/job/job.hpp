@@ -129,9 +129,11 @@ struct [[nodiscard]] Job {
   double bytes = 0;  ///< of an all-reduce; 0: not given
   NamedFact software;
   std::optional<RecordPrecision> precision;
-  int batch_per_gpu = 0;          ///< 0: not given
-  std::int64_t global_batch = 0;  ///< 0: not given
-  int accumulation = 0;           ///< 0: not given
+  int batch_per_gpu = 0;                ///< 0: not given
+  std::int64_t global_batch = 0;        ///< 0: not given
+  int accumulation = 0;                 ///< 0: not given
+  bool recomputes_blocks = false;       ///< of whole replicas (whole_replicas.hpp), as the next
+  bool keeps_gathered_weights = false;  ///< of the algorithm sharded: from the forward to the backward pass
   std::optional<Optimizer> optimizer;
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;

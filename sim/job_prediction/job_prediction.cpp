@@ -8,6 +8,7 @@
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/measured_step.hpp"
+#include "sim/job_prediction/replica_search.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/scenario/check.hpp"
@@ -129,10 +130,17 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
 // Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
 // where the batch of a GPU is open or does not fit.
 bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
-  if (!q.job.exchange.empty() || q.rate_samples_per_s > 0) return false;
+  if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.has_whole_replicas) return false;
   if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
   if (q.job.batch_per_gpu == 0) return true;
   return !q.ignores_memory && !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
+}
+
+// Whether a model that has no splits needs sharding or recomputation: where not even a batch of one fits without.
+bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
+  const bool is_given = q.has_whole_replicas || !q.job.exchange.empty() || q.rate_samples_per_s > 0;
+  if (is_given || q.ignores_memory || q.is_split() || workload.scenario.model.transformer) return false;
+  return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
 // The question with a searched split, and with what a GPU holds taken into account; none where nothing changes.
@@ -207,6 +215,8 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   Tasks tasks;
   try {
     tasks = make_tasks(question, predicted.job, catalogue);
+  } catch (const NotSplittable& whole) {
+    return prepare(with_whole_replicas(question, whole.why, catalogue), catalogue);
   } catch (const Unmapped& unmapped) {
     throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
   } catch (const InputError& error) {
@@ -217,6 +227,8 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const Workload& workload = tasks.samples_per_s.target.front();
   check_precision(predicted.job, workload.scenario);
   predicted.scenario = scenario_of(question, predicted.job, tasks);
+  if (needs_replica_search(question, workload))
+    return prepare(with_whole_replicas(question, "no batch fits", catalogue), catalogue);
   if (const std::optional<JobQuestion> opened = opened_question(question, predicted.scenario))
     return prepare(*opened, catalogue);
   set_work(predicted, catalogue);

@@ -45,6 +45,8 @@ struct JobQuestion {
   double usd_per_gpu_hour = 0;              ///< 0: no cost
   bool ignores_memory = false;              ///< predicts jobs that do not fit into a GPU's memory, too
   bool lists_splits = false;                ///< tells the ten fastest splits, not the fastest alone
+  bool has_whole_replicas = false;          ///< its model has no splits: with_whole_replicas() has chosen the rest
+  std::string replicas_text{};              ///< that choice, a line
   bool has_machine = false;                 ///< as StackOptions::has_machine
 
   int largest() const;

@@ -151,8 +151,8 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
-         measured_step_text(question) + "\n" + job_splits_text(predicted) + table.text() + refused_text(predicted) +
-         (shows_calendar ? calendar_text(question) : "") + job_tokens_text(predicted) +
+         measured_step_text(question) + "\n" + question.replicas_text + job_splits_text(predicted) + table.text() +
+         refused_text(predicted) + (shows_calendar ? calendar_text(question) : "") + job_tokens_text(predicted) +
          task_memory_line(predicted.tasks()) + (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") +
          "\n" + inputs_text(predicted, inputs) + meaning_text(question, inputs, catalogue);
 }

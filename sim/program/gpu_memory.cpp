@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/model/checkpoints.hpp"
 #include "sim/program/learners.hpp"
 #include "sim/program/split_fits.hpp"
 #include "sim/program/split_job.hpp"
@@ -113,6 +114,11 @@ double softmax_bytes(const Scenario& s, int batch) {
   return sum * batch;
 }
 
+int count_blocks(const model::Graph& graph) {
+  const std::vector<int> blocks = model::checkpointed_blocks(graph);
+  return blocks.empty() ? 1 : std::max(1, 1 + *std::max_element(blocks.begin(), blocks.end()));
+}
+
 void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   const int bytes = activation_bytes(s.compute.precision);
   const double parameters = static_cast<double>(s.model.parameter_count());
@@ -125,8 +131,10 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
     memory.master_weights_bytes = bytes < of_update ? parameters * of_update * share : 0;
     memory.optimizer_state_bytes = parameters * of_update * model::update_arrays(s.compute.optimizer).state * share;
   }
-  memory.activations_bytes = outputs_bytes(s.model, memory.batch_per_gpu, bytes) + loss_bytes(s, memory.batch_per_gpu) +
-                             gelu_bytes(s, memory.batch_per_gpu) + softmax_bytes(s, memory.batch_per_gpu);
+  const int batch = memory.batch_per_gpu;
+  const bool repeats = s.compute.recomputes_blocks;
+  memory.activations_bytes = outputs_bytes(s.model, batch, bytes, repeats) + loss_bytes(s, batch) +
+                             (gelu_bytes(s, batch) + softmax_bytes(s, batch)) / (repeats ? count_blocks(s.model) : 1);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
   memory.communication_bytes = communication_bytes(s, gpus);
 }

@@ -1,5 +1,6 @@
 #include "sim/program/scenario_cost.hpp"
 
+#include "engine/model/checkpoints.hpp"
 #include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::sim::program {
@@ -125,6 +126,11 @@ ModelCost cost_of_passes(const Scenario& scenario, int batch_per_gpu) {
 
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   ModelCost cost = cost_of_passes(scenario, batch_per_gpu);
+  if (scenario.compute.recomputes_blocks) {
+    const std::vector<int> blocks = model::checkpointed_blocks(scenario.model);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (blocks[i] >= 0) cost.layers[i].backward_s += cost.layers[i].forward_s;
+  }
   const std::vector<double>& repeated = scenario.compute.repeated_shares;
   for (std::size_t i = 0; i < repeated.size(); ++i) cost.layers[i].backward_s += repeated[i] * cost.layers[i].forward_s;
   return cost;

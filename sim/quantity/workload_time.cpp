@@ -29,15 +29,13 @@ WorkloadTime one_gpu_time(const Workload& run) {
   return bounded(seconds, u, u);
 }
 
-// Micro-steps before the last one: forward, backward, and gradients added to those before, two arrays of 4 bytes read
-// and one written. GPUs do not wait for each other there, so that what varies between them averages out.
+// Micro-steps that the program of the workload leaves out: of one GPU, and of algorithms that do not accumulate. GPUs do not wait
+// for each other there.
 WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
-  if (run.accumulation < 2) return time;
+  const int more_steps = run.accumulation - run.scenario.communication.accumulation;
+  if (more_steps < 1) return time;
   const ModelCost cost = model_cost(run.scenario, run.batch_per_gpu);
-  const double bandwidth =
-      run.scenario.cluster.gpu.memory_bandwidth_bytes_per_s * run.scenario.compute.memory_efficiency;
-  const double adding_s = 3 * 4 * static_cast<double>(run.scenario.model.parameter_count()) / bandwidth;
-  const double more_s = (run.accumulation - 1) * (cost.forward_s() + cost.backward_s() + adding_s);
+  const double more_s = more_steps * (cost.forward_s() + cost.backward_s());
   const double u = run.scenario.uncertainty.compute;
   return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u)};
 }

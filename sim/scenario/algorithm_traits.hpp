@@ -69,7 +69,7 @@ inline const AlgorithmTraits& traits_of(Algorithm algorithm) {
       return traits;
     }
     case A::sharded: {
-      static const AlgorithmTraits traits{"sharded", true, true, false, true, false, false, A::s_sgd, {"batch"}};
+      static const AlgorithmTraits traits{"sharded", true, true, true, true, false, false, A::s_sgd, {"batch"}};
       return traits;
     }
     case A::theano_mpi: {

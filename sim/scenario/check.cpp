@@ -1,6 +1,9 @@
 #include "sim/scenario/check.hpp"
 
+#include <algorithm>
+
 #include "engine/base/text.hpp"
+#include "engine/model/checkpoints.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
@@ -146,6 +149,17 @@ Problem find_half_parameters_problem(const Scenario& s) {
   return {};
 }
 
+Problem find_recomputation_problem(const Scenario& s) {
+  if (!s.compute.recomputes_blocks) return {};
+  const std::string pointer = "/compute/recompute_blocks";
+  if (s.parallel) return {{pointer, "stands beside a split", "allowed: /parallel/recompute"}};
+  if (s.trains_learners()) return {{pointer, "is not modelled of learners", "allowed: false"}};
+  const std::vector<int> blocks = model::checkpointed_blocks(s.model);
+  if (std::all_of(blocks.begin(), blocks.end(), [](int block) { return block < 0; }))
+    return {{pointer, s.model.title + " has no blocks", "allowed: false; or layers named by block, \"l1/query\""}};
+  return {};
+}
+
 // What a prediction of a split leaves out is refused.
 Problem find_split_problem(const Scenario& s) {
   if (!s.parallel) return {};
@@ -215,6 +229,7 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_algorithm_problem(s)) return problem;
+  if (Problem problem = find_recomputation_problem(s)) return problem;
   if (Problem problem = find_split_problem(s)) return problem;
   if (Problem problem = find_profile_problem(s)) return problem;
   if (Problem problem = find_bucket_copies_problem(s)) return problem;

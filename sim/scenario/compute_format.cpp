@@ -255,6 +255,11 @@ ObjectFormat<ComputeSpec> make_compute_format() {
           "weights, gradients and the optimizer's state are in half precision like the layers (\"bf16-true\"), without "
           "copies in "
           "single precision: 8 bytes per parameter with Adam in place of 16, updates that move half as much");
+  f.boolean("recompute_blocks", &Spec::recomputes_blocks)
+      .otherwise(false)
+      .means(
+          "activation checkpointing of a replica on one GPU: only what enters a block is kept, and the backward pass "
+          "computes the block again. Blocks are layers whose names begin alike. A split has `parallel/recompute`");
   f.group("jitter", jitter_format())
       .otherwise({{"distribution", "none"}})
       .means("variation of compute time, see below");

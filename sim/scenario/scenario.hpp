@@ -63,6 +63,7 @@ struct ComputeSpec {
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
+  bool recomputes_blocks = false;       ///< of a replica without "parallel" (engine/model/checkpoints.hpp)
   /// For each layer, the share of its forward pass that the backward pass recomputes; empty: nothing is recomputed. It has no
   /// key: without_split() sets it from "parallel".
   std::vector<double> repeated_shares{};

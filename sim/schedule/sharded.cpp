@@ -48,11 +48,10 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   // A pass is the forward or the backward pass of a unit: 0, 1, ... count - 1, and back.
   const int count = static_cast<int>(units.size()), passes = 2 * count;
   const auto unit_of = [&](int pass) { return pass < count ? pass : passes - 1 - pass; };
-  int updated = -1;
 
-  for (int iteration = 0; iteration < options.iterations; ++iteration) {
-    gpu.begin_iteration();
-    const int batch = input.next(updated);
+  // Ends with the last gradients exchanged; `before`: the step or the update before, -1: none.
+  const auto micro_step = [&](int before) {
+    const int batch = input.next(before);
     std::vector<int> gathered(to_index(passes), -1), computed(to_index(passes), -1);
     int to_gather = 0;
     // Parameters of a pass may come when the pass that was computed units_ahead + 1 before has let its own go.
@@ -62,8 +61,8 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
       std::vector<int> after;
       if (freed_by >= 0)
         after.push_back(computed[to_index(freed_by)]);
-      else if (updated >= 0)
-        after.push_back(updated);
+      else if (before >= 0)
+        after.push_back(before);
       gathered[to_index(to_gather)] = gpu.collective(kShards, "gather " + units[to_index(unit)].name,
                                                      gather_plans[to_index(unit)], options.launch_s, after);
       ++to_gather;
@@ -86,8 +85,15 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
         scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[to_index(unit_of(pass))],
                                    options.launch_s, {computed[to_index(pass)]});
     }
-    if (options.gpus == 1) scattered = computed.back();
-    updated = gpu.compute(kCompute, "update", cost.sharded_update_s(options.gpus), {scattered});
+    return options.gpus == 1 ? computed.back() : scattered;
+  };
+
+  int updated = -1;
+  for (int iteration = 0; iteration < options.iterations; ++iteration) {
+    gpu.begin_iteration();
+    int exchanged = updated;
+    for (int step = 0; step < options.accumulation; ++step) exchanged = micro_step(exchanged);
+    updated = gpu.compute(kCompute, "update", cost.sharded_update_s(options.gpus), {exchanged});
     gpu.end_iteration(updated);
   }
   return gpu.finish();

@@ -34,8 +34,9 @@ struct Sharded : SSgd {
 };
 
 /// Streams: "input", "copy", "compute", "shards". Every GPU updates its 1/n of each tensor, in as many kernels as whole
-/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. The batch's gradients
-/// are exchanged in every iteration (SSgd::accumulation and overlap do not apply). One GPU keeps everything and
+/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. Every
+/// micro-step gathers weights and exchanges gradients, as FSDP does outside no_sync()
+/// (SSgd::overlap does not apply). One GPU keeps everything and
 /// exchanges nothing.
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);

@@ -93,17 +93,6 @@ void check_recurrence(const TransformerShape& shape, const ParallelSpec& spec) {
     refuse("sharding_calls", "calls for each matrix of a recurrence are not modelled", "layers");
 }
 
-void check_kind(const TransformerShape& shape) {
-  const std::string allowed = "one stack of layers over tokens";
-  if (shape.decoder_layers > 0)
-    throw InputError("a split of an encoder and a decoder is not modelled; allowed: " + allowed);
-  if (shape.patches.image > 0) throw InputError("a split of a model of images is not modelled; allowed: " + allowed);
-  if (shape.embedding_width > 0 && shape.embedding_width != shape.hidden)
-    throw InputError("a split of an embedding of another width is not modelled; allowed: " + allowed);
-  if (shape.distance_buckets > 0)
-    throw InputError("a split of a table of distances is not modelled; allowed: " + allowed);
-}
-
 }  // namespace
 
 std::int64_t TransformerShape::query_width() const {
@@ -126,8 +115,18 @@ int kv_repeats(const TransformerShape& shape, const ParallelSpec& spec) {
   return shape.has_latent_attention() ? 1 : std::max(1, spec.tensor / shape.kv_heads);
 }
 
+std::string why_not_split(const TransformerShape& shape) {
+  if (shape.decoder_layers > 0) return "a split of an encoder and a decoder is not modelled";
+  if (shape.patches.image > 0) return "a split of a model of images is not modelled";
+  if (shape.embedding_width > 0 && shape.embedding_width != shape.hidden)
+    return "a split of an embedding of another width is not modelled";
+  if (shape.distance_buckets > 0) return "a split of a table of distances is not modelled";
+  return "";
+}
+
 void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
-  check_kind(shape);
+  if (const std::string why = why_not_split(shape); !why.empty())
+    throw InputError(why + "; allowed: one stack of layers over tokens");
   check_divides("tensor", spec.tensor, shape.heads, "heads");
   if (!shape.has_latent_attention() && shape.kv_heads % spec.tensor != 0 && spec.tensor % shape.kv_heads != 0)
     refuse("tensor",

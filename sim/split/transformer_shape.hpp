@@ -32,6 +32,10 @@ struct TransformerShape : model::TransformerSpec {
 /// How many tensor ranks have the same head of keys and values: 1 where there are as many heads as ranks.
 int kv_repeats(const TransformerShape& shape, const ParallelSpec& spec);
 
+/// Why a model has no splits: it is more than one stack of layers over tokens (encoder and decoder, images, embeddings of
+/// another width). Empty: it has.
+std::string why_not_split(const TransformerShape& shape);
+
 /// Throws InputError with the first thing in which a model and a split do not fit: heads, columns, experts and a sequence
 /// that the ranks do not divide; a model that is more than one stack of layers over tokens (encoder and decoder, images,
 /// embeddings of another width). `pipeline` is left to partition().

@@ -296,6 +296,7 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);
   compute.half_parameters = m.job.has_half_parameters();
+  compute.recomputes_blocks = m.job.recomputes_blocks;
   if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)
     throw InputError("precision: " + m.gpu->name + " has no bf16; allowed: mixed, by fp16");
   // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.

@@ -190,7 +190,9 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
 
 Workload with_split(StackModel& m, Workload workload) {
   if (!workload.scenario.model.transformer)
-    throw Unmapped{"a split of " + workload.scenario.model.title + ", which is no transformer by its numbers"};
+    throw NotSplittable{{"a split of " + workload.scenario.model.title + ", which is no transformer by its numbers"}};
+  const TransformerShape shape(workload.scenario.model.transformer->spec, workload.scenario.model.transformer->job);
+  if (const std::string why = why_not_split(shape); !why.empty()) throw NotSplittable{{why}};
   const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
   ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
   set_batch(m, spec, workload.gpus);

@@ -5,6 +5,7 @@
 
 #include "engine/base/log.hpp"
 #include "engine/base/text.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
 #include "sim/stack/priors.hpp"
 
 namespace lockstep::sim::stack {
@@ -180,11 +181,15 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   }
   scenario.cluster = cluster_of(m, gpus);
   scenario.communication = communication_of(m, scenario.cluster);
-  if (workload.accumulation > 1) {
+  if (workload.accumulation > 1 && m.job.algorithm != Algorithm::sharded) {
     scenario.communication.overlap = false;
     m.assume("exchange", "behind the last micro-step", "as accumulated gradients are exchanged");
   }
-  return is_split(m.job) ? with_split(m, workload) : with_schedule(m, workload);
+  if (is_split(m.job)) return with_split(m, workload);
+  workload = with_schedule(m, workload);
+  if (traits_of(workload.scenario.algorithm).accumulates)
+    workload.scenario.communication.accumulation = workload.accumulation;
+  return workload;
 }
 
 Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int64_t>& bytes) {

@@ -30,6 +30,9 @@ struct Unmapped {
   std::string why;
 };
 
+/// A split of a model that no split is known of: each GPU can only hold a whole replica (whole_replicas.hpp).
+struct NotSplittable : Unmapped {};
+
 struct StackOptions {
   bool use_rates = true;     ///< measured rates anchor computation; without: what the constants alone say
   bool has_machine = false;  ///< one GPU gets links and exchange, too, as its scenario has them; more always do

@@ -172,11 +172,16 @@ TEST_CASE("a scenario that was made without a file is checked as one that was re
   CHECK(error_of([&] { sim::check(scenario); }) ==
         "small: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2");
   scenario.gpus = {2};
-  scenario.algorithm = Algorithm::sharded;
+  scenario.algorithm = Algorithm::local_sgd;
   scenario.communication.accumulation = 2;
   CHECK(error_of([&] { sim::check(scenario); }) ==
-        "small: /communication/accumulation: \"sharded\" does not accumulate gradients; allowed: 1");
+        "small: /communication/accumulation: \"local-sgd\" does not accumulate gradients; allowed: 1");
   scenario.communication.accumulation = 1;
+  scenario.compute.recomputes_blocks = true;
+  CHECK_THAT(error_of([&] { sim::check(scenario); }),
+             Contains("/compute/recompute_blocks") && Contains("has no blocks"));
+  scenario.compute.recomputes_blocks = false;
+  scenario.algorithm = Algorithm::sharded;
   scenario.communication.bucket_copy_bytes_per_s = 3e9;
   CHECK(error_of([&] { sim::check(scenario); }) ==
         "small: /communication/bucket_copies: of sharded; allowed: without it; s-sgd has it");

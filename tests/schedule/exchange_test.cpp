@@ -152,6 +152,21 @@ TEST_CASE("sharded: gathers one unit ahead, gathers again, reduce-scatters, work
   CHECK(sharded(graph, two_costs(), units, kept, all_gather, reduce_scatter).bytes_sent_per_gpu_and_iteration() == 138);
 }
 
+TEST_CASE("sharded, accumulation of 2: two steps that gather and scatter, one update") {
+  const model::Graph graph = tests::two_layers();
+  const std::vector<ShardingUnit> units = sharding_units(graph, 4, 1);
+  auto options = options_for<Sharded>(4, 1);
+  const Program once = sharded(graph, two_costs(), units, options, all_gather, reduce_scatter);
+  options.accumulation = 2;
+  const Program twice = sharded(graph, two_costs(), units, options, all_gather, reduce_scatter);
+  CHECK(twice.bytes_sent_per_gpu_and_iteration() == 2 * once.bytes_sent_per_gpu_and_iteration());
+  CHECK(names(twice, 2).size() == 2 * (names(once, 2).size() - 1) + 1);
+  CHECK(names(twice, 0).size() == 2);
+  // The second step's first gather waits for the first step's last gradients.
+  CHECK(twice.work[static_cast<std::size_t>(index_of(twice, "gather " + units[0].name, 2))].after ==
+        std::vector<int>{index_of(twice, "reduce-scatter " + units[0].name)});
+}
+
 TEST_CASE("sharded: one GPU gathers nothing, waits for no launch and updates everything") {
   const model::Graph graph = tests::two_layers();
   auto options = options_for<Sharded>(1, 2);

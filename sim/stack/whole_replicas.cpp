@@ -1,0 +1,81 @@
+#include "sim/stack/whole_replicas.hpp"
+
+#include "sim/job/job_fields.hpp"
+
+namespace lockstep::sim::stack {
+namespace {
+
+constexpr const char* kSharded = "sharded";
+
+std::string option_of(const std::string& key) {
+  for (const SplitFieldName& field : split_fields())
+    if (field.key == key) return field.option.empty() ? key : field.option;
+  return key;
+}
+
+[[noreturn]] void refuse(const std::string& key, const std::string& why, const std::string& allowed) {
+  throw InputError(option_of(key) + ": " + why + "; allowed: " + allowed);
+}
+
+void check_given(const GivenSplit& split, int gpus, const std::string& why) {
+  const ParallelSpec& s = split.values;
+  for (const auto& [key, ranks] :
+       {std::pair("tensor", s.tensor), std::pair("pipeline", s.pipeline), std::pair("context", s.context),
+        std::pair("expert", s.expert), std::pair("virtual_stages", s.virtual_stages)})
+    if (split.has(key) && ranks > 1) refuse(key, why, "1, with --sharding fsdp and --recompute full");
+  if (split.has("data") && s.data != gpus) refuse("data", why, "as many as GPUs");
+  for (const char* key : {"sharding_group", "recompute_modules", "recompute_layers", "lora_rank"})
+    if (split.has(key)) refuse(key, why, "without it");
+  if (s.offloads_optimizer) refuse("offload_optimizer", why, "without it");
+  if (s.waits_for_shards()) refuse("sharding_calls", why, "layers");
+  if (split.has("recompute") && s.recompute != Recomputation::none && s.recompute != Recomputation::full)
+    refuse("recompute", why, "none or full");
+}
+
+// Samples of a GPU in an iteration; 0: not given.
+std::int64_t samples_per_gpu(const Job& job) {
+  if (job.global_batch == 0) return job.batch_per_gpu;
+  if (job.global_batch % job.gpus != 0)
+    throw InputError("--global-batch " + std::to_string(job.global_batch) + ": is not divided by " +
+                     std::to_string(job.gpus) + " GPUs, each of which holds the whole model; allowed: multiples of " +
+                     std::to_string(job.gpus));
+  return job.global_batch / job.gpus;
+}
+
+void set_batch(Job& job) {
+  const std::int64_t samples = samples_per_gpu(job);
+  const int micro_batch = job.split.has("micro_batch") ? job.split.values.micro_batch : 0;
+  job.global_batch = 0;
+  if (samples == 0) {
+    job.batch_per_gpu = micro_batch;
+    return;
+  }
+  const std::int64_t steps = micro_batch > 0 ? samples / micro_batch : std::max(1, job.accumulation);
+  if (micro_batch > 0 && samples % micro_batch != 0)
+    refuse("micro_batch",
+           std::to_string(micro_batch) + " does not divide the " + std::to_string(samples) + " samples of a GPU",
+           "divisors of it");
+  if (samples % steps != 0)
+    throw InputError("--accumulation: " + std::to_string(steps) + " micro-steps do not divide the " +
+                     std::to_string(samples) + " samples of a GPU; allowed: divisors of it");
+  job.accumulation = static_cast<int>(steps);
+  job.batch_per_gpu = static_cast<int>(samples / steps);
+}
+
+}  // namespace
+
+Job as_whole_replicas(Job job, const std::string& why) {
+  check_given(job.split, job.gpus, why);
+  set_batch(job);
+  const GivenSplit& split = job.split;
+  const ShardingStage sharding = split.has("sharding") ? split.values.sharding : ShardingStage::none;
+  if (sharding != ShardingStage::none) {
+    job.exchange = kSharded;
+    job.keeps_gathered_weights = sharding != ShardingStage::zero3;
+  }
+  job.recomputes_blocks = split.has("recompute") && split.values.recompute == Recomputation::full;
+  job.split = {};
+  return job;
+}
+
+}  // namespace lockstep::sim::stack
