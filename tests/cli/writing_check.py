@@ -36,23 +36,24 @@ WORDS = {
 }
 
 
-def prose_of(text):
-    """Lines of prose with their numbers: without code, tables, headings and links' targets."""
+def prose_of(text, keeps_code=False):
+    """Lines of prose with their numbers: without code, tables, headings and links' targets; code in a line is CODE."""
     is_code = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith("```"):
             is_code = not is_code
             yield number, ""
-        elif is_code or line.lstrip().startswith(("|", "#", "![", "[![")):
+        elif is_code or line.startswith("    ") or line.lstrip().startswith(("|", "#", "![", "[![", "<!--")):
             yield number, ""
         else:
-            yield number, re.sub(r"`[^`]*`", "CODE", re.sub(r"\]\([^)]*\)", "]", line))
+            shown = re.sub(r"\]\([^)]*\)", "]", line)
+            yield number, shown if keeps_code else re.sub(r"`[^`]*`", "CODE", shown)
 
 
-def paragraphs_of(text):
+def paragraphs_of(text, keeps_code=False):
     """Pairs of a first line's number and a paragraph or a list's item."""
     start, words = 0, []
-    for number, line in prose_of(text):
+    for number, line in prose_of(text, keeps_code):
         if (not line.strip() or re.match(r"\s*([-*]|\d+\.) ", line)) and words:
             yield start, " ".join(words)
             words = []
@@ -62,6 +63,10 @@ def paragraphs_of(text):
             words.append(re.sub(r"^\s*([-*]|\d+\.) ", "", line).strip())
     if words:
         yield start, " ".join(words)
+
+
+def sentences_of(paragraph):
+    return re.split(r"(?<=[.!?:;])\s+(?=[A-Z\"(`*\[])", paragraph)
 
 
 def places_of(text):
@@ -76,7 +81,7 @@ def places_of(text):
         for word, better in WORDS.items():
             for found in re.finditer(rf"\b({word})\b", paragraph, re.IGNORECASE):
                 yield number, f'"{found.group(0)}": write {better}'
-        for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z\"(`*])", paragraph):
+        for sentence in sentences_of(paragraph):
             words = sentence.split()
             if len(words) > MOST_WORDS:
                 yield number, f'{len(words)} words in a sentence: "{" ".join(words[:8])} ..."'
