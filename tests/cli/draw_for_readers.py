@@ -11,46 +11,22 @@ import random
 import re
 import sys
 
-from writing_check import paragraphs_of, sentences_of
+from writing_check import SOURCE_FOLDERS, comments_in, files_of, paragraphs_of, sentences_of, text_of_man_page
 
-FOLDERS = ("engine", "sim", "calib")
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:[\w:<>,&* ]+[&*> ])(\w+)\([^;{]*\)(?: const)?(?: override)?;(?:.*)$")
-
-
-def documents_of(root):
-    names = [*root.glob("**/*.md"), *root.glob("**/*.1")]
-    skipped = ("build", ".git", "node_modules", "third_party_headers", ".carry")
-    return sorted(path for path in names if not any(part.startswith(skipped) for part in path.relative_to(root).parts))
 
 
 def sentences_in(path):
     text = path.read_text()
-    if path.suffix == ".1":  # a man page: macros of fonts are text, other macros end a paragraph, escapes are fonts
-        lines = (re.sub(r"^\.(B|I|BR|IR|RB|RI) ", "", line) for line in text.splitlines())
-        text = "\n".join("" if line.startswith((".", "'")) else re.sub(r"\\f.|\\", "", line) for line in lines)
-    for number, paragraph in paragraphs_of(text, keeps_code=True):
+    for number, paragraph in paragraphs_of(text_of_man_page(text) if path.suffix == ".1" else text, keeps_code=True):
         for sentence in sentences_of(paragraph):
             if len(sentence.split()) >= 5:
                 yield number, sentence
 
 
-def comments_in(path):
-    """Blocks of // lines, each block as one comment with its first line's number; a comment behind code with its code."""
-    block, start = [], 0
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        whole = re.match(r"\s*///?<? ?(.*)", line)
-        if whole:
-            start = start or number
-            block.append(whole.group(1))
-            continue
-        if block:
-            yield start, " ".join(block)
-            block, start = [], 0
-        behind = re.match(r"(.*\S)\s+///?<? (.*)", line)
-        if behind and '"' not in line and not behind.group(2).startswith("namespace"):
-            yield number, f"{behind.group(1).strip()}  // {behind.group(2)}"
-    if block:
-        yield start, " ".join(block)
+def commented_code_in(path):
+    for number, comment, code in comments_in(path):
+        yield number, f"{code}  // {comment}" if code else comment
 
 
 def functions_in(path):
@@ -64,12 +40,11 @@ def places_of(paths, extract):
 
 
 def main(root, seed, count):
-    sources = sorted(path for folder in FOLDERS for path in (root / folder).rglob("*")
-                     if path.suffix in (".hpp", ".cpp", ".cu", ".cuh"))
+    sources = [path for folder in SOURCE_FOLDERS for path in files_of(root / folder, ".hpp", ".cpp", ".cu", ".cuh")]
     headers = [path for path in sources if path.suffix == ".hpp"]
     draw = random.Random(seed)
-    for title, places in (("sentences", places_of(documents_of(root), sentences_in)),
-                          ("comments", places_of(sources, comments_in)),
+    for title, places in (("sentences", places_of(files_of(root, ".md", ".1"), sentences_in)),
+                          ("comments", places_of(sources, commented_code_in)),
                           ("functions", places_of(headers, functions_in))):
         print(f"{title}, {count} of {len(places):,}, seed {seed}")
         for path, number, text in draw.sample(places, min(count, len(places))):
