@@ -214,7 +214,7 @@ def main(root, documents):
             print(f"{path.relative_to(root)}:{number}: {what}")
             places += 1
     for path in [] if documents else files_of(root, ".1"):
-        for number, paragraph in paragraphs_of(text_of_man_page(path.read_text())):
+        for number, paragraph in paragraphs_of(text_of_man_page(path.read_text()).replace("\nOf ", "\n\nOf ")):
             for _, what in prose_places_of(number, paragraph):
                 if "words in a sentence" in what:  # their sentences may begin with an option
                     continue
