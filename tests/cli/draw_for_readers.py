@@ -11,6 +11,7 @@ import random
 import re
 import sys
 
+sys.dont_write_bytecode = True  # no __pycache__ in the source
 from writing_check import SOURCE_FOLDERS, comments_in, files_of, paragraphs_of, sentences_of, text_of_man_page
 
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:[\w:<>,&* ]+[&*> ])(\w+)\([^;{]*\)(?: const)?(?: override)?;(?:.*)$")
