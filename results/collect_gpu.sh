@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds, tests and measures Lockstep on a GPU machine that has the CUDA Toolkit, cuDNN, NCCL, CMake, Ninja and PyTorch,
-# but none of Lockstep's other dependencies and no network. See results/README.md.
+# but none of Lockstep's other dependencies and no network. See results/h100/collecting.md.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 cd "$root"
