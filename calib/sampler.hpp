@@ -58,10 +58,10 @@ struct Series {
   std::vector<double> clock_hz;         ///< the lowest of the devices' while each sample ran; empty where unknown
   std::set<std::string> clock_reasons;  ///< why they were not higher
   bool is_settled = true;               ///< clocks were, when the warm-up ended
-  std::vector<Discarded> discarded;     ///< of the runs before or between, in order: no time is lost
+  std::vector<Discarded> discarded;     ///< all runs that do not count, in order
   Summary summary;
   int throttled = 0;                       ///< samples discarded because the clock had dropped
-  int repeats = 0;                         ///< times the series was begun anew, and ended, because it drifted
+  int repeats = 0;                         ///< times the series was repeated because it drifted
   bool is_precise = false;                 ///< reached the tolerance, at the full clock
   std::vector<std::string> flags() const;  ///< "drift", "remeasured", "throttled", "unsettled", "outliers",
                                            ///< "imprecise"

@@ -33,8 +33,8 @@ double lag_one_correlation(const std::vector<double>& x) {
   return below > 0 ? above / below : 0;
 }
 
-// Of the signs of x - median, its bias taken out: on average n samples around a middle that is their own show r - (1 +
-// 3 r) / n.
+// Lag-1 correlation of the signs of x - median, corrected for its bias: n samples around their own median have r - (1 +
+// 3 r) / n on average.
 double sign_correlation(const std::vector<double>& x) {
   const double middle = median(x);
   const auto sign = [middle](double value) { return (value > middle) - (value < middle); };

@@ -10,7 +10,7 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kShortestOverlap_s = 0.01;  // of several sums and several iterations, so that no edge of either shows
+constexpr double kShortestOverlap_s = 0.01;  // several sums and iterations, so that their ends do not matter
 constexpr int kMostIterations = 1000;
 // What runs for the first time waits for the device, and so for the sum beside it: all of it has run before.
 constexpr int kFirstIterations = 3;

@@ -88,8 +88,8 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// Out of place, but for all-reduces, which are in place as those of floats are; the vector's length is rounded up to a
-// multiple of all devices' number.
+// A collective of numbers of type `element`. All-reduces are in place, as those of floats are; the others are out of
+// place. The vector's length is rounded up to a multiple of the number of all devices.
 Prepared exchange_work(device::Backend& backend, device::Collective collective, device::Precision element,
                        std::int64_t bytes) {
   const std::int64_t devices = all_devices(backend), numbers = numbers_in(bytes, element);

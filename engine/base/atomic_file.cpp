@@ -81,7 +81,7 @@ std::string refusal(const std::string& path) {
 
 constexpr const char* kPart = ".part";
 
-/// The process of a part of a file called `name`, by the part's name; 0 where it is none.
+/// The id of the process that writes `part`, a partial file of `name`, taken from its name; 0 if it is no such file.
 long writer_of(const std::string& part, const std::string& name) {
   const std::string start = name + kPart;
   if (part.compare(0, start.size(), start) != 0) return 0;

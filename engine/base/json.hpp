@@ -130,7 +130,7 @@ class JsonNode {
   /// The same, plain or as {"value", "kind", "source"}; noted in the ledger.
   double sourced_number(Range range) const;
   double sourced_quantity(Dimension dimension, Range range) const;
-  /// The same of true or false.
+  /// The same for true or false.
   bool sourced_boolean() const;
 
   const std::string& pointer() const { return pointer_; }

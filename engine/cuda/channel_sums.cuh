@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kThreads)
 constexpr int kFinishChannels = 32;
 constexpr int kFinishSlices = 16;
 
-/// finish(channel, first sum, second sum)
+/// Adds the partial sums of each channel and calls finish(channel, first sum, second sum).
 template <typename Finish>
 __global__ void __launch_bounds__(kFinishChannels* kFinishSlices)
     finish_sums(Finish finish, const float* __restrict__ partials, int parts, int channels) {

@@ -18,8 +18,8 @@ constexpr std::size_t kMostTimed = 12;  ///< of a problem and route
 constexpr int kSettingsOfEngine = 3;    ///< of one engine before all others had their turn
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
-constexpr float kHopeless = 2;    ///< an engine whose first round takes this many times the best's gets no other
-constexpr float kLongRun_ms = 1;  ///< beside this a launch is nothing: one run makes a round
+constexpr float kHopeless = 2;    ///< an engine gets one round only if that takes this many times the best's
+constexpr float kLongRun_ms = 1;  ///< a launch costs nothing compared with this: one run is a round
 
 /// What this process has found out. One at a time: timings must not meet.
 struct Findings {

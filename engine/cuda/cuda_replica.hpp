@@ -63,8 +63,8 @@ class CudaReplica final : public device::Replica {
   /// What comes after the bucket before, up to this one; the first begins with the forward pass.
   void training_section(std::size_t bucket, LayerTimer* timer = nullptr);
   class Snapshot;
-  /// first_replay.cpp. The pass that is the first to be replayed is enqueued as well, and the two are compared; where they differ it is
-  /// never replayed. Costs a pass, a copy of the gradient, and a wait, once.
+  /// Verifies the captured graph (first_replay.cpp): runs the first replayed pass eagerly as well and compares the two.
+  /// If they differ, the graph is never replayed. Costs a pass, a copy of the gradient, and a wait, once.
   void run_first_replay();
   bool captures_training();
   void disable_training_graphs(const std::string& why);

@@ -112,7 +112,7 @@ std::vector<cudnnBackendNumericalNote_t> unwanted_notes(device::Precision precis
   return notes;
 }
 
-/// By what cuDNN says of the engine's arithmetic; false where it does not say.
+/// True if cuDNN says that the engine computes in this precision; false if it does not say.
 bool is_wanted(const CudnnDescriptor& configuration, device::Precision precision) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t into = engine.get();

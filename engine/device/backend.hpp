@@ -117,8 +117,8 @@ class Replica {
   /// operations of the backend's VectorOps on it wait for it. `step` numbers the training pass: with the seed it
   /// decides what dropout drops.
   virtual const float* gradient(const float* parameters, const HostBatch& batch, std::uint64_t step) = 0;
-  /// The same, telling of parts of the gradient that are complete, from its end to its beginning, while others are
-  /// computed. A backend that cannot tell says nothing.
+  /// The same; calls `ready` for each part of the gradient as soon as it is complete, from the last part to the first.
+  /// A backend that does not know when parts are complete calls nothing.
   virtual const float* gradient_in_parts(const float* parameters, const HostBatch& batch, std::uint64_t step,
                                          const sync::GradientFunction::ReadyFunction& /*ready*/) {
     return gradient(parameters, batch, step);

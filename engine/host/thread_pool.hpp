@@ -50,7 +50,7 @@ class ThreadPool {
   // All written under the mutex.
   std::atomic<unsigned> job_{0};  ///< number of the current job
   std::atomic<int> active_{0};    ///< helpers at work on it
-  bool open_ = false;             ///< helpers may still begin with it
+  bool open_ = false;             ///< helpers may still start the current job
   int sleeping_ = 0;              ///< helpers that must be woken
   bool waits_ = false;            ///< the caller sleeps until the last helper is done
   bool stop_ = false;

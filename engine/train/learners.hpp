@@ -74,7 +74,7 @@ class Learners {
   bool stuck_ = false;
   struct Judged {
     std::shared_ptr<sync::Verdict> verdict;
-    double scale;  ///< that the step was made with
+    double scale;  ///< loss scale of the step
   };
   std::deque<Judged> judged_;  ///< steps whose verdicts are not known yet
 };

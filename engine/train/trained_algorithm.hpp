@@ -126,7 +126,7 @@ class TrainableOfReplicas : public TrainableOf<Sync> {
   int gpu_of(int learner) const override { return learner; }
 };
 
-/// Of an epoch's record: how stale what the workers brought was, and how many iterations each process made.
+/// Adds to an epoch's record the staleness of the workers' gradients, and the iterations of each process.
 void add_meetings(const sync::Centre& centre, Json& epoch);
 
 /// A Trainable whose processes come to a centre, each at its own pace.

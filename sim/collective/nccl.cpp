@@ -135,7 +135,7 @@ class CostModel {
     if (bytes_ < 64 || size >= nccl_tables::kTreeSizes) return 1;
     return nccl_tables::kTreeCorrection[static_cast<int>(protocol)][size];
   }
-  // Of one channel: GPUs pull their share of the vector from the switch.
+  // Bandwidth (GB/s) within a node, per channel: GPUs pull their share of the vector from the switch.
   double nvls_intra() const {
     const NcclGraph& graph = system_.nvls;
     return graph.intra_bytes_per_s / kGiga * limits_.nvls_efficiency * (graph.channels - 1) / graph.channels;

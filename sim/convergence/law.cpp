@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
 constexpr double kLeastSpread = 0.01;  // evaluations resolve no more
-constexpr double kLeastCells = 4;      // two more than a law has parameters, to know what they deviate by
+constexpr double kLeastCells = 4;      // two more than a law has parameters, to estimate the spread
 
 /// What the second parameter's exponential is multiplied by.
 double second_term(LawKind kind, double x) {

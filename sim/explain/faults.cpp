@@ -55,7 +55,7 @@ void slow_down_compute(Workload& workload, double factor) {
   compute.memory_efficiency /= factor;
 }
 
-// TCP over all ports and over one, at the ports' line rate.
+// Two variants: NCCL uses TCP over all ports, or over one, at the ports' line rate.
 std::vector<FaultVariant> socket_variants(const NetworkFound& network) {
   const double bits =
       network.line_bits_per_s > 0 ? network.line_bits_per_s : line_rate_of(*network.entry, network.port_bytes_per_s);

@@ -12,7 +12,7 @@ namespace lockstep::sim::failures {
 
 struct FailureSpec {
   double per_node_day = 0;                      ///< interruptions of the whole job, per node of up to 8 GPUs and day
-  double restart_s = 0;                         ///< from the interruption to useful work, loading apart
+  double restart_s = 0;                         ///< from the interruption to useful work, without loading
   double repair_s = 0;                          ///< until the place of a failed node is filled again
   int spares = 0;                               ///< nodes that stand by, and are paid for
   double checkpoint_bandwidth_bytes_per_s = 0;  ///< of a node of up to 8 GPUs to the storage
@@ -23,7 +23,7 @@ struct FailureSpec {
       calendar_high;  ///< 80 % interval of the calendar time, divided by the prediction; none: from the iterations'
 };
 
-/// A job as failures see it.
+/// The facts of a job on which its losses by failures depend.
 struct FailingJob {
   int nodes = 1;
   int gpus_per_node = 8;   ///< that the job uses; above 8 the node fails and writes like gpus_per_node / 8 nodes

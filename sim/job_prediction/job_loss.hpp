@@ -15,8 +15,8 @@ inline constexpr const char* kDefaultLossLaw = "chinchilla";
 
 /// A law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
 LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue);
-/// The question's law, with its measured critical batch where it gives one: the same for all tokens, good to a fifth
-/// (assumed).
+/// The question's law. If the question has a measured critical batch, it replaces the law's: the same for all tokens,
+/// with an error of a fifth (assumed).
 LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue);
 
 /// A model as a law counts its parameters. A mixture of experts lies between its active and all parameters.

@@ -203,7 +203,7 @@ void shard_as_algorithm_says(Job& job) {
 JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
   if (question.is_split() &&
-      !question.job.split.is_searched) {  // a given split is given in parts: the rest is searched
+      !question.job.split.is_searched) {  // the user gave only a part of the split: search the rest
     JobQuestion searched = question;
     searched.job.split.is_searched = true;
     shard_as_algorithm_says(searched.job);

@@ -97,7 +97,7 @@ std::string options_of_rate(const std::vector<LaunchOption>& options) {
   return command_text(kept);
 }
 
-// The words of a variable that holds options, such as MODEL_ARGS="--num-layers 2 ..."; none: it holds others.
+// The words of a variable that holds options, such as MODEL_ARGS="--num-layers 2 ..."; empty if it holds no options.
 std::vector<Word> option_words(const Value& value) {
   std::vector<Word> words = value;
   if (value.size() == 1) {

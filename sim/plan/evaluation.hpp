@@ -16,8 +16,9 @@ class Evaluation {
  public:
   Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal);
 
-  /// Afterwards at() knows all of them. `what` names them in the progress line, in the plural; `finished` is told of each
-  /// that is simulated, once at() knows it. A task whose process dies twice has failed. Throws std::runtime_error where no worker is left.
+  /// Simulates the tasks that at() does not know yet. The progress line calls them `what` (plural). Calls `finished`
+  /// for each simulated task, once at() knows it. A task whose process dies twice has failed. Throws std::runtime_error
+  /// if no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
            const std::function<void(const Task&)>& finished = {});
   /// Of a task that was run.

@@ -79,7 +79,7 @@ struct [[nodiscard]] PlanResult {
 /// So many machines at most, the best ones, are refined and compared. A plan with an axis of machines compares all.
 constexpr std::size_t kMachinesCompared = 12;
 
-/// Shown what is known so far, whenever it is due and a point has finished.
+/// Shows the results so far: after each finished point for which is_due() is true.
 struct PlanWatch {
   std::function<bool()> is_due;
   std::function<void(const PlanResult&)> show;

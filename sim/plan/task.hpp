@@ -41,7 +41,7 @@ struct LayerGroup {
 
 /// A whole training with its failures, run many times on SimGrid's clock.
 struct ClockedTime {
-  int runs = 0;  ///< 0: none were asked for
+  int runs = 0;  ///< 0: the plan requests no run
   double mean_s = 0;
   double low_s = 0, high_s = 0;  ///< 10th and 90th percentile
   LOCKSTEP_FIELDS(runs, mean_s, low_s, high_s);

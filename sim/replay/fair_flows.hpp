@@ -127,7 +127,7 @@ class FairFlows {
   std::vector<Feeders> feeders_;  // by link that is no limit
   struct Links {
     std::size_t first;  // in links_of_routes_
-    std::size_t last;   // after it
+    std::size_t last;   // one past the last link
   };
   std::vector<Links> routes_;
   std::vector<int> links_of_routes_;

@@ -17,7 +17,7 @@ struct PassSeconds {
   double sharding_s() const { return alone_s + std::max(0.0, beside_s - (compute_s + waited_s())); }
 };
 
-/// Computing of a pass, and of it what other things travel beside.
+/// Seconds of computing in a pass, and the parts of it that communication can overlap: attention and GEMM.
 struct PieceSeconds {
   double compute_s = 0, attention_s = 0, products_s = 0;
 };

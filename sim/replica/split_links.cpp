@@ -114,7 +114,7 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
   if (ranks == 1) return links;
   const int gpus_per_node = scenario.cluster.gpus_per_node;
   Transfers::Block ring, within, between;
-  std::size_t fewest = to_index(gpus_per_node), most = 0;  // members of a group on a node
+  std::size_t fewest = to_index(gpus_per_node), most = 0;  // fewest and most members of one group on one node
   for (const RankGroup& group : groups) {
     const std::vector<RankGroup> nodes = by_node(group, gpus_per_node);
     around(group, ring);

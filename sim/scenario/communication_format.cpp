@@ -23,7 +23,7 @@ const ObjectFormat<DdpSpec>& ddp_format() {
   return format;
 }
 
-// By the wire's type; only the one in use has an effect, and is kept.
+// The key holds a rate for each type on the wire. Only the rate of the scenario's type has an effect and is kept.
 void add_reduction_rate(ObjectFormat<CommunicationSpec>& f) {
   Json properties = Json::object();
   for (const std::string& wire : choice_names<Wire>())

@@ -143,7 +143,7 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
   return units;
 }
 
-// One of every shape of the stage's matrices: layers of a kind have the same ones.
+// One empty gradient for each shape of the stage's matrices; layers of one kind have the same shapes.
 double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                        int stage) {
   double dense = 0, with_experts = 0, attention = 0, recurrence = 0;

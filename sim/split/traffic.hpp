@@ -73,11 +73,12 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
 /// From a stage to its neighbour, a micro-batch, either way.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Gradients that two stages with the same layers add up (ParallelSpec::has_two_copies()), behind the exchange over replicas:
-/// of what a rank keeps of them.
+/// Exchange of gradients between two stages with the same layers (ParallelSpec::has_two_copies()). It follows the
+/// exchange over replicas, and a rank sends only the gradients that it keeps.
 TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Gathers of a block's weights by a backward pass: one more where what was gathered for the repeated forward pass goes again.
+/// Number of times that a backward pass gathers a block's weights: one more if the weights that were gathered for the
+/// repeated forward pass are freed before the backward pass.
 int gathers_of_backward(const ParallelSpec& spec);
 
 /// Of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding; of zero3's weights two

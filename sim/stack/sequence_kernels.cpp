@@ -14,7 +14,7 @@ const model::Layer* attention_of(const model::Graph& graph) {
   return nullptr;
 }
 
-// What fused attention of the software reaches of the kernels that were timed.
+// Speed of the software's fused attention, relative to the kernels that were timed.
 struct AttentionSpeed {
   double over_law;
   const char* why;

@@ -13,7 +13,7 @@ struct [[nodiscard]] Prediction : QuantityPrediction {
   std::shared_ptr<const Record> record;  ///< resolved
 
   bool has_error() const { return is_mapped() && record->value && *record->value != 0; }
-  /// Predicted over published less 1; of an efficiency the difference, 0.01 for a point.
+  /// Predicted over published, less 1; for an efficiency predicted less published, 0.01 per percentage point.
   double error() const;
 };
 

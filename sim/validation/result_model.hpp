@@ -26,7 +26,7 @@ void set_unit(ResultModel& m);
 
 /// Iterations to converge, critical batches, arrival times, staleness.
 void set_workers_task(ResultModel& m);
-/// The part of set_workers_task() that is simulated.
+/// The part of set_workers_task() that needs a simulation: staleness.
 void set_staleness_task(ResultModel& m);
 /// Best groups, needed bandwidths, gains of rarer synchronisation.
 void set_choice_task(ResultModel& m);
