@@ -219,7 +219,7 @@ inline void declare_measured_step(CLI::App& app, GivenStep& step, OptionTexts& t
   texts.add(
       app.add_option("--step-network", step.network,
                      "The network that --step-time was measured on, as --network has it (default: the job's; with "
-                     "--step-gpu what is usual for that GPU)"),
+                     "--step-gpu the default of that GPU)"),
       OptionType::text);
 }
 
