@@ -233,8 +233,8 @@ def cell(row):
 def document(table, others):
     """The table, and whole commands, as Markdown."""
     lines = ["# From 8 to 1,048,576 GPUs", "", "Written by `results/benchmarks/scale.py`, whose docstring defines the measurements. "
-             "[scale.csv](scale.csv) has every row", "and its method. Cells: processor seconds of one iteration, and peak memory "
-             "above 100 MB. *: links are shared", "round by round ([shared_rounds.hpp](../../../sim/replay/shared_rounds.hpp)), "
+             "[scale.csv](scale.csv) has every row", "and its method. Each cell: CPU seconds to simulate one iteration, then the "
+             "peak memory if it exceeds 100 MB. *: links are shared", "round by round ([shared_rounds.hpp](../../../sim/replay/shared_rounds.hpp)), "
              "which approximates the messages' times. c: the closed form, since", "a replay of so many GPUs would need more than "
              "about 10 s or 1 GB."]
     at = {(row["fidelity"], row["cluster"], row["schedule"], row["gpus"]): row for row in table}
