@@ -73,7 +73,7 @@ TEST_CASE("sharding and recomputation need less memory; recomputation is slower"
 
 TEST_CASE("a model that fits in no other way is sharded and recomputed", "[job]") {
   const sim::JobPrediction predicted = sim::predict_job(job_of("wan2_1_14b", 64), catalogue(), 1);
-  CHECK(predicted.scenario.algorithm == sim::Algorithm::sharded);
+  CHECK(predicted.scenario.algorithm == Algorithm::sharded);
   CHECK(predicted.scenario.compute.recomputes_blocks);
   CHECK_THAT(sim::job_table(predicted, catalogue()), Contains("A whole replica on each of 64 GPUs"));
 }
