@@ -71,11 +71,11 @@ class Centre {
   bool goes_on_ = false;
   std::int64_t heard_ = 0;
 
-  // Of process 0, shared by its two threads.
+  // State of process 0, shared by its two threads.
   std::mutex mutex_;
   std::int64_t wanted_ = 0, done_ = 0;  ///< iterations of this stretch
   std::int64_t meetings_ = 0;
-  std::vector<std::int64_t> last_;  ///< meetings when a process's worker had its last one
+  std::vector<std::int64_t> last_;  ///< by process: number of meetings at the last meeting of its worker
   std::vector<std::int64_t> staleness_, iterations_of_;
   std::exception_ptr failure_;
   std::thread server_;
