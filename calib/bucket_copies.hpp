@@ -1,5 +1,6 @@
 #pragma once
-// What DistributedDataParallel's copies of gradients into buckets and back take, from a profile's samples of `step`.
+// The time in which DistributedDataParallel copies gradients to its buckets and back, from a profile's samples of
+// `step`.
 #include <string>
 
 #include "calib/profile.hpp"
@@ -7,13 +8,13 @@
 namespace lockstep::calib {
 
 struct BucketCopies {
-  double seconds = 0;  ///< of all gradients in and back, an iteration; 0: not measured, or too little to be seen
-  int devices = 0;     ///< that were busy
+  double seconds = 0;  ///< per iteration, for all gradients, both ways; 0: not measured, or too small to detect
+  int devices = 0;     ///< number of busy devices
 };
 
-/// How much longer a step of DistributedDataParallel with one process ("how": "ddp", "ranks": 1) takes than an iteration
-/// without it on as many busy devices: the median over the batches. Its one process sums with nobody, and copies all the
-/// same. Of several numbers of devices the largest counts.
+/// The time by which a step of DistributedDataParallel with one process ("how": "ddp", "ranks": 1) exceeds an iteration
+/// without it on the same number of busy devices; the median over the batches. With one process there is no all-reduce,
+/// but the copies are made. If several numbers of devices were measured, uses the largest.
 BucketCopies bucket_copies(const Profile& profile, const std::string& model, const std::string& precision);
 
 }  // namespace lockstep::calib

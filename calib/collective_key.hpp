@@ -1,16 +1,16 @@
 #pragma once
-// What keys of "collective" say of the numbers that are exchanged.
+// The number format in keys of "collective".
 #include <string>
 
 #include "engine/base/json.hpp"
 
 namespace lockstep::calib {
 
-/// "fp32" where the key does not say: profiles up to now, and logs of tools, have floats.
+/// Returns "fp32" if the key does not name a precision, as in older profiles and in logs of tools.
 inline std::string element_of_collective(const Json& key) {
   return key.value("precision", "fp32");
 }
-/// Collectives of half precision have their own curves; gradients are floats.
+/// Whether the key is about floats, which gradients are. Collectives in half precision have separate curves.
 inline bool is_of_floats(const Json& key) {
   return element_of_collective(key) == "fp32";
 }

@@ -1,22 +1,21 @@
 #pragma once
-// Seconds over bytes (or over images, or over kernels): lines, and lines in pieces where one line does not do.
+// Fits seconds over bytes (or images, or kernels): lines, or piecewise lines if one line is not enough.
 //
 //   t(x) = latency + x / rate,   latency >= 0, 1/rate >= 0
 //
-// fitted by least squares of the relative error, sum_i ((t(x_i) - t_i) / t_i)^2, because sizes span nine decades and a
-// planner cares for per cent at each of them. Solved with Eigen (2 x 2 normal equations by QR), each coefficient at its
-// bound where the free solution leaves it.
+// The fit minimises the squared relative error, sum_i ((t(x_i) - t_i) / t_i)^2, because sizes span nine decades and
+// relative errors matter at each of them. It is solved with Eigen (2 x 2 normal equations by QR). A coefficient that
+// would leave its range is set to its bound.
 //
-// Pieces: a collective changes protocol with size, so its time is a line in each of up to `most_pieces` ranges of x,
-// the breaks at measured sizes. The number of pieces is the smallest whose worst relative residual is below the
-// tolerance, else the one with the least Bayesian information criterion, n ln(RSS/n) + k ln n with k = 3 pieces - 1.
+// Pieces: a collective changes protocol with size. So its time is a line in each of up to `most_pieces` ranges of x,
+// with breaks at measured sizes. The number of pieces is the smallest whose worst relative residual is below the
+// tolerance, else the one with the smallest Bayesian information criterion, n ln(RSS/n) + k ln n with k = 3 pieces - 1.
 //
-// Anchors: where no pieces reach the tolerance (a copy that falls out of one cache after another, NCCL changing
-// protocol, algorithm and channels), a line from each measured point to the next may know better: the same latency + x
-// / rate with every knee at a measured size. It is taken where its leave-one-out error (root of the mean square) is
-// lower. Before that, times that fall with x are pooled into a level (least squares of ln t under t not falling; Ayer
-// et al. 1955), for more bytes take no less time. Outside their range the first and the last piece go on, scaled to
-// meet them.
+// Anchors: in some curves no pieces reach the tolerance (copies that exceed one cache after another; NCCL changing
+// protocol, algorithm and channels). There, linear interpolation between measured points may be better. It is used if
+// its leave-one-out error (root mean square) is lower. First, times that fall with x are pooled to a constant (least
+// squares of ln t under non-decreasing t; Ayer et al. 1955), because more bytes cannot take less time. Outside the
+// measured range, the first and the last piece are used, scaled to join the anchors.
 #include <vector>
 
 namespace lockstep::calib {
@@ -33,20 +32,19 @@ struct Line {
 };
 
 struct Piece {
-  double from_x;  ///< holds for from_x <= x < the next piece's from_x; the first one also below its own
+  double from_x;  ///< valid for from_x <= x < the next piece's from_x; the first piece also below its own
   Line line;
 };
 
 struct LineFit {
   std::vector<Piece> pieces;      ///< by from_x
-  std::vector<Measured> anchors;  ///< by x; empty: the pieces alone are the fit
+  std::vector<Measured> anchors;  ///< by x; empty: the fit uses only the pieces
   double from_x = 0;              ///< range of the measurements
   double to_x = 0;
   int points = 0;
   double median_residual = 0;  ///< relative, absolute values
   double worst_residual = 0;
-  /// Median of |relative error| at the points of every interior size when the fit is made without that size; 0 below 4
-  /// sizes.
+  /// Median |relative error| at the interior sizes, each predicted by a fit without it; 0 below 4 sizes.
   double leave_one_out = 0;
   double worst_left_out = 0;  ///< the largest of them
   double at(double x) const;
@@ -59,8 +57,8 @@ struct LineFitOptions {
   bool allow_anchors = true;
 };
 
-/// Points in any order; those of equal x count as one each. Throws std::invalid_argument: no point, a time or x that
-/// is not positive (x may be 0).
+/// Points may be in any order; points of equal x count as one. Throws std::invalid_argument if there is no point, a
+/// time is not positive, or an x is negative.
 Line fit_line(const std::vector<Measured>& points);
 LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// How much a collective that goes on beside it slows a training iteration down, from a profile's samples of `overlap`.
+// The slowdown of a training iteration by a concurrent collective, from a profile's samples of `overlap`.
 #include <string>
 #include <vector>
 
@@ -11,12 +11,12 @@ struct Slowdown {
   std::string model, precision, library;
   int devices = 0;
   double batch = 0;
-  double bytes = 0;  ///< of the all-reduces that followed one another
-  /// Median time of an iteration beside them over the median of one alone, taken in turns with it.
+  double bytes = 0;  ///< of each of the consecutive all-reduces
+  /// Median time of an iteration overlapped with them over that of one without; both are measured alternately.
   double ratio = 0;
 };
 
-/// In the order of the samples. Samples of iterations beside a collective without any alone give nothing.
+/// In the order of the samples. Overlapped iterations without a matching sample of undisturbed ones give nothing.
 std::vector<Slowdown> slowdowns(const Profile& profile);
 
 }  // namespace lockstep::calib

@@ -1,8 +1,8 @@
 #pragma once
-// A profile: what was measured or imported, the fits over it, and where all of it comes from. Schema
-// "lockstep/profile/1"; every key is described in calib/README.md.
+// A profile: measurements or imported times, the fits through them, and their origin. Schema "lockstep/profile/1";
+// calib/README.md describes every key.
 //
-// Samples of one probe that differ in one number only (bytes, batch, ...) form a curve, and each curve gets a fit:
+// Samples of one probe that differ in only one number (bytes, batch, ...) form a curve, and each curve has a fit:
 //
 //   probe        key                                                      curve over
 //   iteration    model, precision, learners, devices, batch               batch
@@ -15,11 +15,12 @@
 //   input        source, model, learners, devices, batch                  batch
 //   overlap      model, precision, devices, batch, library, beside, bytes bytes
 //   gradient     model, precision, devices, batch                         batch
-//   step         model, precision, how, ranks, nodes, batch               batch; of one rank with devices
+//   step         model, precision, how, ranks, nodes, batch               batch; with devices if ranks is 1
 //
-// `iteration` is one learner's gradient and update without communication, while `learners` of them share a device; with
-// `input` in its key, while the input pipeline prepares the next batches beside it. `gradient` is the same without the
-// update, `step` a framework's own step over all ranks with its communication: the truth to compare predictions with.
+// `iteration` is one learner's gradient and update without communication, while `learners` learners share a device.
+// With `input` in its key, the input pipeline prepares the next batches at the same time. `gradient` is the same
+// without the update. `step` is a framework's own step over all ranks with its communication, for comparison with
+// predictions.
 #include <map>
 #include <string>
 #include <vector>
@@ -32,17 +33,17 @@ namespace lockstep::calib {
 struct DeviceFacts {
   std::string name;  ///< "NVIDIA H200", or the processor
   std::string kind;  ///< cuda, host, imported
-  int count = 0;     ///< devices measured together
+  int count = 0;     ///< number of devices measured together
   Json facts = Json::object();
 };
 
-/// A curve's fit.
+/// The fit of a curve.
 struct Fit {
   std::string probe;
   Json key;              ///< without the variable
   std::string variable;  ///< "bytes", "batch", ...
   LineFit line;
-  std::string kind;  ///< that of its samples; "imported" where they differ
+  std::string kind;  ///< that of its samples; "imported" if they differ
   std::string id() const;
 };
 
@@ -53,9 +54,9 @@ struct Profile {
   std::vector<Fit> fits;
   Json provenance = Json::object();
 
-  /// Null where there is none.
+  /// Returns null if there is no such fit.
   const Fit* find(const std::string& probe, const Json& key) const;
-  /// Samples of the curve, by its variable.
+  /// Returns the samples of the curve, sorted by its variable.
   std::vector<Measured> curve(const std::string& probe, const Json& key) const;
 };
 
@@ -63,29 +64,30 @@ struct Profile {
 std::string variable_of(const std::string& probe);
 const std::vector<std::string>& probes();
 
-/// Fits every curve of the samples, in the order of their first sample.
+/// Fits every curve of the samples, in the order of their first samples.
 std::vector<Fit> fit_curves(const std::vector<Sample>& samples, const LineFitOptions& options = {});
 
 Json to_json(const Profile& profile);
-/// Throws InputError: anything malformed, a fit that does not follow from its samples' keys.
+/// Throws InputError for malformed content, and for a fit that does not match its samples' keys.
 Profile profile_from_json(const JsonNode& node);
 Profile load_profile(const std::string& path);
-/// All samples of both (of the same thing, b's replace a's), fitted anew, and the facts of both (of two that differ
-/// b's, but measured ones before imported ones). Throws InputError where the devices differ in name: two that were
-/// measured, two GPUs of logs, or a GPU of logs and one that was measured. Logs that name no GPU go with any device,
-/// and all logs with a host.
+/// Combines the samples of both and fits them again; b's samples replace a's of the same id. Facts are combined, too.
+/// If a fact differs, b's is used, but measured facts take precedence over imported ones. Throws InputError if the
+/// devices' names differ between two measured devices, two GPUs of logs, or a GPU of logs and a measured one. Logs that
+/// name no GPU match any device, and a host matches all logs.
 Profile merge(const Profile& a, const Profile& b, const std::string& name);
-/// Of the facts that both have but not alike, a line each: name, a's, b's.
+/// One line per fact that both have with different values: name, a's value, b's value.
 std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b);
-/// The name of a device that a log does not tell.
+/// The name of a device that a log does not identify.
 extern const char* const kUnknownGpu;
-/// What of a profile not to rely on, a line each: series that drifted, have outliers, or whose median is not known to 5
-/// %; fits of iterations and collectives whose worst residual, or worst error at a left-out point, is above 5 %.
+/// The unreliable parts of a profile, one line each. Series: those that drifted, have outliers, or whose median is
+/// uncertain by more than 5 %. Fits of iterations and collectives: those whose worst residual or worst leave-one-out
+/// error is above 5 %.
 struct Doubts {
   std::vector<std::string> series, fits;
 };
 Doubts doubts_of(const Profile& profile);
-/// A readable report: device, samples by probe, every fit with residual, range and leave-one-out error.
+/// A readable report: device, samples by probe, and every fit with residual, range and leave-one-out error.
 std::string report_text(const Profile& profile);
 
 }  // namespace lockstep::calib

@@ -1,41 +1,41 @@
 #pragma once
-// How well a measured time is known, and how far a fit through such times may be trusted at a place: what the bounds of
-// a prediction take from a profile.
+// The uncertainty of a measured time, and of a fit through such times at a given x. Predictions derive the part of
+// their bounds that comes from a profile from these.
 #include <string>
 
 #include "calib/profile.hpp"
 
 namespace lockstep::calib {
 
-/// Parts of what is not known of a series' median, relative to it. They add in quadrature, as parts that have nothing to
-/// do with each other. A series of one time tells nothing of its spread: zeros.
+/// Parts of the uncertainty of a series' median, relative to it. They are independent and add in quadrature. A series
+/// of one time has no known spread: zeros.
 struct SeriesQuality {
-  double interval = 0;      ///< half width of the median's 95 % interval (summary.hpp); below 6 samples of their range
-  double drift = 0;         ///< flagged "drift": half the change from its first third to its last
-  double outliers = 0;      ///< flagged "outliers": half the distance of the quantiles 0.5 -+ half their share: so far
-                            ///< they move the median, were they all on one side
-  double disagreement = 0;  ///< flagged "disagrees": half the distance between the medians of its two looks
+  double interval = 0;      ///< half width of the median's 95 % interval (summary.hpp); below 6 samples, of their range
+  double drift = 0;         ///< flagged "drift": half the change from the first third to the last
+  double outliers = 0;      ///< flagged "outliers": half the distance of the quantiles 0.5 -+ half their fraction, the
+                            ///< largest shift of the median if all were on one side
+  double disagreement = 0;  ///< flagged "disagrees": half the distance between the medians of its two measurements
   double relative() const;
-  /// "its median is known to 12 %, it drifted by 8 %"; empty where nothing is wrong.
+  /// "its median is known to 12 %, it drifted by 8 %"; empty if there is no problem.
   std::string text() const;
 };
 
 SeriesQuality quality_of(const Sample& sample);
 
-/// Of a fit at a place between, at or beyond its measured points.
+/// The uncertainty of a fit at an x between, at or beyond its measured points.
 struct CurveQuality {
-  double series = 0;  ///< of the series next to the place on either side, the worse
-  /// Relative error of the fit at those two; between two that were measured also the median error at left-out points.
+  double series = 0;  ///< the worse of the two neighbouring series
+  /// Relative error of the fit at these two; between two measured points, also the median leave-one-out error.
   double fit = 0;
-  std::string why;  ///< of the worse series, SeriesQuality::text()
+  std::string why;  ///< SeriesQuality::text() of the worse series
   double relative() const;
 };
 
-/// Zeros for a curve whose samples the profile does not hold.
+/// Returns zeros if the profile does not contain the curve's samples.
 CurveQuality quality_at(const Profile& profile, const Fit& fit, double x);
 
-/// Series whose median is not known to `tolerance`, of all that were measured more than once; single layers, which
-/// scatter more than their sum, do not count.
+/// Counts the series whose median is not known to `tolerance`, among those measured more than once. Excludes single
+/// layers, which scatter more than their sum.
 struct ImpreciseSeries {
   int imprecise = 0;
   int of = 0;

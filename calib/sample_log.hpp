@@ -1,6 +1,6 @@
 #pragma once
-// Every measurement, on disk as soon as it is taken: one JSON object per line, appended and synced, so that a killed
-// run loses at most the series in flight.
+// Stores every measurement on disk as soon as it is complete: one JSON object per line, appended and synced. A killed
+// run loses at most the series in progress.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,70 +9,70 @@
 
 namespace lockstep::calib {
 
-/// Times of the same thing that do not count, kept so that anybody may judge for themselves.
+/// Times that do not count, kept for inspection.
 struct SetAside {
-  /// throttled: taken while the clock was down; drift: a whole series that drifted and was taken again at once; cut
-  /// short: such a repetition for which the time did not suffice; first, second: the other one of two measurements, of
-  /// which that was better (second_look.hpp).
+  /// The reason. "throttled": measured while the clock was low. "drift": a whole series that drifted and was repeated
+  /// at once. "cut short": such a repetition that ran out of time. "first", "second": the worse of two measurements
+  /// (second_look.hpp).
   std::string why;
   std::vector<double> seconds;
 };
 
-/// A series of timings of one thing.
+/// Holds a series of timings of one thing.
 struct Sample {
-  std::string probe;  ///< what kind of thing: "iteration", "layer", "copy", "collective", ...
-  Json key;           ///< which one: {"model": "lenet", "batch": 16, ...}; order of members has no meaning
+  std::string probe;  ///< the kind of thing: "iteration", "layer", "copy", "collective", ...
+  Json key;           ///< which one: {"model": "lenet", "batch": 16, ...}; the order of members has no meaning
   std::vector<double> seconds;
   std::string kind = "measured";  ///< measured, imported, modelled
   std::string source;             ///< device, or file and line
   std::vector<std::string> flags;
   std::vector<SetAside> set_aside = {};
-  std::vector<double> clock_hz = {};            ///< of the slowest device while each of `seconds` ran; empty: unknown
-  std::vector<std::string> clock_reasons = {};  ///< why clocks were not higher, as NVML names them
+  std::vector<double> clock_hz = {};            ///< lowest among the devices during each of `seconds`; empty: unknown
+  std::vector<std::string> clock_reasons = {};  ///< why clocks were not higher, in NVML's terms
   bool has_flag(const std::string& flag) const;
   double median_s() const;
   /// As canonical_id().
   std::string id() const;
 };
 
-/// Probe and key in one text: the order of members has no meaning, and 8 and 8.0 are one number (importers read sizes
-/// as floating point, probes count them).
+/// Probe and key as one text. The order of members has no meaning, and 8 and 8.0 are equal, because importers read
+/// sizes as floating point and probes count them.
 std::string canonical_id(const std::string& probe, const Json& key);
 
 Json to_json(const Sample& sample);
-/// Throws InputError for a key that is no object, or of whose members that the simulator asks for (counts, names) one
-/// is of another type.
+/// Throws InputError if the key is no object, or if a member that the simulator reads (a count or a name) has another
+/// type.
 void check_key(const JsonNode& key);
-/// Times that a series may have as its median: light takes the shortest for a third of a millimetre, and the longest is
-/// thirty years. What is beyond is a mistake of units, and fits square it.
+/// The range of a series' median, in seconds. The shortest is the time of light for a third of a millimetre; the
+/// longest is thirty years. Times outside are wrong units, and fits would square them.
 inline constexpr Range kMedianSeconds{1e-12, 1e9};
-/// Throws InputError: malformed, an unknown probe, a key without the probe's variable, or times whose median is out of
+/// Throws InputError for malformed content, an unknown probe, a key without the probe's variable, or a median outside
 /// kMedianSeconds.
 Sample sample_from_json(const JsonNode& node);
 
-/// What a log holds, without touching it: as SampleLog's samples(), the torn last line of a killed run left out. Empty
-/// where there is no such file.
+/// Reads a log without changing it. Returns SampleLog's samples(), without the incomplete last line of a killed run.
+/// Empty if there is no such file.
 std::vector<Sample> read_samples(const std::string& path);
 
 class SampleLog {
  public:
-  /// Opens `path` for appending, after reading what is there. A last line without its end, or one that is no JSON, is
-  /// what a killed run left: it is cut off. Any other malformed line throws InputError with its number; an unwritable
-  /// file throws std::runtime_error, one that another run writes FileInUse (engine/base/file_lock.hpp): it is locked
-  /// for as long as this object lives.
+  /// Reads `path` and opens it for appending. Truncates an incomplete last line, or one that is no JSON, which a killed
+  /// run left. Any other malformed line throws InputError with its number. Throws std::runtime_error for an unwritable
+  /// file, and FileInUse if another run writes it (engine/base/file_lock.hpp). The file stays locked as long as this
+  /// object lives.
   explicit SampleLog(std::string path);
   ~SampleLog();
   SampleLog(const SampleLog&) = delete;
   SampleLog& operator=(const SampleLog&) = delete;
 
-  /// Writes one line and syncs it. Throws std::runtime_error naming the reason (a full disk): what was there stays.
+  /// Writes one line and syncs it. Throws std::runtime_error with the reason (a full disk); earlier lines stay.
   void append(const Sample& sample);
   bool has(const std::string& id) const { return by_id_.count(id) > 0; }
-  /// Null where there is none; until the next append().
+  /// Null if there is none; valid until the next append().
   const Sample* find(const std::string& id) const;
-  /// In the order of their first appearance; a later sample of the same id replaces the earlier.
+  /// In the order of first appearance; a later sample replaces an earlier one of the same id.
   const std::vector<Sample>& samples() const { return samples_; }
-  /// Bytes of a torn last line that were cut off when the file was opened.
+  /// The size of the incomplete last line that was truncated when the file was opened.
   std::size_t discarded_bytes() const { return discarded_; }
 
  private:

@@ -92,8 +92,8 @@ int exit_code_of_error(const std::exception& error) {
   return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
 }
 
-/// As one of the processes of mpirun where that started it: all find bad usage alike, and the first says so; anything
-/// else may be one process's trouble, which then ends all.
+/// Runs as one of the processes of mpirun, if that started this program. All find the same bad usage, and the first
+/// process reports it. Any other error may be that of one process, which then ends all.
 int run_with_others(const train::Request& request, int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);

@@ -35,7 +35,7 @@ constexpr const char* kProfiles = "results/profiles";
 // A run that is killed leaves its samples; a profile as well, of nearly all of them.
 constexpr std::chrono::seconds kStoredEvery{30};
 
-// "NVIDIA H200" -> "nvidia-h200": up to the first comma, letters and digits.
+// "NVIDIA H200" becomes "nvidia-h200": letters and digits up to the first comma.
 std::string file_name_of(const std::string& device) {
   std::string name;
   for (char c : device.substr(0, device.find(','))) {
@@ -144,7 +144,7 @@ void write_profile(const std::string& path, const Profile& profile) {
                 doubts.fits.size(), path.c_str());
 }
 
-// Networks of the logs, each once, beside the profile: what a scenario names as its model.
+// Writes each network of the logs once, next to the profile, so that a scenario can name it as its model.
 void write_models(const std::string& profile, const std::vector<Json>& models) {
   for (const Json& model : models) {
     const std::string path =
@@ -253,7 +253,7 @@ int only_plan(const MeasureRequest& request, const std::string& output, const st
   return 0;
 }
 
-// Of the first process's machine.
+// The facts of the first process's machine.
 Json facts_of(device::Backend& backend, int processes, int nodes) {
   Json facts = machine_facts();
   if (processes > 1) {
@@ -287,7 +287,7 @@ std::int64_t usual_most_bytes(const device::Backend& backend) {
   return std::int64_t{1} << (backend.name() == "cuda" ? 30 : 26);
 }
 
-// Samples go by a model's name: one of a user's own must not pass for another.
+// Samples are identified by a model's name, so a user's model must not have the name of a built-in one.
 std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std::string, std::string>& inputs) {
   std::vector<model::Graph> models;
   std::set<std::string> names;

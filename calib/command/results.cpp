@@ -14,7 +14,7 @@
 namespace lockstep::calib {
 namespace {
 
-// KEY=VALUE: a number, true, false, or a text.
+// Parses KEY=VALUE, where VALUE is a number, true, false, or a text.
 Json facts_of(const ImportRequest& request) {
   Json facts = Json::object();
   if (!request.torch.model.empty()) facts["model"] = request.torch.model;

@@ -1,5 +1,5 @@
-// A scenario that predicts with a profile: what the profile measured is taken from it, what has no effect beside
-// measured times is filled in and says so.
+// Writes a scenario that predicts with a profile. Measured values come from the profile. Fields without effect when
+// times are measured are filled in, and say so.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -57,14 +57,14 @@ int count_of(const Json& key, const char* name) {
   return member != key.end() && member->is_number() ? member->get<int>() : 1;
 }
 
-// Of GPUs. The host's memory is its devices', so that its copies say nothing of a way to them.
+// For GPUs only. The host's devices share its memory, so its copies tell nothing about a link to a device.
 void take_copy(const Fit& fit, Measurements& m) {
   if (!has(fit.key, "both_ways", false)) return;
   const std::string from = text_of(fit.key, "from"), to = text_of(fit.key, "to");
   if (from == "host" && to != "host" && has(fit.key, "memory", "pinned")) m.copy_from_host = &fit;
 }
 
-// Of the longest piece of a line; where noise hides the growth, all of the largest time is bytes'.
+// The slope of the last piece of a line; if noise hides the growth, the whole largest time is attributed to bytes.
 double slope_of(const LineFit& line) {
   const double slope = line.pieces.back().line.seconds_per_unit;
   return slope > 0 ? slope : line.at(line.to_x) / line.to_x;
@@ -106,8 +106,8 @@ std::string rate_text(double bytes_per_s) {
   return short_number(bytes_per_s * 1e-9) + " GB/s";
 }
 
-// Of a ring: 2 (n - 1) (alpha + S beta / n), by the longest piece of the measured line. Used where the scenario is told
-// to ring over other numbers of devices than were measured.
+// The link of a ring that takes 2 (n - 1) (alpha + S beta / n), from the last piece of the measured line. Used if a
+// scenario asks for a ring over other numbers of devices than were measured.
 Json ring_link(const Measurements& m) {
   if (m.all_reduce == nullptr)
     return {{"bandwidth", assumed("1 TB/s", "not measured: one device")}, {"latency", assumed("0 us", "not measured")}};

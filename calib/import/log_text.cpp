@@ -25,7 +25,7 @@ bool begins_with(const std::string& text, const std::string& start) {
 }
 
 #ifdef LOCKSTEP_WITH_ZLIB
-// Hands the file over in pieces.
+// Passes the file's content to `take` in pieces.
 void uncompress(const std::string& path, const std::function<void(const char*, std::size_t)>& take) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) throw InputError(path + ": cannot be read");

@@ -205,7 +205,7 @@ class OsuLog : public CollectiveLog {
   bool has_latency_ = false, has_longest_ = false;
 };
 
-// "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]".
+// Reads "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]".
 class ImbLog : public CollectiveLog {
  public:
   using CollectiveLog::CollectiveLog;
@@ -245,7 +245,7 @@ class ImbLog : public CollectiveLog {
   int ranks_ = 0;
 };
 
-// gloo's benchmark: "Algorithm:   allreduce_ring", "Options:     processes=4, inputs=1, threads=1", then a line of
+// Reads gloo's benchmark: "Algorithm: allreduce_ring", "Options: processes=4, inputs=1, threads=1", then a line of
 // columns and rows of elements.
 class GlooLog : public CollectiveLog {
  public:

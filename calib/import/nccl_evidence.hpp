@@ -1,6 +1,6 @@
 #pragma once
-// Facts that a log of nccl-tests holds besides its times. They tell operation and number of ranks, and contradict wrong
-// options and incomplete logs.
+// Facts in a log of nccl-tests besides its times. They determine the operation and the number of ranks, and reveal
+// wrong options and incomplete logs.
 //
 //   busbw / algbw   the operation's factor over n ranks (calib/bus_bandwidth.hpp)
 //   redop           "none" for operations that only move data, "sum", "max", ... for those that reduce
@@ -18,39 +18,39 @@ namespace lockstep::calib {
 /// sendrecv_perf: every rank sends to the next one and receives from the one before.
 inline constexpr const char* kSendReceive = "send-receive";
 
-/// Names of the operations whose logs are read, as profiles have them.
+/// The names, as in profiles, of the operations whose logs are read.
 const std::vector<std::string>& nccl_operations();
-/// The operation that a program times: "all-reduce" of all_reduce_perf. Empty: none of these.
+/// The operation that a program times: "all-reduce" for all_reduce_perf; empty for other programs.
 std::string operation_of_program(const std::string& program);
 
-/// busbw / algbw of a log, between the bounds that the rounding of the printed figures allows.
+/// busbw / algbw of a log, with the bounds that the rounding of the printed figures allows.
 struct BusRatio {
   double low, middle, high;
   bool fits(double factor) const { return factor >= low && factor <= high; }
 };
 
-/// One printed pair of bandwidths in GB/s; `rounding`: half a unit of the last printed digit.
+/// One printed pair of bandwidths in GB/s; `rounding` is half a unit of the last printed digit.
 struct RowBandwidths {
   double algbw, busbw, rounding;
 };
 
-/// The ratio of the most precise pair near the median. Nullopt: no pair is precise enough to tell factors apart.
+/// The ratio of the most precise pair near the median. Nullopt if no pair is precise enough to distinguish factors.
 std::optional<BusRatio> bus_ratio(const std::vector<RowBandwidths>& pairs);
 
-/// The ratio with four decimals, for messages.
+/// Formats the ratio with four decimals, for messages.
 std::string ratio_digits(double ratio);
 
-/// True if the pair has this factor, within its rounding and 0.2 %.
+/// Whether the pair has this factor, within its rounding and 0.2 %.
 bool has_factor(const RowBandwidths& pair, double factor);
 
 /// Half a unit of the last digit of a printed number.
 double rounding_of(const std::string& printed);
 
-/// Smallest and largest number of ranks, 2 and more, over which the operation has the ratio. Nullopt: none has it. The
-/// largest is kMostRanks where the ratio has no upper bound.
+/// The smallest and largest number of ranks, at least 2, for which the operation has the ratio. Nullopt if there is
+/// none. The largest is kMostRanks if there is no upper bound.
 std::optional<std::pair<int, int>> ranks_with(const BusRatio& ratio, const std::string& operation);
 
-/// Columns of rows that tell the operation; empty where the log has no such column.
+/// Columns of rows that depend on the operation; empty if the log lacks them.
 struct RowColumns {
   std::string redop, root;
 };
@@ -58,8 +58,8 @@ struct RowColumns {
 /// True if the columns allow the operation.
 bool allow(const RowColumns& columns, const std::string& operation);
 
-/// Operations that the columns allow and that have the ratio over `ranks`. 0: over any number; one that has it only over
-/// thousands of ranks, where factors hardly differ, gives way to others.
+/// Operations that the columns allow and that have the ratio over `ranks`; 0 means any number. An operation that fits
+/// only for thousands of ranks, where factors hardly differ, is dropped if others fit.
 std::vector<std::string> operations_with(const std::optional<BusRatio>& ratio, const RowColumns& columns, int ranks);
 
 /// "all-reduce on 256 ranks, or all-gather on ..." by operations_with(); empty if nothing fits.
@@ -68,7 +68,7 @@ std::string readings_of(const BusRatio& ratio, const RowColumns& columns, int ra
 /// The list "#  Rank  0 Group  0 Pid  101 on  node-0 device  0 [0x0f] NVIDIA H100".
 class RankList {
  public:
-  /// `device`: number and bus, or empty if the log does not identify it.
+  /// `device` is its number and bus; empty if the log does not identify it.
   void add(int rank, const std::string& host, const std::string& device);
   void clear() { *this = RankList(); }
 
@@ -79,7 +79,7 @@ class RankList {
   int nodes() const { return static_cast<int>(per_host().size()); }
   std::map<std::string, int> per_host() const;
   bool has_repeated_ranks() const { return has_repeated_ranks_; }
-  /// "device 0 [0x10] of node-1 is listed as rank 0 and as rank 8"; empty: no device is listed twice.
+  /// "device 0 [0x10] of node-1 is listed as rank 0 and as rank 8"; empty if no device is listed twice.
   const std::string& repeated_device() const { return repeated_device_; }
 
  private:

@@ -291,7 +291,7 @@ class NcclTestsLog {
     read_row(words, where);
   }
 
-  // "#  Rank  0 Group  0 Pid  101 on  node-0 device  0 [0000:0f:00] NVIDIA H100 80GB HBM3"
+  // Reads "# Rank 0 Group 0 Pid 101 on node-0 device 0 [0000:0f:00] NVIDIA H100 80GB HBM3".
   bool take_rank(const std::string& line, const std::vector<std::string>& words) {
     double rank = 0;
     if (words.size() < 8 || words[0] != "#" || words[1] != "Rank" || !to_number(words[2], rank)) return false;

@@ -63,7 +63,7 @@ bool take_phrase(const std::string& text, Direction& direction, std::string& arr
   return part.empty() || part.find(' ') == part.size() - 1;  // one word at most
 }
 
-// A line that says what the matrix below it, or in JSON beside it, holds.
+// Parses a line that describes the matrix below it; in JSON, the matrix next to it.
 Kind parse_direction(const std::string& test, const std::string& text, Direction& direction) {
   if (text.find("memcpy local GPU(column) bandwidth (GB/s)") != std::string::npos) {
     direction = {"CE", "", "GPU"};
@@ -216,7 +216,7 @@ void read_json(const JsonNode& root, const std::string& name, Bandwidths& bandwi
       continue;
     }
     std::vector<JsonNode> rows = matrix->items();
-    // Of the three matrices of a copy both ways, one below the other, the last is the total.
+    // A copy in both directions has three matrices, one below the other; the last is the total.
     if (direction.is_total) rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 3 * 2));
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::vector<JsonNode> cells = rows[r].items();

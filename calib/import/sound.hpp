@@ -1,11 +1,10 @@
 #pragma once
-// What an importer ends with: logs may hold any figure, profiles may not.
+// The last step of an importer: removes figures that a log may have but a profile may not.
 #include "calib/import/imported.hpp"
 
 namespace lockstep::calib {
 
-/// The log without the samples that a profile's reader would refuse, which join `refused`. Throws InputError where none
-/// is left of some.
+/// Moves samples that a profile's reader would refuse to `refused`. Throws InputError if that removes all samples.
 Imported sound(Imported log, const std::string& name);
 
 }  // namespace lockstep::calib

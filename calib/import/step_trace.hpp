@@ -1,10 +1,12 @@
 #pragma once
-// Where the time of a training step went, by a PyTorch profiler trace of one rank: every moment of a step belongs to one part.
+// Divides the time of a training step into parts, from a PyTorch profiler trace of one rank. Every moment belongs to
+// one part.
 //
-// A step of a GPU lasts from the first kernel that was launched in it to the first one that was launched in the next. The last
-// step, and one whose next was not recorded, is left out; a step alone lasts from its begin on the processor to the end of
-// both. Where several kernels run at once, the moment belongs to the first part of StepPart that has one. A moment without a
-// kernel belongs to the host until the next kernel has been launched, and is idle after that.
+// A GPU's step lasts from the first kernel launched in it to the first kernel launched in the next step. The last step
+// is skipped, and so is a step whose successor was not recorded. If there is only one step, it lasts from its start on
+// the processor to the end of both. If several kernels run at once, the moment belongs to the first part of StepPart
+// among them. A moment without a kernel belongs to `host` until the next kernel has been launched, and to `idle` after
+// that.
 #include <array>
 #include <string>
 #include <vector>
@@ -18,9 +20,9 @@ enum class StepPart {
   gemm,           ///< matrix multiplications and convolutions
   attention,      ///< fused attention
   memory,         ///< all other kernels, copies and fills
-  communication,  ///< exposed: NCCL kernels alone
+  communication,  ///< exposed: only NCCL kernels run
   host,           ///< the next kernel is not launched yet
-  idle            ///< the next kernel is launched, and waits
+  idle            ///< the next kernel has been launched but does not run yet
 };
 
 inline const Choices<StepPart>& choices_of(StepPart) {
@@ -32,7 +34,7 @@ inline const Choices<StepPart>& choices_of(StepPart) {
 }
 
 constexpr std::size_t kStepParts = 6;
-/// Seconds of each part, by the order of StepPart.
+/// Holds the seconds of each part, in the order of StepPart.
 using PartSeconds = std::array<double, kStepParts>;
 
 inline double& part_of(PartSeconds& seconds, StepPart part) {
@@ -47,19 +49,19 @@ struct PartSpan {
   double begin_s = 0, end_s = 0;  ///< from the step's begin
 };
 
-/// NCCL kernels of one operation and size in a step.
+/// Sums the NCCL kernels of one operation and size in a step.
 struct StepCollective {
-  std::string operation;   ///< "all-reduce"; "other" if neither the kernel's arguments nor its name tell
+  std::string operation;   ///< "all-reduce"; "other" if neither the kernel's arguments nor its name identifies it
   int ranks = 0;           ///< 0: not noted
   std::int64_t bytes = 0;  ///< as nccl-tests counts them; 0: not noted
   int calls = 0;
-  double seconds = 0;     ///< of all calls, waiting for other ranks and overlapped time included
-  double exposed_s = 0;   ///< of these, while no other kernel ran
-  double shortest_s = 0;  ///< call, which waits the least
+  double seconds = 0;     ///< of all calls, including waits for other ranks and overlapped time
+  double exposed_s = 0;   ///< part of `seconds` while no other kernel ran
+  double shortest_s = 0;  ///< shortest call, which waits the least
 };
 
 struct TracedStep {
-  std::int64_t number = 0;  ///< the profiler's
+  std::int64_t number = 0;  ///< the profiler's step number
   double seconds = 0;
   PartSeconds parts{};          ///< add up to `seconds`
   std::vector<PartSpan> spans;  ///< neighbours have different parts
@@ -67,19 +69,19 @@ struct TracedStep {
 };
 
 struct StepTrace {
-  std::string file, gpu;  ///< `gpu`: its name; empty: not noted
+  std::string file, gpu;  ///< `gpu`: its name; empty: not recorded
   int rank = 0, world_size = 1;
   std::vector<TracedStep> steps;  ///< at least one
 };
 
-/// True for a trace of events, an object or a bare array, rather than a log.
+/// Whether the text is a trace of events, an object or a bare array, rather than a log.
 bool is_torch_trace(const std::string& text);
 
-/// Throws InputError: no steps, no kernels of a GPU.
+/// Throws InputError if there are no steps or no GPU kernels.
 StepTrace read_step_trace(const std::string& text, const std::string& file);
 
-/// The part of a kernel with this name that is no NCCL kernel, by the names that cuBLAS, CUTLASS, cuDNN, FlashAttention,
-/// PyTorch, Triton and rocBLAS give their kernels.
+/// The part of a kernel that is no NCCL kernel. Recognises the kernel names of cuBLAS, CUTLASS, cuDNN, FlashAttention,
+/// PyTorch, Triton and rocBLAS.
 StepPart kernel_part(const std::string& name);
 
 }  // namespace lockstep::calib

@@ -1,5 +1,5 @@
 #pragma once
-// Events of PyTorch profiler traces (Chrome trace events), as every reader of such traces needs them.
+// Events of PyTorch profiler traces (Chrome trace events), for all readers of such traces.
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@ namespace lockstep::calib {
 struct TraceEvent {
   double begin_us = 0;
   double duration_us = 0;
-  const Json* json = nullptr;  ///< in the document
+  const Json* json = nullptr;  ///< points into the document
 
   double end_us() const { return begin_us + duration_us; }
 };
@@ -21,23 +21,24 @@ struct TraceEvent {
 struct CompleteEvents {
   std::vector<TraceEvent> events;  ///< in the order of the document
   int without_time = 0;            ///< events whose "ts" is missing or cannot be a time in microseconds
-  double resolution_us = 0;        ///< of times as doubles, 0.25 us since 1970: a launch may seem to be that late
+  double resolution_us = 0;        ///< of times as doubles (0.25 us since 1970); launches may appear that much later
 };
 
-/// Events of kind "X". PyTorch up to 2.3 writes microseconds since 1970; relative times lose nothing in sums.
+/// Events of phase "X". PyTorch up to 2.3 writes microseconds since 1970; relative times keep their precision in sums.
 CompleteEvents complete_events(const JsonNode& root);
 
-/// Nullopt if the key is missing, its value is no number, or the number is too large for a double to hold whole microseconds.
+/// Nullopt if the key is missing, its value is no number, or a double cannot represent it to the microsecond.
 std::optional<double> number_of(const Json& object, const char* key);
 double number_or(const Json& object, const char* key, double otherwise);
 std::string text_or(const Json& object, const char* key, const std::string& otherwise);
 
 /// "ProfilerStep#12" of the profiler's schedule: 12.
 std::optional<std::int64_t> profiler_step(const Json& event);
-/// True for the category of calls that launch kernels, under its names of all PyTorch versions.
+/// Whether the category is that of kernel launches, in any version of PyTorch.
 bool is_launch(const std::string& category);
 
-/// The collective of an NCCL kernel, as PyTorch 2 notes it in the kernel's arguments; bytes as nccl-tests counts them.
+/// The collective of an NCCL kernel, as PyTorch 2 records it in the kernel's arguments; bytes as nccl-tests counts
+/// them.
 struct TracedCall {
   std::string operation;
   int ranks = 0;
@@ -45,9 +46,9 @@ struct TracedCall {
 };
 std::optional<TracedCall> collective_of(const Json& args);
 
-/// The job's number of processes and this process's number, by "distributedInfo"; 1 and 0 without it.
+/// Reads the number of processes and this process's rank from "distributedInfo"; 1 and 0 if it is absent.
 std::pair<int, int> world_size_and_rank(const Json& root);
-/// The first GPU's name, by "deviceProperties"; empty without it.
+/// The first GPU's name from "deviceProperties"; empty if it is absent.
 std::string gpu_name(const Json& root);
 
 }  // namespace lockstep::calib

@@ -9,7 +9,7 @@
 
 namespace lockstep::calib {
 
-/// A line of a log, stripped of what launchers put before it.
+/// A line of a log without the prefix of launchers.
 struct LogLine {
   std::string text;
   int number = 0;
@@ -17,19 +17,20 @@ struct LogLine {
 
 struct TrainingFormat {
   std::string name;
-  /// Adds what a line says: a time, a fact, an interruption. Returns true if the line is one that this program alone prints.
+  /// Adds a line's content: a time, a fact, an interruption. Returns true if only this program prints such a line.
   std::function<bool(const LogLine& line, class TrainingLogBuilder& log)> read_line;
 };
 
-/// Collects what the lines of one log say.
+/// Collects the facts of one log's lines.
 class TrainingLogBuilder {
  public:
   explicit TrainingLogBuilder(TrainingLog& log) : log_(log) {}
 
   void add_step(std::int64_t number, double seconds, const LogLine& line, StepUnit unit = StepUnit::step);
-  /// The next step's time may include this.
+  /// The next step's time may include this event.
   void note_interruption(const std::string& what) { interruption_ = what; }
-  /// The first value stays; a later one that differs changes the batch of a ramp-up, which is said.
+  /// Keeps the first value of a key, except for a global batch that ramps up: it takes the new value, drops the earlier
+  /// steps, and says so.
   void set_fact(const std::string& key, const Json& value);
   bool has_fact(const std::string& key) const { return log_.job.contains(key); }
   void set_tokens_per_step(double tokens) { log_.tokens_per_step = tokens; }
@@ -43,7 +44,7 @@ class TrainingLogBuilder {
     int line = 0;
   };
   std::vector<Bar> bars;
-  std::vector<LoggedStep> breakdown;  ///< times of a step by DeepSpeed's parts
+  std::vector<LoggedStep> breakdown;  ///< times of DeepSpeed's parts of a step
   bool is_in_arguments = false;       ///< between "arguments" and "end of arguments" of Megatron-LM
 
  private:
@@ -53,10 +54,10 @@ class TrainingLogBuilder {
 
 const std::vector<TrainingFormat>& training_readers();
 
-/// The number that follows `key` in the line, behind blanks, ':' and '='; commas of thousands are read over, and so is what
-/// follows. None: no such key, or no positive finite number behind it.
+/// The number that follows `key` in the line, after blanks, ':' and '='. Skips commas between thousands and ignores the
+/// text after the number. None if there is no such key, or no positive finite number after it.
 std::optional<double> number_after(const std::string& line, const std::string& key);
-/// The same with nanotron's endings: "4.71K" is 4710.
+/// The same with nanotron's suffixes: "4.71K" is 4710.
 std::optional<double> scaled_number_after(const std::string& line, const std::string& key);
 
 inline bool has_text(const std::string& line, const char* part) {

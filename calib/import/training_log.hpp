@@ -1,6 +1,6 @@
 #pragma once
-// Logs of trainings: the time of a steady step, and the facts of the job that the log itself has. One reader per program;
-// layouts are those of the programs' own print statements.
+// Training logs: the time of a steady step, and the facts about the job that the log contains. One reader per program;
+// the line formats come from the programs' own print statements.
 //
 //   megatron     Megatron-LM, Megatron-Bridge, Megatron-DeepSpeed: " iteration        2/    5000 | ... | elapsed time per
 //                iteration (ms): 12936.1 | ... | global batch size:   128 | ..."; the list of arguments
@@ -25,7 +25,7 @@
 
 namespace lockstep::calib {
 
-/// What LoggedStep::seconds is the time of.
+/// The unit of work to which LoggedStep::seconds refers.
 enum class StepUnit {
   step,       ///< an iteration
   gpu_token,  ///< a token of one GPU: 1 / (tokens/s/GPU)
@@ -38,26 +38,26 @@ struct TrainingLog {
   StepUnit unit = StepUnit::step;
   std::vector<LoggedStep> steps;
   SteadySteps steady;
-  Json job = Json::object();       ///< facts that the log has, by a record's keys: gpus, global_batch, seq, tp, ...
+  Json job = Json::object();       ///< facts in the log, with a record's keys: gpus, global_batch, seq, tp, ...
   double tokens_per_step = 0;      ///< 0: not known
-  std::vector<std::string> said;   ///< what a reader must know about these figures
+  std::vector<std::string> said;   ///< messages for the user about these figures
   std::vector<std::string> parts;  ///< of wall_clock_breakdown: "forward 6.6 s, backward 18 s, ..."
 
-  /// Seconds of an iteration. None where the log has a rate, and what it lacks to convert it.
+  /// Seconds per iteration. None if the log has a rate but lacks the facts to convert it.
   std::optional<double> step_seconds() const;
 };
 
-/// The names above.
+/// The formats listed above.
 const std::vector<std::string>& training_formats();
 
-/// Reads a log; an empty `format` is recognised by the layout of the lines. `facts`: what a user says of the job, by a
-/// record's keys; it replaces what the log has. Throws InputError: no line of a known layout, lines of several programs,
-/// fewer than one time, a log whose facts contradict each other.
+/// Reads a log; an empty `format` is recognised by the layout of the lines. `facts` are the user's facts about the job,
+/// with a record's keys; they replace those of the log. Throws InputError if no line has a known layout, if lines come
+/// from several programs, if there is no time, or if the log's facts contradict each other.
 TrainingLog read_training_log(const std::string& text, const std::string& file, const std::string& format = "",
                               const Json& facts = Json::object());
 
-/// The log as a record for `simulate --predict`: its job, its time or rate, and which lines it comes from. Throws InputError
-/// if no prediction can follow: no model, GPU, number of GPUs or batch.
+/// The log as a record for `simulate --predict`: its job, its time or rate, and the lines from which they come. Throws
+/// InputError if model, GPU, number of GPUs or batch is missing, so that no prediction is possible.
 Json training_record(const TrainingLog& log, const std::string& source);
 
 }  // namespace lockstep::calib

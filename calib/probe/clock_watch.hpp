@@ -1,5 +1,5 @@
 #pragma once
-// The devices' clocks while something is measured: a thread of its own looks at them, since the one that measures waits.
+// Watches the devices' clocks during a measurement, on its own thread, because the measuring thread waits.
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -14,13 +14,13 @@ namespace lockstep::calib {
 class ClockWatch {
  public:
   using Look = std::function<std::vector<device::ClockState>()>;
-  /// `look` is called from now on, once here and then on a thread of its own every `interval_s`.
+  /// Calls `look` once immediately, and then on its own thread every `interval_s` seconds.
   explicit ClockWatch(Look look, double interval_s = 0.02);
   ~ClockWatch();
   ClockWatch(const ClockWatch&) = delete;
   ClockWatch& operator=(const ClockWatch&) = delete;
 
-  /// Since the last call, what is now included.
+  /// The clocks since the last call, including the current ones.
   ClockSpan since_last();
 
  private:

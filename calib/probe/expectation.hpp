@@ -1,13 +1,13 @@
 #pragma once
-// What a calibration is going to measure, and how long that takes: said before it begins, and while it goes on.
+// The plan of a calibration and its expected duration, which calibrate prints before it starts and updates as it runs.
 //
-// A series lasts its warm-up and samples. Of how long one takes on this device nothing is known before it was measured,
-// so what is expected begins as the middle, in the logarithm, of two bounds: the least number of samples, each as short
-// as samples are made (kShortestSample_s), and SamplingOptions::time_limit_s. Where the log has series of a probe, the
-// others of that probe are expected to take what those took, from their numbers of samples and medians; and as large a
-// share to be measured twice as of all the log's. All of it, the most as well, is warm-up and samples: what setting up
-// takes (memory, images, plans of convolutions) comes on top, and so does the rest of a sample that the time limit
-// falls into. A log does not tell either; while it goes on they are known (TimeLeft).
+// A series consists of warm-up and samples. Before a series has run, its duration is unknown. So the first estimate is
+// the geometric mean of two bounds: the smallest number of samples, each of the shortest length (kShortestSample_s),
+// and SamplingOptions::time_limit_s. If the log has series of a probe, other series of that probe are expected to take
+// as long, computed from their numbers of samples and medians. The fraction of series to be measured twice is that of
+// the log. All three estimates cover only warm-up and samples. Set-up (memory, images, plans of convolutions) comes on
+// top, and so does the rest of a sample in progress at the time limit. The log does not contain these; during the run
+// they are known (TimeLeft).
 #include <map>
 #include <string>
 #include <vector>
@@ -16,30 +16,30 @@
 
 namespace lockstep::calib {
 
-/// Of one probe.
+/// The expectation of one probe.
 struct ExpectedGroup {
   std::string probe;
   int series = 0;
-  int done = 0;   ///< of those, in the log
-  int again = 0;  ///< of the done ones, to be measured a second time (second_look.hpp)
+  int done = 0;   ///< part of `series` that the log has
+  int again = 0;  ///< part of `done` to be measured a second time (second_look.hpp)
   double each_s = 0;
-  double least_s = 0, expected_s = 0, most_s = 0;  ///< of warm-up and samples, for all that are left
+  double least_s = 0, expected_s = 0, most_s = 0;  ///< warm-up and samples of all remaining series
 };
 
 struct Expectation {
-  std::vector<ExpectedGroup> groups;  ///< in the order in which they begin
-  ExpectedGroup all;                  ///< `each_s` has no meaning
+  std::vector<ExpectedGroup> groups;  ///< in the order of their start
+  ExpectedGroup all;                  ///< the total; its `each_s` has no meaning
 };
 
-/// `samples` are those of the log, empty for a run that begins.
+/// `samples` are those of the log, empty for a new run.
 Expectation expectation_of(const std::vector<Probe>& probes, const std::vector<Sample>& samples,
                            const SamplingOptions& options);
 
-/// A table, a line for each probe and one for all, and what the figures mean.
+/// A table with a line for each probe and one for the total, and an explanation of the figures.
 std::string expectation_text(const Expectation& expectation, const SamplingOptions& options);
 
-/// The same while it goes on: a probe's series are expected to take what those measured since took on average, setting
-/// up included.
+/// The remaining time during a run. A probe's series are expected to take the average of those measured since,
+/// including set-up.
 class TimeLeft {
  public:
   explicit TimeLeft(const Expectation& expectation);

@@ -1,5 +1,5 @@
 #pragma once
-// A part of what calibrate can measure: by the names of probes, or what a prediction needs in a minute.
+// Selects probes by name, or those that a prediction needs, for a run of a minute.
 #include <string>
 #include <vector>
 
@@ -7,14 +7,14 @@
 
 namespace lockstep::calib {
 
-/// Those of the named kinds, in their order ("iteration", or in the plural "iterations"); all where no name is given.
-/// Throws InputError: a name of which there is no probe here.
+/// The probes of the named kinds, in their order ("iteration", or the plural "iterations"); all if no name is given.
+/// Throws InputError for a name without a probe.
 std::vector<Probe> probes_named(std::vector<Probe> probes, const std::vector<std::string>& names);
 
-/// The least that predicts: iterations without an input pipeline, and all-reduces.
+/// The minimum for predictions: iterations without an input pipeline, and all-reduces.
 std::vector<Probe> quick_probes(const std::vector<Probe>& probes);
-/// Samples of that many series in some 45 s: each has its share, a second at most, to be known to 3 %; a disturbed one is
-/// not taken again.
+/// Options to sample `series` series in about 45 s. Each gets an equal share, at most a second, to reach 3 %; a
+/// disturbed one is not repeated.
 SamplingOptions quick_sampling(std::size_t series);
 
 }  // namespace lockstep::calib

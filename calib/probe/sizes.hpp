@@ -1,5 +1,5 @@
 #pragma once
-// How much probes move.
+// The sizes that probes use.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace lockstep::calib {
 
-/// Floats in as many bytes, one at least.
+/// Converts bytes to a number of floats, at least one.
 std::int64_t floats_in(std::int64_t bytes);
-/// Numbers of this precision in as many bytes, one at least.
+/// Converts bytes to a number of elements of this precision, at least one.
 std::int64_t numbers_in(std::int64_t bytes, device::Precision element);
-/// 64 B, then by four, and the largest itself.
+/// Returns 64 B, then multiples by four, and the largest size itself.
 std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes);
-/// Of collectives: 8 B, those of sizes_up_to(), and from 16 KiB to 64 MiB each power of two: there NCCL changes from one
-/// protocol to the next, and a line between sizes four times apart misses the corners.
+/// Sizes of collectives: 8 B, those of sizes_up_to(), and each power of two from 16 KiB to 64 MiB. In that range NCCL
+/// changes protocols, and interpolation between sizes four times apart would miss the changes.
 std::vector<std::int64_t> collective_sizes_up_to(std::int64_t most_bytes);
 /// "gpu0"; "host" for device::kHost.
 std::string device_name(int device);
-/// Of all processes.
+/// The number of devices of all processes.
 int all_devices(device::Backend& backend);
-/// What sums over the backend's devices, as keys name it: nccl, host.
+/// The library that sums over the backend's devices, as in keys: nccl, host.
 std::string library_of(const device::Backend& backend);
 
 }  // namespace lockstep::calib

@@ -1,6 +1,6 @@
 #pragma once
-// What probes of whole models train: learners with parameters of their own, on images that can be learnt, so that
-// activations and gradients keep sizes as in training.
+// The training that probes of whole models run: learners with their own parameters, on learnable images, so that
+// activations and gradients keep the magnitudes of real training.
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@ namespace lockstep::calib {
 struct TrainingOptions {
   model::Graph model;
   std::string precision;
-  int learners = 1;  ///< of each device
+  int learners = 1;  ///< per device
   int batch = 1;
-  /// As `train` runs: its input pipeline prepares the next batches in threads beside the learners. These exchange
-  /// nothing: the average of their gradients is a `collective`.
+  /// Runs as `train` does: its input pipeline prepares the next batches in threads in parallel with the learners. The
+  /// learners exchange nothing, because the average of their gradients is a `collective`.
   bool has_input = false;
 };
 
@@ -26,14 +26,14 @@ class Training {
  public:
   Training(device::Backend& backend, const TrainingOptions& options);
 
-  /// Every learner of every device computes a gradient and applies it, with momentum. The rate is so low that
-  /// parameters stay where they are reasonable, whatever the model.
+  /// Every learner of every device computes a gradient and applies it with momentum. The rate is so low that parameters
+  /// keep reasonable values, whatever the model.
   void iterate();
-  /// Until all learners are done, whatever else goes on beside them.
+  /// Waits until all learners are done, but for no other work.
   void wait();
-  /// The parts of one pass of device 0's first learner.
+  /// Times the parts of one pass of device 0's first learner.
   std::vector<device::LayerTime> time_layers();
-  /// Every learner's next batch, as the input pipeline would prepare them.
+  /// Prepares every learner's next batch as the input pipeline would.
   void prepare_batches();
 
   const model::Graph& graph() const { return graph_; }

@@ -1,6 +1,6 @@
 #pragma once
-// ObjectFormat without the object's type: what it does is compiled once and not for every object of the project's files.
-// Members are told by where they lie in an object; only ObjectFormat, which knows the type, says where that is.
+// The part of ObjectFormat that does not depend on the object's type, so that it is compiled once. Members are
+// identified by their offset in the object; only ObjectFormat, which knows the type, computes offsets.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,21 +14,22 @@
 
 namespace lockstep {
 
-/// The parts of a field that readers of the formats see.
+/// The properties of a field that documentation, schema and error messages show.
 struct FieldText {
   std::string key;
   std::string type;     ///< "time, **S**": **S** marks values that may carry their origin
-  std::string range;    ///< what is allowed, for the documentation
+  std::string range;    ///< allowed values, for the documentation
   std::string meaning;  ///< a sentence or more, Markdown
   bool is_required = true;
-  Json otherwise;                ///< the default, with its origin where it has one; null: none
-  std::string left_out;          ///< what it means that an optional field is left out
-  Json schema = Json::object();  ///< of the value, JSON Schema 2020-12
-  /// Of an object: adds what it leaves out, recursively, at a pointer. Empty: a plain value.
+  Json otherwise;                ///< the default, with its origin if it has one; null: none
+  std::string left_out;          ///< the meaning of an absent optional field
+  Json schema = Json::object();  ///< JSON Schema 2020-12 of the value
+  /// For a field that is an object: fills the defaults of its absent fields, recursively. Empty for a plain value.
   std::function<void(JsonDocument&, const std::string& pointer)> complete{};
-  /// Of an object, or of the objects of a list: its fields.
+  /// For an object or a list of objects: returns the fields of that object.
   std::function<std::vector<const FieldText*>()> inner{};
-  /// Of what is added, a default or an object without one, going by the object that holds it.
+  /// Whether the default (or an empty object) is added to `holder`, the object that lacks the field. Empty: it is added
+  /// if there is a default.
   std::function<bool(const Json& holder)> is_needed{};
 };
 
@@ -36,7 +37,7 @@ namespace format_text {
 std::string shortest(double value);
 /// "1 to 64"
 std::string range_of(Range range);
-/// The same of quantities, in readable units: "1 kB/s to 100 TB/s".
+/// Writes the range of a quantity in readable units: "1 kB/s to 100 TB/s".
 std::string range_of(Range range, Dimension dimension);
 Json schema_of(Range range);
 Json schema_of(Dimension dimension);
@@ -45,21 +46,21 @@ Json schema_of_boolean();
 Json schema_of_names(const std::vector<std::string>& names);
 Json schema_of_whole(std::int64_t low, std::int64_t high);
 Json schema_of_list(const Json& items);
-/// Plain, or {"value", "kind", "source"}.
+/// The schema of a value that is plain or {"value", "kind", "source"}.
 Json sourced(const Json& plain);
 /// {"value": value, "kind": "assumed", "source": source}
 Json assumed(const Json& value, const std::string& source);
-/// "fp32 fp16", in code.
+/// "fp32 fp16", each name in Markdown code.
 std::string names(const std::vector<std::string>& names);
-/// The table of a format's fields; `prefix` stands before every key ("ddp/").
+/// The Markdown table of a format's fields; `prefix` is put before every key ("ddp/").
 std::string table(const std::vector<const FieldText*>& fields, const std::string& prefix, bool with_inner);
 int whole(const JsonNode& node, double low, double high);
 }  // namespace format_text
 
-/// A quantity in the unit that gives the shortest text which reads back as exactly the same number.
+/// Writes a quantity in the unit that gives the shortest text from which exactly the same number is read.
 std::string quantity_text(double si, Dimension dimension);
 
-/// Where a member of type M lies in an object.
+/// The offset of a member of type M in an object.
 template <class M>
 struct MemberPlace {
   std::ptrdiff_t offset_bytes = 0;
@@ -70,34 +71,34 @@ struct MemberPlace {
   }
 };
 
-/// Copies are the same format: an object's fields hold the formats of the objects inside. Functions that take an object
-/// as void need one of the type that the format was made for.
+/// Copies share one format, because fields that are objects hold the format of that object. Each `void*` object must
+/// have the type for which the format was made.
 class AnyFormat {
  public:
   struct Field : FieldText {
     std::function<void(const JsonNode&, void* object)> read;
-    std::function<Json(const void* object)> write;      ///< null is left out
-    std::function<bool(const void* object)> is_unsaid;  ///< of an optional field: as in a new object
+    std::function<Json(const void* object)> write;      ///< returns null if the field is not to be written
+    std::function<bool(const void* object)> is_unsaid;  ///< for an optional field: true if it is as in a new object
   };
   using Check = std::function<void(const JsonNode&, void* object)>;
 
-  /// `fresh`: a new object, which outlives the format.
+  /// `fresh` points to a new object, which must outlive the format.
   AnyFormat(std::string what, const void* fresh);
 
   const std::string& what() const;
   std::vector<std::string> keys() const;
   std::vector<const FieldText*> texts() const;
   Json schema() const;
-  /// Markdown; `with_inner`: the fields of objects inside follow theirs.
+  /// The table in Markdown; with `with_inner`, the fields of inner objects follow their object.
   std::string table(const std::string& prefix = "", bool with_inner = true) const;
-  /// Adds to the object at `pointer` what it leaves out and has a default.
+  /// Fills the defaults of fields that the object at `pointer` lacks.
   void complete(JsonDocument& document, const std::string& pointer) const;
 
   void read_any(const JsonNode& node, void* object) const;
   void read_some_of_any(const JsonNode& node, void* object,
                         const std::function<bool(const std::string& key)>& is_read) const;
   Json write_any(const void* object) const;
-  /// Reads one field, whose value `node` is. Throws InputError; std::logic_error for a key that the format does not have.
+  /// Reads one field from `node`, its value. Throws InputError; std::logic_error if the format has no such key.
   void read_value_of_any(const std::string& key, const JsonNode& node, void* object) const;
   Json write_value_of_any(const std::string& key, const void* object) const;
   const FieldText& text_of(const std::string& key) const;
@@ -105,7 +106,7 @@ class AnyFormat {
  protected:
   Field& add(const std::string& key, const std::string& type, const std::string& range, const Json& schema);
   void add_check(const Check& check);
-  /// The fields and checks of `other`, whose object is the member at `offset_bytes`.
+  /// Adds the fields and checks of `other`, the format of the member at `offset_bytes`.
   void add_all(const AnyFormat& other, std::ptrdiff_t offset_bytes);
 
   Field& add_text(const std::string& key, MemberPlace<std::string> place);
@@ -114,7 +115,8 @@ class AnyFormat {
   Field& add_sourced_whole(const std::string& key, MemberPlace<int> place, int low, int high);
   Field& add_number(const std::string& key, MemberPlace<double> place, Range range);
   Field& add_number(const std::string& key, MemberPlace<std::optional<double>> place, Range range);
-  /// An object inside at `offset_bytes`, or, at 0, keys of an object inside that are members of this one.
+  /// Adds an inner object, the member at `offset_bytes`. With offset 0, the inner keys set members of this object
+  /// itself.
   Field& add_object(const std::string& key, std::ptrdiff_t offset_bytes, const AnyFormat& format);
 
   template <class E>
@@ -193,7 +195,7 @@ class AnyFormat {
   std::function<bool(const void*)> as_in_new(MemberPlace<M> place) const {
     return [place, fresh = fresh()](const void* object) { return place.of(object) == place.of(fresh); };
   }
-  // A value that JSON has as it is.
+  // For a value that JSON can hold without conversion.
   template <class M>
   void set_plain(Field& field, MemberPlace<M> place) const {
     field.write = [place](const void* object) { return Json(place.of(object)); };

@@ -104,7 +104,7 @@ bool has_ended(long process) {
   return name_end != std::string::npos && line.compare(name_end, 3, ") Z") == 0;
 }
 
-/// Creates a file of a new name beside `path`, whose name it returns; -1 with errno when the folder refuses.
+/// Creates a new temporary file in the folder of `path` and returns its name in `name`; -1 with errno if that fails.
 int create_beside(const std::string& path, std::string& name) {
   for (int attempt = 0;; ++attempt) {
     name = path + kPart + std::to_string(::getpid()) + "-" + std::to_string(attempt);

@@ -1,5 +1,5 @@
 #pragma once
-// An output file as atomic_file.hpp has it, whole or not at all, for what is too large to be held.
+// Writes an output that is too large for memory; it appears as a whole or not at all, as in atomic_file.hpp.
 #include <string>
 #include <string_view>
 
@@ -9,18 +9,18 @@ namespace lockstep {
 class AtomicWriter {
  public:
   explicit AtomicWriter(const std::string& path);
-  /// Without finish() no file is touched, and the part is removed.
+  /// Unless finish() was called, leaves the target unchanged and removes the temporary file.
   ~AtomicWriter();
   AtomicWriter(const AtomicWriter&) = delete;
   AtomicWriter& operator=(const AtomicWriter&) = delete;
-  /// Behind what was written; also by a process that was forked from this one since, while this one waits for it.
+  /// Appends. A forked child may write too, while this process waits for it.
   void write(std::string_view text);
   void finish();
 
  private:
   [[noreturn]] void fail(int error) const;
 
-  std::string path_, target_, part_;  ///< what was asked for, what it replaces, what is written
+  std::string path_, target_, part_;  ///< the path given, the file it replaces, the temporary file
   int file_ = -1;
 };
 

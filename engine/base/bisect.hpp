@@ -1,5 +1,6 @@
 #pragma once
-// The place between `low` and `high` at which a condition that holds below it ceases to hold, to a relative `tolerance`.
+// Finds the value between `low` and `high` below which `holds` is true and above which it is false, to a relative
+// `tolerance`.
 
 namespace lockstep {
 

@@ -1,5 +1,6 @@
 #pragma once
-// Choices: enumerations whose values have names in files, on command lines and in tables. Each lists its names once:
+// Choices: enumerations whose values have names in files, on command lines and in tables. Each enumeration lists its
+// names once, in its own namespace:
 //
 //   enum class Wire { fp32, fp16 };
 //   inline const Choices<Wire>& choices_of(Wire) {
@@ -7,7 +8,7 @@
 //     return all;
 //   }
 //
-// beside the enumeration, in its namespace. The first name is the one that is written; aliases are read as well.
+// The first name is the one that is written; aliases are read as well.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -29,7 +30,7 @@ struct Choice {
 template <class E>
 using Choices = std::vector<Choice<E>>;
 
-/// The name of a value.
+/// Returns the name of a value.
 template <class E>
 const std::string& name_of(E value) {
   for (const Choice<E>& choice : choices_of(E()))
@@ -37,7 +38,7 @@ const std::string& name_of(E value) {
   throw std::logic_error("a choice without a name");
 }
 
-/// The names that are written, in their order; without aliases.
+/// Returns the first name of each value, in order, without aliases.
 template <class E>
 std::vector<std::string> choice_names() {
   std::vector<std::string> names;
@@ -45,7 +46,7 @@ std::vector<std::string> choice_names() {
   return names;
 }
 
-/// The value of a name or alias, spelled exactly; nothing for another text.
+/// Returns the value of a name or alias, spelled exactly; nothing if there is none.
 template <class E>
 std::optional<E> find_choice(const std::string& name) {
   for (const Choice<E>& choice : choices_of(E())) {
@@ -56,14 +57,14 @@ std::optional<E> find_choice(const std::string& name) {
   return std::nullopt;
 }
 
-/// The same for a text that comes from `where` ("--fidelity"). Throws InputError.
+/// As find_choice(), for a text that comes from `where` ("--fidelity"). Throws InputError if there is no such name.
 template <class E>
 E choice_named(const std::string& name, const std::string& where) {
   if (const std::optional<E> value = find_choice<E>(name)) return *value;
   throw InputError(where + " " + in_quotes(name) + " is not known; allowed: " + joined(choice_names<E>()));
 }
 
-/// The same for a string of a document, where only some may stand; the error is that of JsonNode::choice().
+/// Reads a string of a document that must name one of the `allowed` values. Throws the error of JsonNode::choice().
 template <class E>
 E read_choice(const JsonNode& node, const std::vector<E>& allowed) {
   std::vector<std::string> names;
@@ -71,10 +72,10 @@ E read_choice(const JsonNode& node, const std::vector<E>& allowed) {
   if (node.is_string())
     if (const std::optional<E> value = find_choice<E>(node.json().get<std::string>()))
       if (std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return *value;
-  return *find_choice<E>(node.choice(names));  // refuses it
+  return *find_choice<E>(node.choice(names));  // throws
 }
 
-/// Where any may stand.
+/// Reads a string of a document that may name any value.
 template <class E>
 E read_choice(const JsonNode& node) {
   std::vector<E> all;

@@ -1,5 +1,5 @@
 #pragma once
-// The clock of measured times: it runs evenly, whatever sets the time of day.
+// The clock for measuring durations: it is monotonic, so changes of the time of day do not affect it.
 #include <chrono>
 
 namespace lockstep {

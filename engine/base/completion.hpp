@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-/// Names that follow an option and that its definition does not list, such as those of a catalogue: "--gpu" -> {"H100", ...}.
+/// Names that may follow an option but are not in its definition, such as those of a catalogue: "--gpu" -> {"H100",
+/// ...}.
 using CompletionNames = std::map<std::string, std::vector<std::string>>;
 
 namespace completion {
@@ -21,7 +22,7 @@ inline bool takes_known_names(const CLI::Option& option, const CompletionNames& 
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return known.count("--" + name) > 0; });
 }
 
-/// What can follow an option whose values are a list of names, separated by blanks. CLI11 tells it as "TEXT:{a,b}".
+/// The values that may follow an option, separated by blanks. CLI11 gives them as "TEXT:{a,b}".
 inline std::string values_of(const CLI::Option& option, const CompletionNames& known) {
   for (const std::string& name : option.get_lnames()) {
     const auto found = known.find("--" + name);
@@ -62,8 +63,9 @@ inline std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-/// Cases of a shell's `case` by the word before: options that take names of a list. The name behind the last comma is completed,
-/// in lower case, for programs take names in any case. Where the names are `known`, a file may stand instead of one.
+/// Returns the branches of a shell's `case` on the previous word, one per option that takes names of a list. Completes
+/// the name behind the last comma, in lower case, because programs accept names in any case. If the names are `known`,
+/// also completes files.
 inline std::string cases_of_values(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {
@@ -78,7 +80,7 @@ inline std::string cases_of_values(const CLI::App& app, const CompletionNames& k
   return cases;
 }
 
-/// Names that a command's first argument takes, such as the formats of an importer.
+/// Returns the values that a command's first argument can have, such as the formats of an importer.
 inline std::string first_argument_of(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional()) return values_of(*option, {});
@@ -106,7 +108,7 @@ inline std::string bash(const CLI::App& app, const CompletionNames& known) {
          "}\ncomplete -o filenames -F _lockstep_" + program + " " + program + "\n";
 }
 
-/// One of zsh's specifications, in single quotes: '--gpus[GPU counts]:value:'.
+/// One specification of zsh's _arguments, in single quotes: '--gpus[GPU counts]:value:'.
 inline std::string specification(const CLI::Option& option, const std::string& name, const CompletionNames& known) {
   std::string text;
   for (const char c : option.get_description())
@@ -146,7 +148,7 @@ inline std::string zsh(const CLI::App& app, const CompletionNames& known) {
 
 }  // namespace completion
 
-/// The script for "bash" or "zsh"; empty for another shell.
+/// Returns the script for "bash" or "zsh"; empty for another shell.
 inline std::string completion_script(const CLI::App& app, const std::string& shell, const CompletionNames& known) {
   return shell == "bash" ? completion::bash(app, known) : shell == "zsh" ? completion::zsh(app, known) : "";
 }

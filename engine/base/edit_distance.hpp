@@ -1,11 +1,11 @@
 #pragma once
-// How far one text is from another.
+// The distance between two texts.
 #include <string>
 
 namespace lockstep {
 
-/// Levenshtein's distance: the fewest insertions, deletions and replacements of a character that make one text the
-/// other, row by row of the table of Wagner & Fischer (1974).
+/// Levenshtein distance: the smallest number of insertions, deletions and replacements of a character that turns one
+/// text into the other. Computed row by row (Wagner & Fischer 1974).
 std::size_t edit_distance(const std::string& a, const std::string& b);
 
 }  // namespace lockstep

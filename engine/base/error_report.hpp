@@ -37,7 +37,7 @@ inline Json error_json(const std::string& program, const char* status, const std
           {"exit_code", exit_code}};
 }
 
-/// Writes the error where `--json -` asks for it. Returns `exit_code`.
+/// With `--json -`, writes the error to standard output as JSON. Returns `exit_code`.
 inline int report_error(const std::vector<std::string>& argv, const std::string& program, const char* status,
                         const std::string& reason, int exit_code) {
   if (!has_json_on_standard_output(argv)) return exit_code;

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// A mean count of events, below 10 with two significant digits: "31", "0.42".
+/// Writes a mean number of events; below 10 with two significant digits: "31", "0.42".
 inline std::string expected_count_text(double count) {
   return count < 10 ? formatted("%.2g", count) : with_thousands(count);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The project's JSON formats, so that a reader that is given a file of another one names it and the command that reads it.
+// Recognises the project's JSON formats. If a reader is given a file of another format, its error names that format and
+// the command that reads it.
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace lockstep {
 /// that format is recognised.
 std::string describe_other_format(const Json& document, const std::string& file, const std::vector<std::string>& known);
 
-/// Throws InputError if the file is a JSON object of one of the formats: for readers of other files. A pipe, which can be read
-/// only once, is not looked into.
+/// Throws InputError if the file is a JSON object of one of the project's formats. For readers of foreign formats. A
+/// pipe is not inspected, because it can be read only once.
 void refuse_known_format(const std::string& file);
 
 }  // namespace lockstep

@@ -6,34 +6,33 @@
 
 namespace lockstep {
 
-/// Processes of a run that was just killed may hold a file for a moment, until the disk has what they wrote.
+/// Processes of a run that was just killed may keep a file open briefly, until their data are on disk.
 constexpr double kLockPatience_s = 2;
 
-/// Another run writes the file; work that failed, not bad input.
+/// Another run writes the file. A failure of the work, not bad input.
 class FileInUse : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Locks an open file; false where another has it locked for longer than `patience_s`. Closing the
-/// descriptor, and all its copies, ends the lock. Throws std::runtime_error where the file cannot be locked at all,
-/// with the reason.
+/// Locks an open file. Returns false if another process still holds the lock after `patience_s`. The lock ends when the
+/// descriptor and all its copies are closed. Throws std::runtime_error with the reason if the file cannot be locked at
+/// all.
 bool try_lock(int file, double patience_s = 0);
 
-/// The same for `path`, whose descriptor `file` is, but throws FileInUse: "PATH: another run writes it (process 123);
-/// allowed: another file, or wait for its end". The process is named where the system tells (/proc/locks).
+/// Locks `file`, a descriptor of `path`. Throws FileInUse if it is locked: "PATH: another run writes it (process 123);
+/// allowed: another file, or wait for its end". The process is named if /proc/locks shows it.
 void lock_or_refuse(int file, const std::string& path, double patience_s = kLockPatience_s);
 
-/// Throws FileInUse as above where the file is there and locked; touches nothing.
+/// Throws FileInUse as above if the file exists and is locked; changes nothing.
 void refuse_if_locked(const std::string& path, double patience_s = kLockPatience_s);
 
-/// For a file that is replaced as a whole each time it is written, so that a lock on it would go with the old one:
-/// locks PATH.lock beside it (beside what a symbolic link leads to), which is made, and removed at the end. What a
-/// killed run leaves of it is empty and not locked: the next run takes it over, and removes the parts of PATH that were
-/// left.
+/// A lock for a file that is replaced by each write, so that a lock on the file itself would be lost. Creates and locks
+/// PATH.lock in the same folder (that of the target, if PATH is a symbolic link), and removes it at the end. A killed
+/// run leaves an empty, unlocked PATH.lock. The next run locks that and removes temporary files of PATH that were left.
 class LockBeside {
  public:
-  /// Throws FileInUse, which names `path`, and std::runtime_error where the lock file cannot be made.
+  /// Throws FileInUse with `path`, or std::runtime_error if the lock file cannot be created.
   explicit LockBeside(const std::string& path, double patience_s = kLockPatience_s);
   ~LockBeside();
   LockBeside(const LockBeside&) = delete;

@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-/// Text by a pattern of printf, of any length; the compiler checks the arguments. "%-4s" pads by bytes.
+/// Formats as printf does, at any length; the compiler checks the arguments. "%-4s" pads by bytes.
 std::string format_printf(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace lockstep

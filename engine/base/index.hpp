@@ -1,5 +1,5 @@
 #pragma once
-// Ranks, links and layers are ints; containers are indexed by std::size_t.
+// Ranks, links and layers are ints, but containers are indexed by std::size_t.
 #include <cstddef>
 
 namespace lockstep {

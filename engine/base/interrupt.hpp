@@ -1,13 +1,13 @@
 #pragma once
-// Ctrl-C and SIGTERM for work that can stop in good order.
+// Ctrl-C and SIGTERM for work that can stop cleanly.
 
 namespace lockstep {
 
-/// From now on the first SIGINT or SIGTERM is only noted; a second one ends the process as ever. For programs whose work
-/// asks interruption() often enough.
+/// From now on the first SIGINT or SIGTERM is only recorded; a second one ends the process. For programs whose work
+/// calls interruption() regularly.
 void note_interruptions();
 
-/// The signal that has come, 0 for none. A program that stops for it exits with 128 + the signal, as shells count.
+/// The signal that was received, 0 if none. A program that stops for it exits with 128 + the signal, as shells expect.
 int interruption();
 
 }  // namespace lockstep

@@ -1,16 +1,16 @@
 #pragma once
-// The one strict JSON reader. Every number carries a unit, every key is known, and every error is one line:
+// The project's strict JSON reader. Every quantity has a unit, unknown keys are refused, and every error is one line:
 //
 //   scenarios/x.json: /cluster/nic/bandwidth: unit "Gbits" is unknown; allowed: bit/s, kbit/s, Mbit/s, ..., GiB/s
 //
-// Units and their spellings are in units.hpp. A value that a prediction rests on may be written plain ("12 GB/s") or
-// with where it comes from:
+// Units and their spellings are in units.hpp. A value that predictions depend on may be written plain ("12 GB/s") or
+// with its origin:
 //
 //   {"value": "12 GB/s", "kind": "published", "source": "Table 2 of ..."}
 //
-// with a kind of measured, published, fitted or assumed. Reading it through a sourced_*() call notes it in the
-// document's ledger of assumptions either way (a plain value has kind "assumed" and source "given in FILE", and so has
-// a "value" that --set replaced without its source).
+// The kind is measured, published, fitted or assumed. The sourced_*() functions record each value that they read in the
+// document's ledger of assumptions. A plain value, or one that --set replaced without its source, gets the kind
+// "assumed" and the source "given in FILE".
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,17 +25,17 @@ namespace lockstep {
 
 using Json = nlohmann::ordered_json;
 
-/// Bad input or bad usage; what() is the whole line to print. Programs exit with 2 on it.
+/// Bad input or bad usage; what() is the whole line to print. Programs then exit with 2.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A job that was understood, and that needs more memory than its GPUs have.
+/// The job is valid but needs more memory than its GPUs have.
 struct NotEnoughMemory : InputError {
   using InputError::InputError;
 };
 
-/// One input that a prediction rests on, as written in the result's "assumptions".
+/// One input that a prediction depends on, as written to the result's "assumptions".
 struct Assumption {
   std::string pointer;  ///< JSON pointer in the document, "/cluster/nic/bandwidth"
   Json value;           ///< as written (the inner value of a {"value", "kind", "source"} object)
@@ -51,7 +51,7 @@ struct Range {
 
 class JsonNode;
 
-/// A JSON text with the file it came from. Subtrees may come from other files (include()) or from the command line
+/// A JSON text with the name of its file. Subtrees may come from other files (include()) or from the command line
 /// (set()); errors then name that file and the pointer inside it.
 class JsonDocument {
  public:
@@ -64,32 +64,32 @@ class JsonDocument {
   const Json& json() const { return root_; }
   const std::string& name() const { return name_; }
 
-  /// Where the value at `pointer` is a string naming a .json file, replaces it by that file's content. The path is
-  /// relative to the folder of the file that names it (to the current folder when --set names it). No effect when the
-  /// value is absent or anything else. Like set(), it invalidates the nodes taken before.
+  /// If the value at `pointer` is a string that names a .json file, replaces it by that file's content. The path is
+  /// relative to the folder of the file that names it (to the current folder if --set names it). Otherwise has no
+  /// effect. Invalidates nodes taken before, as set() does.
   void include(const std::string& pointer);
   /// `--set pointer=text`: text is JSON if it parses as such, else a string. The pointer's parent must exist; a last
-  /// member that an object lacks is added. The ledger forgets what it noted at, below or around the pointer.
-  /// Errors about the value begin with `origin` and the whole document's pointer; a file that it names is looked for
-  /// in `folder` (empty: the current one).
+  /// member that an object lacks is added. Removes ledger entries at, below or above the pointer. Errors about the
+  /// value begin with `origin` and the whole document's pointer. If the value names a file, that is searched in
+  /// `folder` (empty: the current folder).
   void set(const std::string& pointer, const std::string& text, const std::string& origin = "--set",
            const std::string& folder = "");
 
-  /// Files read so far (path as given or resolved -> SHA-256 in hex), for provenance.
+  /// Files read so far, for provenance: path as given or resolved -> SHA-256 in hex.
   const std::map<std::string, std::string>& inputs() const { return inputs_; }
-  /// Ledger filled by the sourced_*() calls, in the order of reading, each pointer once.
+  /// The ledger that the sourced_*() functions fill, in the order of reading, each pointer once.
   const std::vector<Assumption>& assumptions() const { return assumptions_; }
   void note(const Assumption& assumption) const;
 
  private:
   friend class JsonNode;
   struct Origin {
-    std::string pointer;  ///< subtree
-    std::string file;     ///< or what set() was told
-    std::string folder;   ///< where files that it names are looked for
-    bool is_setting;      ///< came by set()
+    std::string pointer;  ///< root of the subtree
+    std::string file;     ///< its file, or the `origin` given to set()
+    std::string folder;   ///< folder in which files that it names are searched
+    bool is_setting;      ///< the subtree was set by set()
   };
-  /// "FILE: /pointer/in/that/file" for a pointer of the whole document.
+  /// Converts a pointer of the whole document to "FILE: /pointer/in/that/file".
   std::string locate(const std::string& pointer) const;
   std::string file_of(const std::string& pointer) const;
   const Origin* origin_of(const std::string& pointer) const;
@@ -105,7 +105,7 @@ class JsonDocument {
 /// A value inside a JsonDocument (which must outlive it). Cheap to copy. Every accessor throws InputError.
 class JsonNode {
  public:
-  /// Refuses any key outside `known`: `unknown key "latncy"; known: bandwidth, latency`. Also refuses a non-object.
+  /// Throws unless this is an object with keys of `known` only: `unknown key "latncy"; known: bandwidth, latency`.
   void keys(const std::vector<std::string>& known) const;
 
   bool is_object() const { return value_->is_object(); }
@@ -124,13 +124,13 @@ class JsonNode {
   bool boolean() const;
   double number(Range range) const;                                 ///< a pure number, no unit
   std::int64_t integer(std::int64_t low, std::int64_t high) const;  ///< a whole number; 1e6 and 8.0 are whole
-  /// A string "12 GB/s" whose unit measures `dimension`, in SI units; a bare number is refused (`missing unit`).
+  /// A string "12 GB/s" whose unit measures `dimension`, in SI units. Refuses a bare number (`missing unit`).
   double quantity(Dimension dimension, Range range) const;
 
-  /// The same, plain or as {"value", "kind", "source"}; noted in the ledger.
+  /// As above, but either plain or {"value", "kind", "source"}. Records the value in the ledger.
   double sourced_number(Range range) const;
   double sourced_quantity(Dimension dimension, Range range) const;
-  /// The same for true or false.
+  /// As above, for true or false.
   bool sourced_boolean() const;
 
   const std::string& pointer() const { return pointer_; }

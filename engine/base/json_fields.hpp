@@ -1,14 +1,15 @@
 #pragma once
-// JSON of structs that list their fields once, for writing and for reading:
+// Writes structs that list their fields once to JSON, and reads them:
 //
 //   struct Interval {
 //     double low = 1, high = 1;
 //     LOCKSTEP_FIELDS(low, high);
 //   };
 //
-// The macro defines visit_fields(self, visit), which calls visit("low", self.low) and so on; a struct whose keys differ
-// from its members' names defines that itself. Fields may be such structs themselves, enumerations with names (choice.hpp), vectors and optionals of all these. An
-// empty optional is left out. A number that is not finite is null in JSON, and is read as NaN.
+// The macro defines visit_fields(self, visit), which calls visit("low", self.low) and so on. A struct whose keys differ
+// from its members' names defines visit_fields itself. A field may be such a struct, an enumeration with names
+// (choice.hpp), or a vector or optional of these. An empty optional is not written. A number that is not finite is
+// written as null and read as NaN.
 #include <limits>
 #include <optional>
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Whole or not at all, or on standard output where the path is "-"; a line break at the end. Bytes of names that are not
-/// UTF-8 become U+FFFD, so that they do not cost the result. Throws as write_file_atomically() does.
+/// Writes a whole file or none; to standard output if the path is "-". Ends with a line break. Replaces bytes that are
+/// not UTF-8 by U+FFFD, so that a bad name does not cost the result. Throws as write_file_atomically() does.
 inline void write_json_atomically(const std::string& path, const Json& document, int indent) {
   const std::string text = document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
   if (path == kStandardOutput)
@@ -20,7 +20,7 @@ inline void write_json_atomically(const std::string& path, const Json& document,
     write_file_atomically(path, text);
 }
 
-/// A result for people, on standard output unless that has the JSON.
+/// Prints a result for people, unless the JSON goes to standard output.
 inline void print_result(const std::string& json_path, const std::string& text) {
   if (json_path != kStandardOutput) print(text);
 }

@@ -53,7 +53,7 @@ std::string value_text(double value, const Range& range) {
   return contains(range, read_back) ? Json(value).dump() : text;
 }
 
-/// Of a number without fraction, also written as 1e6 or 8.0; false when it is too large for the exact integer.
+/// Reads a number without fraction, also one written as 1e6 or 8.0. Returns false if it is too large for the integer.
 bool exact_integer(const Json& value, std::int64_t& number) {
   if (value.is_number_unsigned()) {
     const std::uint64_t large = value.get<std::uint64_t>();

@@ -69,7 +69,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     throw InputError(one_line(name_ + ": " + place + ": " + wrong));
   }
 
-  /// Of the container that is open.
+  /// The pointer of the innermost container that is open.
   std::string pointer() const {
     std::string pointer;
     for (std::size_t i = 0; i + 1 < levels_.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// A log of decisions for debugging: what was decided, why, and how long it took. One line each on standard error, with the
-// seconds since the program began. Off unless a program's --log turns it on; results never depend on it.
+// A log of decisions for debugging: each decision, its reason and its duration. Each entry is one line on standard
+// error with the seconds since the program began. It is off unless --log turns it on; results never depend on it.
 #include <chrono>
 #include <string>
 
@@ -15,14 +15,14 @@ inline const Choices<LogLevel>& choices_of(LogLevel) {
   return all;
 }
 
-/// For this process and those that it forks.
+/// Sets the level of this process and of those that it forks.
 void set_log_level(LogLevel level);
-/// Whether lines of that level are written: a guard for texts that cost time to make.
+/// Whether lines of that level are written. Guards the making of costly texts.
 bool is_logged(LogLevel level);
-/// Writes "0.134 s  info  TEXT" in one piece, so that lines of several processes do not mix.
+/// Writes "0.134 s info TEXT" with one write, so that lines of several processes do not mix.
 void write_log(LogLevel level, const std::string& text);
 
-/// Logs the time since it was made when it is destroyed: "0.523 s  info  replayed 64 GPUs in 0.389 s".
+/// On destruction, logs the time since its construction: "0.523 s info replayed 64 GPUs in 0.389 s".
 class LogTimer {
  public:
   LogTimer(LogLevel level, std::string what);

@@ -1,13 +1,13 @@
 #pragma once
-// What a JSON object of the project's files may hold, said once: from one description come the reading with its checks,
-// the writing, the defaults, the table in the format's documentation and the JSON Schema.
+// Describes a JSON object of the project's files once. Reading with checks, writing, defaults, the table in the
+// format's documentation and the JSON Schema all follow from the description.
 //
 //   ObjectFormat<LinkSpec> format("link");
 //   format.quantity("bandwidth", &LinkSpec::bandwidth_bytes_per_s, Dimension::bandwidth, {1e3, 1e14}).means("...");
 //
-// Fields are required unless otherwise() gives a default, which is filled into the document before it is read, or
-// optional() says that they may be left out. An optional field is written where it differs from a new T's. Reading goes
-// by the order of the fields, and every error is that of JsonNode.
+// Fields are required unless otherwise() or optional() is called. otherwise() gives a default, which is added to the
+// document before it is read. optional() permits absence; such a field is written only if it differs from a new T's.
+// Fields are read in the order of their definition, and errors are those of JsonNode.
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,11 +18,11 @@
 
 namespace lockstep {
 
-/// T: a struct that is complete and can be made without arguments.
+/// T: a complete struct with a default constructor.
 template <class T>
 class ObjectFormat : public AnyFormat {
  public:
-  /// A field of the format, to say more of; lives as long as it.
+  /// A handle that refines a field of the format; valid as long as the format.
   class Field {
    public:
     explicit Field(AnyFormat::Field& field) : field_(&field) {}
@@ -31,19 +31,19 @@ class ObjectFormat : public AnyFormat {
       field_->meaning = text;
       return *this;
     }
-    /// In place of what the kind of field says of the value.
+    /// Replaces the type, range and schema that follow from the kind of field.
     Field& written_as(const std::string& type, const std::string& range, const Json& schema) {
       field_->type = type;
       field_->range = range;
       field_->schema = schema;
       return *this;
     }
-    /// `value` is filled in where the field is left out.
+    /// Sets the default for an absent field.
     Field& otherwise(const Json& value) {
       field_->otherwise = value;
       return *this;
     }
-    /// The same, listed as an assumption.
+    /// Sets a default that is listed as an assumption.
     Field& assumed(const Json& value, const std::string& source) {
       return otherwise(format_text::assumed(value, source));
     }
@@ -52,25 +52,25 @@ class ObjectFormat : public AnyFormat {
       field_->left_out = meaning_of_absence;
       return *this;
     }
-    /// An object with its defaults, or a default, that is added where `needed` says so of the object that holds it.
+    /// Adds the default, or an object with its defaults, only if `needed` is true for the object that holds the field.
     Field& needed_where(const std::function<bool(const Json&)>& needed) {
       field_->is_required = false;
       field_->is_needed = needed;
       return *this;
     }
-    /// read(node, object)
+    /// Replaces the reading of the field by read(node, object).
     template <class F>
     Field& reads(F read) {
       field_->read = [read](const JsonNode& node, void* object) { read(node, *static_cast<T*>(object)); };
       return *this;
     }
-    /// write(object): null is left out.
+    /// Replaces the writing of the field by write(object); a null is not written.
     template <class F>
     Field& writes(F write) {
       field_->write = [write](const void* object) { return Json(write(*static_cast<const T*>(object))); };
       return *this;
     }
-    /// Of an optional field: not written where unsaid(object).
+    /// For an optional field: not written if unsaid(object).
     template <class F>
     Field& unsaid_where(F unsaid) {
       field_->is_unsaid = [unsaid](const void* object) -> bool { return unsaid(*static_cast<const T*>(object)); };
@@ -80,7 +80,7 @@ class ObjectFormat : public AnyFormat {
       field_->is_unsaid = nullptr;
       return *this;
     }
-    /// How it is read so far: read(node, object).
+    /// Returns the current reading of the field as read(node, object), for a new reader to wrap.
     auto reader() const {
       return [read = field_->read](const JsonNode& node, T& object) { read(node, &object); };
     }
@@ -93,21 +93,21 @@ class ObjectFormat : public AnyFormat {
 
   Field text(const std::string& key, std::string T::*member) { return Field(add_text(key, place(member))); }
   Field boolean(const std::string& key, bool T::*member) { return Field(add_boolean(key, place(member))); }
-  /// A boolean of the program with names for its two values.
+  /// A boolean of the program that has a name for each value in the file.
   Field either(const std::string& key, bool T::*member, const std::string& no, const std::string& yes) {
     return Field(add_either(key, place(member), no, yes));
   }
-  /// `E`: an enum with choices_of(), or an optional one.
+  /// `E` is an enum with choices_of(), or an optional of one.
   template <class E>
   Field choice(const std::string& key, E T::*member) {
     return Field(add_choice(key, place(member)));
   }
-  /// A whole number, plain. `I`: int or a wider integer.
+  /// A whole number without origin. `I`: int or a wider integer.
   template <class I>
   Field whole(const std::string& key, I T::*member, std::int64_t low, std::int64_t high) {
     return Field(add_whole(key, place(member), low, high));
   }
-  /// The same, which may carry its origin.
+  /// A whole number that may carry its origin.
   Field sourced_whole(const std::string& key, int T::*member, int low, int high) {
     return Field(add_sourced_whole(key, place(member), low, high));
   }
@@ -117,12 +117,12 @@ class ObjectFormat : public AnyFormat {
   Field number(const std::string& key, std::optional<double> T::*member, Range range) {
     return Field(add_number(key, place(member), range));
   }
-  /// A quantity with its unit. `N`: double, or a whole number of bytes.
+  /// A quantity with a unit. `N`: double, or an integer for whole bytes.
   template <class N>
   Field quantity(const std::string& key, N T::*member, Dimension dimension, Range range) {
     return Field(add_quantity(key, place(member), dimension, range));
   }
-  /// An object inside. What it leaves out is filled in by its own format.
+  /// An inner object; its own format fills its defaults.
   template <class M>
   Field object(const std::string& key, M T::*member, const ObjectFormat<M>& format) {
     return Field(add_object(key, place(member).offset_bytes, format));
@@ -131,22 +131,22 @@ class ObjectFormat : public AnyFormat {
   Field object(const std::string& key, std::optional<M> T::*member, const ObjectFormat<M>& format) {
     return Field(add_optional_object(key, place(member), format));
   }
-  /// Keys of an object inside that are members of this one: {"first": {"second": value}}.
+  /// An object in the file whose keys are members of T itself: {"first": {"second": value}}.
   Field group(const std::string& key, const ObjectFormat<T>& format) { return Field(add_object(key, 0, format)); }
   template <class M>
   Field list(const std::string& key, std::vector<M> T::*member, const ObjectFormat<M>& format) {
     return Field(add_list(key, place(member), format));
   }
-  /// The fields of a member that has no object of its own in the file.
+  /// Adds the fields of a member that has no object of its own in the file.
   template <class M>
   void merge(const ObjectFormat<M>& format, M T::*member) {
     add_all(format, place(member).offset_bytes);
   }
-  /// Anything else: what reads and writes it is set by the caller.
+  /// A field of any other kind; the caller sets its reading and writing.
   Field custom(const std::string& key, const std::string& type, const std::string& range, const Json& schema) {
     return Field(add(key, type, range, schema));
   }
-  /// check(node, object), called behind the fields, for what several of them must keep together.
+  /// Adds check(node, object), called after all fields are read, for conditions across several fields.
   template <class F>
   void then(F check) {
     add_check([check](const JsonNode& node, void* object) { check(node, *static_cast<T*>(object)); });
@@ -154,12 +154,11 @@ class ObjectFormat : public AnyFormat {
 
   /// Reads the object's fields into `value`. Throws InputError.
   void read(const JsonNode& node, T& value) const { read_any(node, &value); }
-  /// Reads only the fields that `is_read` chooses, without the checks behind them; unknown keys are refused all the
-  /// same.
+  /// Reads only the fields that `is_read` chooses, and skips the checks that follow. Unknown keys are still refused.
   void read_some(const JsonNode& node, T& value, const std::function<bool(const std::string& key)>& is_read) const {
     read_some_of_any(node, &value, is_read);
   }
-  /// Reads the one field of that key, whose value `node` is. Throws InputError.
+  /// Reads the field `key` from `node`, its value. Throws InputError.
   void read_value(const std::string& key, const JsonNode& node, T& value) const {
     read_value_of_any(key, node, &value);
   }
@@ -169,7 +168,7 @@ class ObjectFormat : public AnyFormat {
     read(node, value);
     return value;
   }
-  /// Writes all fields but optional ones that are as in a new T; read() of it gives the same object again.
+  /// Writes all fields except optional ones with the values of a new T. read() of the result gives an equal object.
   Json write(const T& value) const { return write_any(&value); }
   Json write_all(const std::vector<T>& values) const {
     Json list = Json::array();

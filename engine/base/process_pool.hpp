@@ -1,10 +1,9 @@
 #pragma once
-// Work in processes of its own: what may live only once per process (SimGrid's engine), what may crash without taking
-// the others along, and other programs.
+// Runs work in child processes: code that can exist only once per process (SimGrid's engine), code that may crash, and
+// other programs.
 //
-// A child is forked, dies with the thread that started it, however that ends (Linux' PR_SET_PDEATHSIG, kill -9
-// included), and holds no file of this header but its own end of the way to its parent: a sibling's end is seen at
-// once.
+// A forked child dies with the thread that started it, however that ends (Linux' PR_SET_PDEATHSIG, kill -9 included).
+// It holds no pipe of this header but its own to the parent, so that the end of a sibling is noticed at once.
 #include <sys/types.h>
 
 #include <functional>
@@ -14,14 +13,15 @@
 
 namespace lockstep {
 
-/// The child's end of the way to its parent.
+/// The child's end of its pipe to the parent.
 class ToParent {
  public:
   explicit ToParent(int fd) : fd_(fd) {}
-  /// A message of any bytes and length; the parent gets it whole or not at all. Ends the process where nobody reads.
+  /// Sends a message of any bytes and length, which the parent gets as a whole or not at all. Ends the process if
+  /// nobody reads.
   void send(const std::string& message) const;
-  /// Becomes another program, which reads nothing and writes both its streams to `output_fd`; its end is the child's.
-  /// Ends with status 127, and why on `output_fd`, where it cannot.
+  /// Replaces the child by another program (exec), without input, and with both output streams to `output_fd`. If that
+  /// fails, writes the reason to `output_fd` and exits with status 127.
   [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments, int output_fd) const;
 
  private:
@@ -31,18 +31,18 @@ class ToParent {
 };
 
 struct ProcessEvent {
-  int process = 0;      ///< as start() called it
-  bool is_end = false;  ///< the process has ended, and sends no more
-  /// A message; at the end why the process failed: what it threw, or the signal or exit status by which it ended. Empty
-  /// where it ended with status 0.
+  int process = 0;      ///< its number, as returned by start()
+  bool is_end = false;  ///< the process has ended and sends no more
+  /// A message. At the end: the reason of failure (the exception's text, the signal or the exit status); empty for
+  /// status 0.
   std::string text;
 };
 
-/// Up to `jobs` children at a time, each of which may send any number of messages. For one thread.
+/// Runs up to `jobs` children at a time, each of which may send any number of messages. Use it from one thread.
 class ProcessPool {
  public:
   explicit ProcessPool(int jobs);
-  /// Kills those that run.
+  /// Kills the children that still run.
   ~ProcessPool();
   ProcessPool(const ProcessPool&) = delete;
   ProcessPool& operator=(const ProcessPool&) = delete;
@@ -50,20 +50,20 @@ class ProcessPool {
   int jobs() const { return jobs_; }
   int running() const { return static_cast<int>(children_.size()); }
   int free() const { return jobs_ - running(); }
-  /// Runs `body` in a child, which then ends without destructors and atexit handlers: the parent's buffers and engines
-  /// are not its own to tear down. Returns the child's number: 0, 1, 2, ... Call it only where one is free. Throws
-  /// std::runtime_error where no process can be had.
+  /// Runs `body` in a child, which then exits without destructors and atexit handlers, because buffers and engines
+  /// belong to the parent. Returns the child's number: 0, 1, 2, ... Call it only if free() > 0. Throws
+  /// std::runtime_error if the fork fails.
   int start(const std::function<void(const ToParent&)>& body);
-  /// What has happened since; waits up to `timeout_ms` (-1: for as long as it takes) where nothing has. Nothing where
-  /// no child runs, and maybe after a signal.
+  /// Returns the events since the last call. If there are none, waits up to `timeout_ms` (-1: without limit). Returns
+  /// nothing if no child runs, and possibly after a signal.
   std::vector<ProcessEvent> wait(int timeout_ms);
 
  private:
   struct Child {
     pid_t pid;
     int fd;
-    std::string received;  ///< of a message that is not yet whole
-    std::string error;     ///< what it threw
+    std::string received;  ///< the received part of an incomplete message
+    std::string error;     ///< text of the exception that it threw
   };
   static bool drain(int process, Child& child, std::vector<ProcessEvent>& events);
 
@@ -72,14 +72,14 @@ class ProcessPool {
   std::map<int, Child> children_;
 };
 
-/// Runs `work(i)` for i in [0, count) in a child each, at most `jobs` at a time, and returns their texts in order. `what`
-/// names them in the progress line, in the plural. A child that throws or dies makes this throw std::runtime_error with its
-/// message, after the others running have ended; no other is started then.
+/// Runs `work(i)` for i in [0, count), each in its own child, at most `jobs` at a time, and returns the texts in order.
+/// `what` is their plural name in the progress line. If a child throws or dies, starts no more, waits for those that
+/// run, and throws std::runtime_error with its message.
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                                       const std::string& what = "processes");
 
-/// The same for work that is short beside a fork: `jobs` children in all, of which child k does k, k + jobs, k + 2 jobs,
-/// ... one after the other. One that throws or dies fails them all, as above.
+/// As in_processes(), for work that is short compared with a fork. Starts `jobs` children in all; child k does items k,
+/// k + jobs, k + 2 jobs, ... in turn. If one throws or dies, all fail, as above.
 std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
                                              const std::function<std::string(std::size_t)>& work,
                                              const std::string& what = "pieces of work");

@@ -24,7 +24,7 @@
 
 namespace lockstep {
 
-/// For options of the command line: a number from `low` to `high`, both included. CLI::Range lets NaN pass.
+/// An option must be a number from `low` to `high`, both included. CLI::Range would accept NaN.
 inline CLI::Validator number_between(double low, double high) {
   const auto check = [low, high](std::string& text) {
     double value = 0;
@@ -34,7 +34,7 @@ inline CLI::Validator number_between(double low, double high) {
   return CLI::Validator(check, "[" + short_number(low) + " - " + short_number(high) + "]");
 }
 
-/// For seeds: a whole number from 0 to 2^63-1. CLI11 takes a negative one for a large one, and the largest for any above it.
+/// A seed must be a whole number from 0 to 2^63-1. CLI11 would read a negative one as a large one, and cap larger ones.
 inline CLI::Validator seed_check() {
   const auto check = [](std::string& text) {
     std::int64_t seed = -1;
@@ -45,7 +45,8 @@ inline CLI::Validator seed_check() {
   return CLI::Validator(check, "[0 - 2^63-1]");
 }
 
-/// The exit code of work that ended with `code`: 1 where standard output (a full disk) did not take all of the result.
+/// Flushes standard output and returns `code`, or 1 if the work succeeded but the output could not be written (full
+/// disk).
 inline int with_standard_output(const std::string& program, int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
@@ -87,7 +88,7 @@ template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work,
                 const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the shell's limit of a file's size (ulimit -f) becomes an error
   const std::vector<std::string> words(argv, argv + argc);
   const auto failed = [&](const char* status, const std::string& reason, int code) {
     return report_error(words, command_name(chosen_command(app)), status, reason, code);

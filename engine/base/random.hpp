@@ -1,7 +1,7 @@
 #pragma once
-// Random numbers addressed by a key instead of drawn in order, so that a draw does not depend on who asks first:
-// the value for (seed, stream, index) is the same in every fidelity, thread count and platform.
-// Mixing function: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+// Random numbers computed from a key, not drawn in sequence, so that the order of draws does not matter. The value for
+// (seed, stream, index) is the same in every fidelity, thread count and platform. Mixing function: SplitMix64 (Steele,
+// Lea & Flood, OOPSLA 2014).
 #include <cstdint>
 
 namespace lockstep {

@@ -1,6 +1,6 @@
 #pragma once
 // A vector whose copies share one array until one of them is changed (copy on write). Reading never copies and never
-// throws; two threads may read, and change, copies of their own at the same time.
+// throws. Two threads may read and change their own copies at the same time.
 #include <atomic>
 #include <cstddef>
 #include <initializer_list>
@@ -32,14 +32,14 @@ class SharedVector {
   const_iterator begin() const { return get().begin(); }
   const_iterator end() const { return get().end(); }
 
-  /// The array, for changes that no copy sees: copied first if a copy shares it.
+  /// Returns the array for changes; copies it first if another vector shares it.
   std::vector<T>& edit() {
     if (values_ == nullptr) {
       values_ = std::make_shared<std::vector<T>>();
     } else if (values_.use_count() > 1) {
       values_ = std::make_shared<std::vector<T>>(*values_);
     } else {
-      // Reads by a copy that another thread has just given up come before these changes.
+      // Order the reads of a copy that another thread has just destroyed before these changes.
       std::atomic_thread_fence(std::memory_order_acquire);
     }
     return *values_;

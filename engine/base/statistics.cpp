@@ -17,12 +17,12 @@ double normal_density(double x) {
   return kInverseSqrt2Pi * std::exp(-0.5 * x * x);
 }
 
-/// log Phi(x), accurate in both tails.
+/// Computes log Phi(x), accurate in both tails.
 double log_normal_cdf(double x) {
   return x > 0 ? std::log1p(-0.5 * std::erfc(x / kSqrt2)) : std::log(0.5 * std::erfc(-x / kSqrt2));
 }
 
-/// Acklam's rational approximations (P. J. Acklam, 2003) for 0 < p <= 0.5; relative error below 1.15e-9.
+/// Uses Acklam's rational approximations (P. J. Acklam, 2003) for 0 < p <= 0.5; relative error below 1.15e-9.
 double acklam(double p) {
   static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                              1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 double mean(const std::vector<double>& samples);
-/// Sample standard deviation (n - 1); 0 for fewer than two samples.
+/// Returns the sample standard deviation (n - 1); 0 for fewer than two samples.
 double standard_deviation(const std::vector<double>& samples);
 /// Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman & Fan type 7).
 double quantile(std::vector<double> samples, double q);

@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-/// Quantile of Student's t (Cornish-Fisher expansion to fourth order; 1 % off at 3 degrees of freedom).
+/// The quantile of Student's t, by a Cornish-Fisher expansion to fourth order (error: 1 % at 3 degrees of freedom).
 double student_t_quantile(double probability, double degrees);
 
 }  // namespace lockstep

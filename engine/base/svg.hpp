@@ -6,24 +6,25 @@
 
 namespace lockstep::svg {
 
-/// Colours of series, in this order: seven that people with colour blindness tell apart (Okabe and Ito 2008), and olive.
+/// Colours of series, in order: seven that people with colour blindness can distinguish (Okabe and Ito 2008), and
+/// olive.
 const std::vector<std::string>& colours();
 
 std::string number(double value);
-/// `<`, `>`, `&` and `"` as entities.
+/// Replaces `<`, `>`, `&` and `"` by entities.
 std::string escaped(const std::string& text);
-/// `anchor`: "start", "middle" or "end" of the text is at (x, y). Escapes the text.
+/// Which part of the text is at (x, y): `anchor` is "start", "middle" or "end". Escapes the text.
 std::string text(double x, double y, const std::string& anchor, const std::string& text);
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour);
 std::string dashed_line(double x1, double y1, double x2, double y2, const std::string& colour);
 std::string polyline(const std::vector<std::pair<double, double>>& points, const std::string& colour);
-/// A translucent area within the points.
+/// A translucent polygon with these corners.
 std::string area(const std::vector<std::pair<double, double>>& points, const std::string& colour);
 std::string dot(double x, double y, const std::string& colour);
 std::string ring(double x, double y, const std::string& colour);
 std::string rectangle(double x, double y, double width, double height, const std::string& colour);
 std::string square(double x, double y, double side, const std::string& colour);
-/// The whole file: white ground, `label` for screen readers.
+/// Returns the whole file, with a white background; screen readers read `label`.
 std::string document(double width, double height, const std::string& label, const std::string& body);
 
 /// The smallest step of the form 1, 2 or 5 times a power of ten that divides `span` into at most `most` steps.

@@ -1,5 +1,5 @@
 #pragma once
-// Text for messages: every message is one line whatever the input holds, and numbers never follow the user's locale.
+// Text for messages. Every message is one line, whatever the input contains, and numbers ignore the user's locale.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,29 +20,30 @@ inline bool is_digit(char c) {
 std::string percent(double fraction, const char* format = "%.1f %%");
 /// 0.05 -> "5 %", 0.1234 -> "12.3 %"
 std::string short_percent(double fraction);
-/// One number by a pattern of printf.
+/// Formats one number with a pattern of printf.
 std::string formatted(const char* pattern, double value);
-/// The nearest whole number, with commas between thousands: "1,281,167".
+/// Rounds to a whole number and puts commas between thousands: "1,281,167".
 std::string with_thousands(double value);
-/// A rate per second: with commas, below 10 with three significant digits: "1,737", "0.247".
+/// Writes a rate per second with commas; below 10 with three significant digits: "1,737", "0.247".
 std::string rate_text(double per_s);
 /// The time of an iteration: "294.7 ms"; if it takes one second or more, in seconds with four digits: "9.876 s", "10.97 s".
 std::string iteration_time_text(double seconds);
 /// "1 GPU", "64 GPUs"
 std::string gpus_text(std::int64_t gpus);
-/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days; below a second format_seconds().
+/// Uses seconds up to two minutes, minutes up to two hours, hours up to two days, then days. Below a second it is
+/// format_seconds().
 std::string duration_text(double seconds);
-/// The same with printf's pattern for minutes.
+/// The same, with a pattern of printf for minutes.
 std::string duration_text(double seconds, const char* minutes);
-/// The cells of a line of CSV, without blanks and quotes around them.
+/// Splits a line of CSV into cells, and removes blanks and quotes around each.
 std::vector<std::string> csv_cells(const std::string& line);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
-/// The `count` names that take the fewest insertions, deletions and replacements of characters to become `text`, case
-/// aside (Levenshtein 1966); the nearest first, alike ones in their order.
+/// The `count` names with the smallest Levenshtein distance from `text`, ignoring case. The nearest come first; equally
+/// near ones keep their order.
 std::vector<std::string> nearest_names(const std::string& text, const std::vector<std::string>& names,
                                        std::size_t count = 3);
-/// Up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
+/// Formats up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
 std::string short_number(double value);
 
 }  // namespace lockstep

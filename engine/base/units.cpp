@@ -138,7 +138,7 @@ std::size_t number_length(const std::string& text) {
   return end;
 }
 
-/// The positive value at three significant digits.
+/// Rounds a positive value to three significant digits.
 double rounded(double value) {
   const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
   return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;

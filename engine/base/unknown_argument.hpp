@@ -1,5 +1,5 @@
 #pragma once
-// The message for an argument that a program does not have, with the nearest option or subcommand.
+// The message for an unknown argument, with the nearest option or subcommand.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The subcommand that the command line chose last; the program itself where it chose none.
+/// The innermost subcommand of the command line; the program itself if there is none.
 inline const CLI::App& chosen_command(const CLI::App& app) {
   const std::vector<const CLI::App*> chosen = app.get_subcommands([](const CLI::App* sub) { return sub->parsed(); });
   return chosen.empty() ? app : chosen_command(*chosen.back());
@@ -21,7 +21,7 @@ inline std::string command_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? name : command_name(*app.get_parent()) + " " + name;
 }
 
-/// All long options of a command: "--model".
+/// The long options of a command, such as "--model".
 inline std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())

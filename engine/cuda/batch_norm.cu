@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) use_running(BatchNormData data) {
   data.inverse[channel] = 1 / sqrtf(data.running[data.channels + channel] + kEpsilon);
 }
 
-/// Of V channels: what turns x into y = (x - mean) slope + shift.
+/// The affine map of V channels that gives y = (x - mean) slope + shift.
 template <int V>
 struct Affine {
   float mean[V], slope[V], shift[V], inverse[V];

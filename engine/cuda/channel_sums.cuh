@@ -28,11 +28,11 @@ inline ChannelGrid channel_grid(std::int64_t rows, int channels, int width, int 
 }
 
 constexpr int kApplyBlocks = 4096;  ///< for kernels that only map
-constexpr int kRowsAtOnce = 4;      ///< of a thread that sums: so many loads are under way before the first is added
+constexpr int kRowsAtOnce = 4;      ///< per summing thread: number of loads in flight before the first is added
 
 int attribute_of_gpu(cudaDeviceAttr which);  // bias.cu; of the current device
 
-/// Blocks of sums that the current device holds at once at most, whatever a kernel needs of it.
+/// The most blocks of summing kernels that the current device can hold at once, whatever resources a kernel needs.
 inline int most_sum_blocks() {
   return attribute_of_gpu(cudaDevAttrMultiProcessorCount) *
          std::max(1, attribute_of_gpu(cudaDevAttrMaxThreadsPerMultiProcessor) / kThreads);
@@ -45,7 +45,7 @@ inline int resident_blocks(const void* kernel) {
   return attribute_of_gpu(cudaDevAttrMultiProcessorCount) * std::max(1, of_one);
 }
 
-/// V channels and the first of the rows of a thread.
+/// The place of a thread: its V channels and the first of its rows.
 template <int V>
 struct ChannelPlace {
   int channel;

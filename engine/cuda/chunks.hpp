@@ -1,6 +1,6 @@
 #pragma once
-// A layout of parameters cut into chunks, so that a launch treats hundreds of tensors of very different sizes alike: a
-// block of threads per chunk, whatever tensor it belongs to.
+// Cuts a layout of parameters into chunks. A launch runs one block of threads per chunk, so that hundreds of tensors of
+// very different sizes need only one launch and keep all blocks equally busy.
 #include <cstdint>
 #include <vector>
 
@@ -10,14 +10,14 @@
 
 namespace lockstep::cuda {
 
-/// In the order of the layout; each segment's chunks follow each other.
+/// In the order of the layout; a segment's chunks are consecutive.
 struct Chunks {
   std::vector<Chunk> chunks;
   std::vector<ChunkRange> ranges;  ///< per segment
 };
 Chunks chunks_of(const sync::Layout& layout);
 
-/// The table of one layout in the memory of the current device, ready for what is enqueued on `stream` later.
+/// The chunk table of one layout in the current device's memory; work enqueued on `stream` later can use it.
 class LayoutOnDevice {
  public:
   LayoutOnDevice(const sync::Layout& layout, cudaStream_t stream);

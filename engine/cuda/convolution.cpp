@@ -167,7 +167,7 @@ std::shared_ptr<const Solver> ConvolutionSolvers::summing(const ConvolutionProbl
   return solver;
 }
 
-/// Of the engines that are recommended alone: one that only has to run is slower than the sums apart.
+/// Tries only recommended engines, because a fallback engine is slower than a separate sum.
 std::unique_ptr<Solver> ConvolutionSolvers::fastest_summing(const ConvolutionProblem& problem,
                                                             const ConvolutionMemory& memory, const Solver& apart) {
   const auto engines = engines_of(problem, Route::engine);

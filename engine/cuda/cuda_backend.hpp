@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA backend of the device interface: cuDNN, cuBLASLt, NCCL and kernels of our own. Built where CMake finds the
-// CUDA Toolkit, cuDNN and NCCL.
+// The CUDA backend of the device interface, on cuDNN, cuBLASLt, NCCL and our own kernels. It is built if CMake finds
+// the CUDA Toolkit, cuDNN and NCCL.
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace lockstep::cuda {
 
-/// GPUs that this process sees. 0 with `why` filled where there is no driver, no GPU, or none that can be used.
+/// The number of GPUs that this process can use. If 0, `why` gives the reason: no driver, no GPU, or none that is
+/// usable.
 int visible_gpus(std::string& why);
 
-/// The `devices` GPUs that process number `local_rank` of the `local_count` on this machine takes: its share of those
-/// visible, or the first ones where no process sees more than its own. Throws std::runtime_error for too few.
+/// Selects `devices` GPUs for process `local_rank` of `local_count` on this machine. They are its share of the visible
+/// GPUs, or the first ones if each process sees only its own. Throws std::runtime_error if there are too few.
 std::vector<int> gpus_of_process(int devices, int visible, int local_rank, int local_count);
 
-/// GPUs 0 .. devices - 1, or with `processes` this process's share. Throws std::runtime_error in one line: no usable
-/// GPU (with the reason), fewer than asked for.
+/// Uses GPUs 0 .. devices - 1, or this process's share if `processes` is given. Throws std::runtime_error, in one line,
+/// if no GPU is usable (with the reason) or there are fewer than `devices`.
 std::unique_ptr<device::Backend> make_cuda_backend(int devices, sync::Processes* processes = nullptr);
 
 }  // namespace lockstep::cuda

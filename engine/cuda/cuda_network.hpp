@@ -1,5 +1,6 @@
 #pragma once
-// A replica on a GPU: the graph's layers on cuDNN, cuBLASLt and our own kernels, one pass captured in a CUDA graph.
+// A replica on a GPU: runs the graph's layers with cuDNN, cuBLASLt and our own kernels, and captures a pass in a CUDA
+// graph.
 #include <memory>
 
 #include "engine/cuda/runtime.hpp"
@@ -8,7 +9,7 @@
 
 namespace lockstep::cuda {
 
-/// Throws InputError for a graph that it cannot run, std::runtime_error where CUDA fails.
+/// Throws InputError for a graph that it cannot run, std::runtime_error if CUDA fails.
 std::unique_ptr<device::Replica> make_cuda_replica(const model::Graph& graph, const device::ReplicaOptions& options,
                                                    const DeviceStreams& streams);
 

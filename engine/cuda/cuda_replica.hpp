@@ -1,9 +1,9 @@
 #pragma once
-// The replica behind make_cuda_replica(): memory, the steps of a program, and the passes over them.
+// The replica behind make_cuda_replica(): its memory, the steps of a program, and the passes over them.
 //
-// A pass: copy the batch in; pack the parameters; run the steps forward and backward; unpack the gradients. All but the
-// first is a CUDA graph for each bucket of the gradient (gradient_buckets.hpp), one where there is a single one. Everything that changes between passes (parameters' address, step number, loss scale) is
-// read from device memory.
+// A pass copies the batch in, packs the parameters, runs the steps forward and backward, and unpacks the gradients. All
+// but the copy is captured in one CUDA graph per bucket of the gradient (gradient_buckets.hpp). Values that change
+// between passes (parameters' address, step number, loss scale) are read from device memory.
 #include <map>
 #include <memory>
 #include <string>
@@ -31,21 +31,21 @@ class CudaReplica final : public device::Replica {
   std::function<void()> until_input_is_read() const override { return staging_.until_copied(); }
   double loss() override;
   int correct(const float* parameters, const device::HostBatch& batch, int count) override;
-  /// fp16 begins with an automatic scale (see PassState); this ends it.
+  /// Sets a fixed loss scale; fp16 starts with an automatic one (see PassState).
   void set_loss_scale(double scale) override;
   std::vector<float> running_statistics() override;
   void set_running_statistics(const std::vector<float>& statistics) override;
   std::int64_t memory_bytes() const override;
   std::int64_t activation_bytes() const override { return arena_.bytes(); }
-  /// By CUDA events around the kernels of each step (layer_timer.hpp).
+  /// Measured by CUDA events around the kernels of each step (layer_timer.hpp).
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
   std::vector<std::string> slow_paths() const override;
   std::string self_check() const override;
 
-  /// Passes are enqueued kernel by kernel from now on.
+  /// From now on, passes are launched kernel by kernel.
   void disable_graphs();
-  /// Whether the last training pass was a replay.
+  /// Whether the last training pass was the replay of a graph.
   bool replayed() const;
 
  private:
@@ -60,7 +60,7 @@ class CudaReplica final : public device::Replica {
   void bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step);
   void pack();
   void training_pass(LayerTimer* timer = nullptr);
-  /// What comes after the bucket before, up to this one; the first begins with the forward pass.
+  /// Runs the pass from the end of the previous bucket to the end of this one. The first begins with the forward pass.
   void training_section(std::size_t bucket, LayerTimer* timer = nullptr);
   class Snapshot;
   /// Verifies the captured graph (first_replay.cpp): runs the first replayed pass eagerly as well and compares the two.
@@ -86,10 +86,10 @@ class CudaReplica final : public device::Replica {
   InputStaging staging_;
   Machine machine_{};
 
-  DeviceBuffer<char> arena_;                         ///< the program's: values of all steps and their gradients
+  DeviceBuffer<char> arena_;                         ///< values of all steps and their gradients, placed by the program
   DeviceBuffer<char> elements_, element_gradients_;  ///< packed weights
   DeviceBuffer<float> reals_, real_gradients_;       ///< packed vectors
-  DeviceBuffer<float> gradient_;                     ///< flat, as handed out
+  DeviceBuffer<float> gradient_;                     ///< flat, as returned
   DeviceBuffer<float> running_;
   std::vector<std::int64_t> running_offsets_;  ///< by layer
   DeviceBuffer<float> losses_;                 ///< by head and image
@@ -104,7 +104,7 @@ class CudaReplica final : public device::Replica {
   std::vector<GradientBucket> buckets_;
   std::vector<PassGraph> training_;  ///< by bucket
   PassGraph evaluation_;
-  std::unique_ptr<TimedPass> timed_;  ///< made when first asked for
+  std::unique_ptr<TimedPass> timed_;  ///< created at its first use
 };
 
 }  // namespace lockstep::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// engine/base/random.hpp's generator for the device: the same bits. A test holds the two together.
+// The generator of engine/base/random.hpp for the device. It gives the same bits, which a test checks.
 #include <cstdint>
 
 #include "engine/cuda/segments.hpp"
@@ -14,7 +14,7 @@ LOCKSTEP_HOST_DEVICE inline std::uint64_t split_mix_output(std::uint64_t z) {
 
 constexpr std::uint64_t kSplitMixIncrement = 0x9E3779B97F4A7C15U;
 
-/// Start of the generator (seed, stream). What does not depend on the index is computed once per thread.
+/// The start of the generator (seed, stream). Each thread computes it once, because it does not depend on the index.
 LOCKSTEP_HOST_DEVICE inline std::uint64_t device_random_stream(std::uint64_t seed, std::uint64_t stream) {
   const std::uint64_t start = split_mix_output(seed + kSplitMixIncrement);
   return split_mix_output(start + kSplitMixIncrement * (stream + 1));
@@ -24,18 +24,18 @@ LOCKSTEP_HOST_DEVICE inline std::uint64_t device_random_of(std::uint64_t stream_
   return split_mix_output(stream_start + kSplitMixIncrement * (index + 1));
 }
 
-/// random_bits(seed, stream, index)
+/// Equal to random_bits(seed, stream, index).
 LOCKSTEP_HOST_DEVICE inline std::uint64_t device_random_bits(std::uint64_t seed, std::uint64_t stream,
                                                              std::uint64_t index) {
   return device_random_of(device_random_stream(seed, stream), index);
 }
 
-/// Start of the words that decide which elements of one image dropout keeps; see engine/host/activation.cpp.
+/// The start of the random words that decide which elements of one image dropout keeps; see engine/host/activation.cpp.
 LOCKSTEP_HOST_DEVICE inline std::uint64_t dropout_words(std::uint64_t seed, int layer, std::uint64_t step, int image) {
   return device_random_stream(device_random_bits(seed, static_cast<std::uint64_t>(layer), step),
                               static_cast<std::uint64_t>(image));
 }
-/// Whether element e (channels first) of that image is kept.
+/// Whether dropout keeps element e (channels first) of that image.
 LOCKSTEP_HOST_DEVICE inline bool dropout_keeps(std::uint64_t words, std::uint64_t e) {
   return (device_random_of(words, e / 64) >> (e % 64) & 1U) != 0;
 }

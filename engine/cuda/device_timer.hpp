@@ -1,5 +1,5 @@
 #pragma once
-// Times work of several GPUs by their events, while all of them are held back until it is enqueued.
+// Times work on several GPUs by events, while their streams are held until all of the work is enqueued.
 #include <functional>
 #include <optional>
 
@@ -8,11 +8,11 @@
 
 namespace lockstep::cuda {
 
-/// device::Backend::device_seconds().
+/// Implements device::Backend::device_seconds().
 ///
-/// One GPU's stream is held (hold.hpp); the others wait for it by an event, so that all begin within microseconds of
-/// each other. Each then does `work` once before its first event: a collective brings GPUs, and processes, in step
-/// better than any gate does. The processes let go together, and none has a time where the hold has lapsed in one.
+/// One GPU's stream is held (hold.hpp) and the others wait for it by an event, so that all start within microseconds.
+/// Each does `work` once before its first event, because a collective aligns GPUs and processes better than a hold
+/// does. The processes release their holds together. If a hold expires in one process, none returns a time.
 std::optional<double> device_seconds(CudaVectorOps& ops, sync::Processes& processes, const std::function<void()>& work,
                                      int repeats);
 

@@ -31,7 +31,7 @@ inline Plain plain(const ConvolutionShape& s) {
           s.out_channels / w.groups};
 }
 
-/// Of output i.
+/// Passes the terms of output i to `take`.
 template <typename T, typename Take>
 __device__ void each_forward(const Plain& s, const T* x, const T* weight, std::int64_t i, Take take) {
   const int k = static_cast<int>(i % s.out_channels);
@@ -53,7 +53,7 @@ __device__ void each_forward(const Plain& s, const T* x, const T* weight, std::i
   }
 }
 
-/// Of the gradient of input i.
+/// Passes the terms of the gradient of input i to `take`.
 template <typename T, typename Take>
 __device__ void each_of_data_gradient(const Plain& s, const T* dy, const T* weight, std::int64_t i, Take take) {
   const int channel = static_cast<int>(i % s.in_channels);
@@ -79,7 +79,7 @@ __device__ void each_of_data_gradient(const Plain& s, const T* dy, const T* weig
   }
 }
 
-/// Of the gradient of weight i, those of every `step`-th output pixel from `first` on.
+/// Passes the terms of the gradient of weight i to `take`, for every `step`-th output pixel from `first` on.
 template <typename T, typename Take>
 __device__ void each_of_filter_gradient(const Plain& s, const T* x, const T* dy, std::int64_t i, std::int64_t first,
                                         std::int64_t step, Take take) {

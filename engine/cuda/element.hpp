@@ -1,5 +1,5 @@
 #pragma once
-// How a replica stores activations and packed weights, by its precision.
+// How a replica of a given precision stores activations and packed weights.
 #include <cstddef>
 #include <cstdint>
 
@@ -19,8 +19,8 @@ inline std::int64_t element_bytes(Element element) {
   return element == Element::f32 ? 4 : 2;
 }
 
-/// Activations of a batch, images x height x width x channels (NHWC); `channels` is the stored number, which for the
-/// input can be more than the model's (the rest is zero).
+/// Activations of a batch, images x height x width x channels (NHWC). `channels` is the stored number. For the input it
+/// may exceed the model's; the additional channels are zero.
 struct Tensor {
   void* data = nullptr;
   int images = 0;
@@ -33,7 +33,7 @@ struct Tensor {
   std::int64_t elements() const { return rows() * channels; }
 };
 
-/// Every tensor starts at a multiple of this many bytes: enough for cuBLASLt's default assumption.
+/// Every tensor starts at a multiple of this many bytes, which is the alignment that cuBLASLt assumes by default.
 constexpr std::int64_t kAlignmentBytes = 256;
 inline std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;

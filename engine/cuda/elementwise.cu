@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads) masked_add(const T* y, const T* dy, 
   store_or_add<V>(gradient, dx + i * V, true);
 }
 
-/// Grid: vectors of an image, images.
+/// The grid has dimensions (vectors of an image, images).
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads) drop(const T* from, T* to, int pixels, int channels, std::uint64_t seed,
                                                  int layer, const PassState* state, bool accumulate) {
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kThreads) move_slices(const T* from, ChannelSl
   store_or_add<V>(x, to + row * target.channels + target.first + channel, accumulate);
 }
 
-/// Grid: vectors of an output row, rows, images.
+/// The grid has dimensions (vectors of an output row, rows, images).
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads) take_pixels(const T* x, Tensor in, T* y, Tensor out, int stride) {
   const int vectors = out.channels / V;

@@ -1,4 +1,4 @@
-// The first replay of a training pass beside the pass itself.
+// Verifies the first replay of a training pass by an eager pass.
 #include <algorithm>
 
 #include "engine/cuda/self_check.hpp"

@@ -1,6 +1,7 @@
 #pragma once
-// Products of fully-connected layers with cuBLASLt: sums in float, the algorithm chosen by its heuristics when the
-// layer is made. Sums that are split are added in float in a fixed order, so that results repeat to the bit.
+// Matrix multiplications (GEMM) of fully-connected layers with cuBLASLt. It sums in float; its heuristics choose the
+// algorithm when the layer is created. Split sums are added in float in a fixed order, so that results are reproducible
+// to the bit.
 #include <cublasLt.h>
 
 #include <cstdint>
@@ -31,21 +32,22 @@ class CublasHandle {
 
 constexpr std::int64_t kProductWorkspaceBytes = std::int64_t{32} << 20;
 
-/// D = op(A) op(B) [+ D] [+ bias] [ReLU], all matrices column by column; op(A) is rows x inner, op(B) inner x columns.
+/// D = op(A) op(B) [+ D] [+ bias] [ReLU], with column-major matrices; op(A) is rows x inner, op(B) is inner x columns.
 struct ProductShape {
   int rows, columns, inner;
   bool transpose_a, transpose_b;
   bool accumulate;
-  const void* bias;  ///< of each row of D, as elements; null: none
+  const void* bias;  ///< one element per row of D; null: none
   bool relu;
 };
 
-/// "product of fully-connected layers, bf16, 4096 x 16, inner 9216, A transposed, bias, ReLU": for messages.
+/// Describes a product in messages: "product of fully-connected layers, bf16, 4096 x 16, inner 9216, A transposed,
+/// bias, ReLU".
 std::string describe(const ProductShape& shape, device::Precision precision);
 
 class Product {
  public:
-  /// Throws std::runtime_error, with sizes and status, where cuBLASLt has no algorithm for it.
+  /// Throws std::runtime_error, with sizes and status, if cuBLASLt has no algorithm for the product.
   Product(cublasLtHandle_t handle, device::Precision precision, const ProductShape& shape);
   ~Product();
   Product(const Product&) = delete;

@@ -1,28 +1,27 @@
 #pragma once
-// Holds a stream back while work is enqueued on it, so that what the host needs for that does not show in times that
-// events take there.
+// Holds a stream while work is enqueued on it, so that times between CUDA events do not include the host's enqueueing.
 #include <cuda_runtime_api.h>
 
 #include <atomic>
 
 namespace lockstep::cuda {
 
-/// A host function waits at the stream's end: for let_go(), or for kLongest_s. Should something that is enqueued
-/// meanwhile wait for the stream (a queue that is full, a kernel that is loaded at its first launch), it goes on then:
-/// late, but no deadlock. The times have the host's part in them then and are none: has_lapsed() tells.
+/// Enqueues a host function that blocks the stream until let_go(), or for at most kLongest_s. If enqueueing itself
+/// waits for the stream (because its queue is full, or a kernel is loaded at its first launch), the limit prevents a
+/// deadlock. Then the times include host work and are invalid; has_lapsed() reports that.
 class Hold {
  public:
   static constexpr double kLongest_s = 0.1;
 
-  /// The stream's device is the current one.
+  /// The stream must belong to the current device.
   explicit Hold(cudaStream_t stream);
-  /// Lets go and waits for the stream.
+  /// Releases the stream and waits for it.
   ~Hold();
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
   void let_go() { is_open_ = true; }
-  /// Whether the stream went on before let_go(). Known when the stream's later work is done.
+  /// Whether the stream continued before let_go(). Valid only when the stream's later work is done.
   bool has_lapsed() const { return has_lapsed_; }
 
  private:

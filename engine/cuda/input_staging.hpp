@@ -1,6 +1,7 @@
 #pragma once
-// Batches on their way to the device: two slots in turn, each pinned memory on the host and memory on the device, and a
-// stream of its own for the copies. Images come as floats, or as bytes, of which the pass makes floats. While one batch is computed on, the next one can be copied.
+// Copies batches to the device. Two slots alternate; each has pinned host memory and device memory. Copies use their
+// own stream, so that the next batch is copied while one is computed on. Images are floats, or bytes that the pass
+// converts to floats.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -16,14 +17,15 @@ class InputStaging {
  public:
   InputStaging(int device, int batch, std::int64_t image_elements, int channels);
 
-  /// On the device; parameters and step are left to the caller.
-  /// Copies the first `count` images and labels; when it returns the batch can be changed, but for pinned bytes, which the
-  /// copy engine takes from where they lie: until_copied(). What is enqueued on `reader` from now on comes after the copy;
-  /// done() says that it has been enqueued.
+  /// Copies the first `count` images and labels to the device, and returns their addresses; the caller sets parameters
+  /// and step. After the return the batch may be changed. Exception: pinned bytes, which the copy engine reads in place
+  /// until until_copied() returns. Later work on `reader` waits for the copy. Call done() when the work that reads the
+  /// batch has been enqueued.
   Staged push(const device::HostBatch& batch, int count, cudaStream_t reader);
   void done(cudaStream_t reader);
 
-  /// A wait, for any thread, until what was pushed last has left the host's memory; it may outlive this.
+  /// Returns a function, callable from any thread, that waits until the last pushed batch has left host memory. It may
+  /// outlive this object.
   std::function<void()> until_copied() const;
 
   std::int64_t memory_bytes() const;
@@ -31,7 +33,7 @@ class InputStaging {
  private:
   struct Slot {
     Slot(std::int64_t elements, std::int64_t batch) : host_labels(batch), images(elements), labels(batch) {}
-    float* room_for_images() {  // none where all come in pinned memory
+    float* room_for_images() {  // not allocated while all images come in pinned memory
       if (host_images.size() == 0) host_images = PinnedBuffer<float>(images.size());
       return host_images.data();
     }
@@ -40,19 +42,19 @@ class InputStaging {
       host_turns = PinnedBuffer<ImageTurn>(batch);
       turns = DeviceBuffer<ImageTurn>(batch);
     }
-    PinnedBuffer<float> host_images;  ///< or bytes
+    PinnedBuffer<float> host_images;  ///< floats or bytes
     PinnedBuffer<std::int32_t> host_labels;
     DeviceBuffer<float> images;
     DeviceBuffer<std::int32_t> labels;
-    PinnedBuffer<ImageTurn> host_turns;  ///< none until images are turned
+    PinnedBuffer<ImageTurn> host_turns;  ///< empty until a batch has rotated images
     DeviceBuffer<ImageTurn> turns;
-    std::shared_ptr<Event> copied = std::make_shared<Event>();  ///< the host's memory is free again
-    Event read;                                                 ///< the device's is
+    std::shared_ptr<Event> copied = std::make_shared<Event>();  ///< host memory is free again
+    Event read;                                                 ///< device memory is free again
     bool used = false;
   };
 
   void push_bytes(const device::ByteImages& images, int count, Slot& slot, Staged& staged);
-  /// Of bytes, the same for all batches: copied when they first come.
+  /// The floats that bytes stand for, the same for all batches; copied to the device at first use.
   const float* values_of(const device::ByteImages& images);
 
   int device_;

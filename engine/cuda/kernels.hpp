@@ -1,8 +1,8 @@
 #pragma once
-// Launches of our own kernels on a stream. All return at once; all results are the same in every run (no sum depends on
-// the order in which blocks run). `accumulate` adds to the output instead of overwriting it. Unless said otherwise an
-// output may be one of the inputs. Pointers lie at multiples of kAlignmentBytes, and the memory behind a tensor reaches
-// to the next such multiple (whole vectors are read and written).
+// Launches our own kernels on a stream. All functions return at once. Results are identical in every run, because no
+// sum depends on the order in which blocks run. `accumulate` adds to the output instead of overwriting it. An output
+// may be one of the inputs unless noted. Pointers are multiples of kAlignmentBytes, and the memory of a tensor extends
+// to the next such multiple, because whole vectors are read and written.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace lockstep::cuda {
 
-/// What a pass reads and leaves in device memory, so that one captured graph serves all passes.
+/// The state that a pass reads and writes in device memory, so that one captured graph serves all passes.
 struct PassState {
   const float* parameters;
   std::uint64_t step;
   double loss;       ///< of the last training pass
-  float loss_scale;  ///< gradients of values carry this factor
-  int automatic;     ///< the scale is the device's own affair (fp16 until somebody sets it)
+  float loss_scale;  ///< factor on the gradients of activations
+  int automatic;     ///< the device adjusts the scale (fp16 until set_loss_scale())
   int good_passes;   ///< since the scale last changed
-  int overflow;      ///< the pass found a gradient that is not finite
+  int overflow;      ///< the pass found a non-finite gradient
   int correct;       ///< of the last evaluation
 };
 constexpr float kFirstLossScale = 1024;
@@ -29,8 +29,8 @@ constexpr float kLargestLossScale = 16777216;
 constexpr int kPassesUntilDoubled = 2000;
 
 // input_kernels.cu
-/// Images (NCHW) and labels of a staging buffer become the input tensor (NHWC, padded channels zero) and the labels of
-/// the pass; state gets parameters and step.
+/// Converts the images (NCHW) of a staging buffer to the input tensor (NHWC, padded channels zero) and copies the
+/// labels. Stores parameters and step in the state.
 struct ImageTurn {  ///< as device::ImageTurn
   double cosine, sine;
 };
@@ -40,18 +40,18 @@ struct Staged {
   const float* parameters;
   std::uint64_t step;
   const std::uint8_t* bytes = nullptr;  ///< in place of images
-  const float* values = nullptr;        ///< of bytes: 256 for each channel
-  const ImageTurn* turns = nullptr;     ///< of each image of bytes; null: none is turned
+  const float* values = nullptr;        ///< for bytes: 256 floats per channel
+  const ImageTurn* turns = nullptr;     ///< rotation of each image of bytes; null: none is rotated
 };
 void stage_input(Element element, const Staged& from, const Tensor& input, int image_channels, std::int32_t* labels,
                  PassState* state, cudaStream_t stream);
-/// State of a replica without passes behind it.
+/// Initialises the state of a replica before its first pass.
 void start_state(PassState* state, float loss_scale, bool automatic, cudaStream_t stream);
-/// From the next pass on; no longer automatic.
+/// Sets a fixed scale from the next pass on.
 void set_loss_scale(PassState* state, float scale, cudaStream_t stream);
 
 // packing.cu
-/// Neighbours of a table, which are moved by `blocks` of its blocks from `first_block` on.
+/// Consecutive segments of a table; `blocks` of its blocks, from `first_block` on, move them.
 struct PackTable {
   const Segment* segments;
   int count;
@@ -60,18 +60,18 @@ struct PackTable {
 };
 void pack_parameters(Element element, const PackTable& table, const PassState* state, void* elements, float* reals,
                      cudaStream_t stream);
-/// Divides by the loss scale; notes in the state when something is not finite.
+/// Divides by the loss scale; records in the state if a value is not finite.
 void unpack_gradients(Element element, const PackTable& table, const void* elements, const float* reals,
                       float* gradient, PassState* state, cudaStream_t stream);
-/// Where the scale is automatic: after an overflow the gradient becomes zero and the scale is halved; it doubles after
-/// kPassesUntilDoubled good passes.
+/// For an automatic scale: after an overflow, zeroes the gradient and halves the scale. After kPassesUntilDoubled good
+/// passes, doubles the scale.
 void settle_loss_scale(float* gradient, std::int64_t count, PassState* state, cudaStream_t stream);
 
 // elementwise.cu
 void relu_forward(Element element, const void* x, void* y, std::int64_t count, cudaStream_t stream);
 void relu_backward(Element element, const void* y, const void* dy, void* dx, std::int64_t count, bool accumulate,
                    cudaStream_t stream);
-/// y = a + b, then the ReLU where there is one.
+/// y = a + b, followed by ReLU if `relu`.
 void add_forward(Element element, const void* a, const void* b, void* y, std::int64_t count, bool relu,
                  cudaStream_t stream);
 void pass_on(Element element, const void* from, void* to, std::int64_t count, bool accumulate, cudaStream_t stream);
@@ -80,13 +80,13 @@ struct DropoutKey {
   int layer;
   const PassState* state;  ///< for the step
 };
-/// 2 x where an element is kept, else 0; forward and backward alike. Shape is that of both tensors.
+/// Forward and backward: 2 x if an element is kept, else 0. `shape` is that of both tensors.
 void dropout(Element element, const void* from, void* to, const Tensor& shape, const DropoutKey& key, bool accumulate,
              cudaStream_t stream);
-/// Some channels of every row of one tensor to (other) channels of another's.
+/// A range of channels of every row of a tensor; move_channels() copies it to a range of another tensor.
 struct ChannelSlice {
   int first;
-  int channels;  ///< of a whole row
+  int channels;  ///< number of channels of a whole row
 };
 void move_channels(Element element, const void* from, ChannelSlice source, void* to, ChannelSlice target, int count,
                    std::int64_t rows, bool accumulate, cudaStream_t stream);
@@ -95,7 +95,7 @@ void subsample_backward(Element element, const Tensor& dy, const Tensor& dx, int
                         cudaStream_t stream);
 
 // pooling.cu
-/// `chosen`: position of each output's maximum in its window.
+/// `chosen` holds the position of each output's maximum in its window.
 void max_pool_forward(Element element, const Tensor& x, const Tensor& y, const model::Window& window,
                       std::uint16_t* chosen, cudaStream_t stream);
 void max_pool_backward(Element element, const Tensor& dy, const std::uint16_t* chosen, const Tensor& dx,
@@ -110,7 +110,7 @@ void local_response_forward(Element element, const Tensor& x, const Tensor& y, c
 void local_response_backward(Element element, const Tensor& x, const Tensor& dy, const Tensor& dx, bool accumulate,
                              cudaStream_t stream);
 
-// batch_norm.cu and bias.cu: sums over rows, per channel, in parts; `partials` holds partial_floats() floats.
+// batch_norm.cu and bias.cu sum over rows, per channel, in parts; `partials` holds partial_floats() floats.
 std::int64_t partial_floats(Element element, std::int64_t rows, int channels);
 struct BatchNormData {
   std::int64_t rows;
@@ -124,14 +124,14 @@ struct BatchNormData {
 };
 void batch_norm_statistics(Element element, const BatchNormData& data, const void* x, bool training,
                            cudaStream_t stream);
-/// y = gamma xhat + beta, + skip unless null, then the ReLU where there is one. y is neither x nor skip.
+/// y = gamma xhat + beta [+ skip, unless null], followed by ReLU if `relu`. y must be neither x nor skip.
 void batch_norm_apply(Element element, const BatchNormData& data, const void* x, const void* skip, void* y, bool relu,
                       cudaStream_t stream);
-/// With a ReLU after a skip (`y` not null) dy becomes masked in place; with a ReLU and without a skip the mask is
-/// computed again from x.
+/// If a ReLU follows a skip (`y` not null), dy is masked in place. If a ReLU follows without a skip, the mask is
+/// recomputed from x.
 struct BatchNormBackward {
   const void* x;
-  const void* y;  ///< outputs behind skip and ReLU; null where there is no ReLU or no skip
+  const void* y;  ///< outputs after skip and ReLU; null if there is no ReLU or no skip
   void* dy;
   bool relu_without_skip;
   void* dx;  ///< null: not needed
@@ -141,10 +141,10 @@ struct BatchNormBackward {
 };
 void batch_norm_backward(Element element, const BatchNormData& data, const BatchNormBackward& pass,
                          cudaStream_t stream);
-/// y += bias, then the ReLU where there is one.
+/// y += bias, followed by ReLU if `relu`.
 void add_bias(Element element, void* y, std::int64_t rows, int channels, const float* bias, bool relu,
               cudaStream_t stream);
-/// Sums dy's rows; with `y` not null dy is masked by y > 0 first, in place.
+/// Sums the rows of dy. If `y` is not null, first masks dy by y > 0, in place.
 void bias_backward(Element element, const void* y, void* dy, std::int64_t rows, int channels, float* gradient,
                    float* partials, cudaStream_t stream);
 
@@ -158,16 +158,17 @@ struct SoftmaxHead {
   void* gradient;  ///< null: not needed
   bool accumulate;
   float weight;
-  float* losses;  ///< of each image, times the head's weight / images
+  float* losses;  ///< per image, times the head's weight / images
 };
 void softmax_loss(Element element, const SoftmaxHead& head, const std::int32_t* labels, const PassState* state,
                   cudaStream_t stream);
 void sum_losses(const float* losses, int count, PassState* state, cudaStream_t stream);
-/// Of the first `images` of the batch.
+/// Counts the correct predictions among the first `images` of the batch.
 void count_correct(Element element, const Scores& scores, const std::int32_t* labels, PassState* state,
                    cudaStream_t stream);
 
-// direct_convolution.cu: slow, for any shape; where cuDNN offers no plan, and to test it against.
+// direct_convolution.cu is slow but supports every shape. It is used if cuDNN offers no plan, and tests compare cuDNN
+// with it.
 struct ConvolutionShape {
   int images, in_height, in_width, in_channels;
   int out_height, out_width, out_channels;

@@ -1,5 +1,5 @@
 #pragma once
-// One step of a program on a GPU: how it runs forward and backward. All its work goes to the replica's stream.
+// One step of a program on a GPU, with its forward and backward computation. All work goes to the replica's stream.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace lockstep::cuda {
 
-/// What the steps of a replica share. Because they run one after the other they share their working memory too: they
-/// say what they need when they are made, and it is allocated after the last of them.
+/// Resources that all steps of a replica share. Steps run one after the other, so they share working memory, too. Each
+/// states its need at construction; the memory is allocated after the last one.
 struct Machine {
   device::Precision precision;
   Element element;
@@ -32,10 +32,10 @@ struct Machine {
   std::int64_t workspace_bytes = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t partial_count = 0;
-  void* workspace = nullptr;          ///< of cuDNN and cuBLASLt
-  void* scratch = nullptr;            ///< beside it: results that are added to others
-  float* partials = nullptr;          ///< parts of sums
-  std::function<void()> filter_done;  ///< between a layer's gradient of its parameters and that of its input; or empty
+  void* workspace = nullptr;          ///< for cuDNN and cuBLASLt
+  void* scratch = nullptr;            ///< separate memory for results that are then added to others
+  float* partials = nullptr;          ///< partial sums
+  std::function<void()> filter_done;  ///< called between a layer's filter gradient and its data gradient; may be empty
 };
 
 /// One input of a step.
@@ -45,16 +45,16 @@ struct Source {
   GradientWrite write;
 };
 
-/// What a step is connected to; pointers stay fixed. Of the parameters: weights as elements in their packed order,
-/// vectors as floats ({bias} or {gamma, beta}); a fully-connected layer's bias as elements too.
+/// Connects a step to its memory; pointers stay fixed. Weights are elements in packed order; vectors are floats ({bias}
+/// or {gamma, beta}). A fully-connected layer's bias is also given as elements.
 struct Connections {
   Machine* machine;
-  const model::Layer* layer;  ///< the step's first
-  int index;                  ///< of that layer
+  const model::Layer* layer;  ///< the first layer of the step
+  int index;                  ///< index of that layer
   bool relu;
   std::vector<Source> inputs;
   Tensor output;
-  void* gradient;  ///< d loss / d output; written by the step itself where the ReLU masks it
+  void* gradient;  ///< d loss / d output; the step itself writes it if the ReLU masks it
   void* weight = nullptr;
   void* weight_gradient = nullptr;
   const void* bias_elements = nullptr;
@@ -62,7 +62,7 @@ struct Connections {
   std::array<float*, 2> vector_gradients{};
   float* running = nullptr;    ///< batch norm: means, then variances
   float* losses = nullptr;     ///< softmax: one per image
-  OutputSums* sums = nullptr;  ///< of a convolution and the batch norm behind it, where an engine may make them
+  OutputSums* sums = nullptr;  ///< of a convolution and the batch norm that follows, if an engine may compute them
   float head_weight = 1;
 };
 
@@ -71,19 +71,19 @@ class LayerOperation {
   explicit LayerOperation(const Connections& connections) : c_(connections), m_(*connections.machine) {}
   virtual ~LayerOperation() = default;
   virtual void forward(bool training) = 0;
-  /// Follows a training forward pass.
+  /// Call after a training forward pass.
   virtual void backward() = 0;
-  /// Device memory of its own.
+  /// Device memory that the step itself owns.
   virtual std::int64_t memory_bytes() const { return 0; }
-  /// What it does more slowly than it should, and why; empty: nothing.
+  /// The reason if the step runs more slowly than it should; else empty.
   virtual std::string slow_path() const { return {}; }
 
  protected:
   const Source& input(std::size_t i = 0) const { return c_.inputs[i]; }
-  /// d loss / d input where it is needed, else null.
+  /// d loss / d input if it is needed, else null.
   void* input_gradient(std::size_t i = 0) const { return input(i).write.needed ? input(i).gradient : nullptr; }
   bool accumulates(std::size_t i = 0) const { return input(i).write.accumulate; }
-  /// The output's gradient as a tensor.
+  /// Returns the output's gradient as a tensor.
   Tensor output_gradient() const {
     Tensor tensor = c_.output;
     tensor.data = c_.gradient;
@@ -94,7 +94,7 @@ class LayerOperation {
     tensor.data = input_gradient();
     return tensor;
   }
-  /// Masks the output's gradient by the ReLU that ends the step, in place.
+  /// Applies the mask of the step's final ReLU to the output's gradient, in place.
   void mask_gradient() const;
 
   Connections c_;

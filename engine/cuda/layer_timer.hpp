@@ -1,8 +1,8 @@
 #pragma once
-// Times the parts of a pass on a stream by CUDA events. Thousands of kernels and events are more than a stream's queue
-// holds (about a thousand): the pass is captured in a graph with its events and replayed by one launch, so that the
-// host's launches do not show in the times. Where it cannot be captured, the stream is held until all of it is enqueued
-// (hold.hpp), and a pass that is too long for that is refused.
+// Times the parts of a pass on a stream by CUDA events. A pass has thousands of kernels and events, but a stream's
+// queue holds about a thousand. So the pass and its events are captured in a graph and replayed by one launch, which
+// keeps the host's launches out of the times. If it cannot be captured, the stream is held until everything is enqueued
+// (hold.hpp). A pass that is too long for that is refused.
 #include <cuda_runtime_api.h>
 
 #include <deque>
@@ -16,17 +16,17 @@
 
 namespace lockstep::cuda {
 
-/// Where the parts of a pass end.
+/// Marks where the parts of a pass end.
 class LayerTimer {
  public:
-  /// `is_captured`: the marks become part of the graph that the stream captures, and each launch of it sets them anew.
+  /// If `is_captured`, the marks are part of the captured graph, and each launch records them again.
   LayerTimer(cudaStream_t stream, bool is_captured) : stream_(stream), is_captured_(is_captured) {}
 
-  /// The first part begins here.
+  /// Begins the first part.
   void start();
-  /// A part ends here, and the next begins.
+  /// Ends a part and begins the next.
   void mark(int layer, device::LayerPart part);
-  /// The parts in order, when the stream is done.
+  /// Returns the times of the parts in order. Call it when the stream is done.
   std::vector<device::LayerTime> times() const;
 
  private:
@@ -41,12 +41,12 @@ class LayerTimer {
 
 class TimedPass {
  public:
-  /// Its device is the current one, now and in run().
+  /// The stream's device must be current, now and in run().
   explicit TimedPass(cudaStream_t stream) : stream_(stream) {}
 
-  /// Runs the pass, waits, and gives the times of its parts. `enqueue` marks where they end, enqueues the same each
-  /// time, and what it enqueues has run before. Throws std::runtime_error where the pass can neither be captured nor
-  /// enqueued while the stream is held.
+  /// Runs the pass, waits, and returns the times of its parts. `enqueue` marks the ends of parts; it must enqueue the
+  /// same work each time, and that work must have run before. Throws std::runtime_error if the pass can neither be
+  /// captured nor enqueued while the stream is held.
   std::vector<device::LayerTime> run(const std::function<void(LayerTimer&)>& enqueue);
 
  private:
@@ -54,8 +54,8 @@ class TimedPass {
 
   cudaStream_t stream_;
   bool has_tried_ = false;
-  std::unique_ptr<LayerTimer> timer_;  ///< of the graph
-  PassGraph graph_;                    ///< goes before the events in it
+  std::unique_ptr<LayerTimer> timer_;  ///< its events belong to the graph
+  PassGraph graph_;                    ///< destroyed before the events that it contains
 };
 
 }  // namespace lockstep::cuda

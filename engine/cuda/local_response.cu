@@ -1,7 +1,8 @@
-// Local response normalisation, as engine/host/normalisation.cpp: over the channels at most 2 away at the same pixel,
+// Local response normalisation, as engine/host/normalisation.cpp. Sums run over the channels at most 2 away at the same
+// pixel:
 //   y_c = x_c s_c^-0.75,  s_c = 2 + 1e-4 sum x_c'^2
 //   dx_c = dy_c s_c^-0.75 - 2 (1e-4) (0.75) x_c sum_c' dy_c' x_c' s_c'^-1.75
-// A thread has V neighbouring channels and computes s again in the backward pass instead of storing it.
+// Each thread has V neighbouring channels. The backward pass recomputes s instead of reading a stored copy.
 #include "engine/cuda/vector_access.cuh"
 
 namespace lockstep::cuda {
@@ -28,7 +29,7 @@ __device__ void load_around(const T* row, int first, int channels, float (&to)[N
   }
 }
 
-/// s of N channels from x of N + 4.
+/// Computes s of N channels from x of N + 4 channels.
 template <int N>
 __device__ void sums_around(const float (&x)[N + 2 * kReach], float (&s)[N]) {
 #pragma unroll

@@ -1,5 +1,5 @@
-// Parameters from the flat buffer into the replica's packed copy and gradients back, all tensors in one launch each: a
-// block moves one tile through shared memory, so that both sides are read and written in their own order.
+// Copies parameters from the flat buffer to the replica's packed copy, and gradients back; each direction is one launch
+// for all tensors. Each block moves one tile through shared memory, so that both sides are accessed in their own order.
 #include <algorithm>
 
 #include "engine/cuda/vector_access.cuh"
@@ -11,14 +11,14 @@ __device__ int elements_of(const Tile& tile) {
   return tile.rows * tile.channels * tile.taps;
 }
 
-/// Elements of a tile in the order of the flat buffer.
+/// The position of an element when a tile is read in the order of the flat buffer.
 struct FlatPosition {
   int row, channel, tap;
   __device__ FlatPosition(const Tile& tile, int i)
       : row(i / (tile.channels * tile.taps)), channel(i / tile.taps % tile.channels), tap(i % tile.taps) {}
 };
 
-/// The same in the order of the packed copy.
+/// The position of an element when a tile is read in the order of the packed copy.
 struct PackedPosition {
   int row, tap, channel;
   __device__ PackedPosition(const Tile& tile, int i)

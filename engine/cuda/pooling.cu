@@ -5,7 +5,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// A window in one launch: sizes of both images and the window's, the same on both axes' code.
+/// Describes the windows of one launch: the sizes of both images and of the window. Both axes share their code.
 struct Geometry {
   int in_height, in_width, out_height, out_width, channels;
   int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;
@@ -21,13 +21,13 @@ struct Span {
   int first, end;
 };
 
-/// Pixels of the image under output position p.
+/// Finds the pixels of the image in the window of output position p.
 __device__ Span pixels_under(int p, int kernel, int stride, int pad, int size) {
   const int start = p * stride - pad;
   return {max(start, 0), min(start + kernel, size)};
 }
 
-/// Output positions whose window holds pixel h.
+/// Finds the output positions whose window contains pixel h.
 __device__ Span windows_over(int h, int kernel, int stride, int pad, int positions) {
   const int past = h + pad - kernel;  // the last start that is too early
   return {past < 0 ? 0 : past / stride + 1, min((h + pad) / stride + 1, positions)};
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kThreads)
                   accumulate);
 }
 
-/// A thread for every vector of a tensor.
+/// Makes a grid with one thread per vector of a tensor.
 dim3 grid_over(const Tensor& tensor, int width) {
   return {blocks_for(std::int64_t{tensor.width} * (tensor.channels / width)), static_cast<unsigned>(tensor.height),
           static_cast<unsigned>(tensor.images)};

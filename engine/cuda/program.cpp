@@ -77,8 +77,9 @@ class Grouping {
     return step;
   }
 
-  /// Takes the sum that reads a batch norm into its step. Of two batch norms summed the later one does: the other is
-  /// then complete. A sum of a batch norm and its own input stays apart, because both would write one gradient.
+  /// Merges the sum that reads a batch norm into the batch norm's step. If two batch norms are summed, only the later
+  /// one's step does this, because the other is complete by then. A sum of a batch norm and its own input stays
+  /// separate, because both would write the same gradient.
   void join_sum(Step& step) const {
     const int sum = sole_reader(step.layer, LayerKind::add);
     if (sum < 0 || layer(sum).inputs.size() != 2) return;

@@ -1,20 +1,21 @@
 #pragma once
-// What a graph becomes on a GPU: the layers grouped into steps, each a few kernels, in the order of the forward pass.
-// Needs no GPU.
+// Translates a graph to the program of a GPU: groups layers into steps of a few kernels each, in the order of the
+// forward pass. Needs no GPU.
 //
-// Grouping saves passes over memory, which is what limits these layers:
-//   conv | fc -> relu            the ReLU is applied where the bias is
-//   batch_norm -> relu           one pass
+// Grouping reduces memory traffic, which limits these layers:
+//   conv | fc -> relu            the ReLU is applied with the bias
+//   batch_norm -> relu           one pass over memory
 //   batch_norm -> add -> relu    one pass (the end of a residual block); also without the ReLU
 //   add -> relu                  one pass
-//   conv -> batch_norm           the convolution sums its outputs for the statistics, where an engine does (output_sums.hpp)
-// each only where nothing else reads the values in between.
+//   conv -> batch_norm           the convolution sums its outputs for the statistics (output_sums.hpp)
+// Layers are grouped only if nothing else reads the values between them.
 //
-// Values and their gradients lie in one arena, and those that never live together share memory. Step s of S runs at
-// time s forward and at time 2 S - 1 - s backward. A value lives from the step that makes it to the last that reads it,
-// forward or backward; a gradient from the backward step of its first reader (in backward order) to that of the step
-// that made the value. An element-wise step hands its own gradient's memory on to an input where it can. The images
-// share with nothing: what pads their channels is never written again.
+// Values and their gradients are placed in one arena, and those whose lifetimes do not overlap share memory. Step s of
+// S runs at time s forward and at time 2 S - 1 - s backward. A value lives from the step that computes it to the last
+// that reads it, forward or backward. A gradient lives from the backward step of its first reader (in backward order)
+// to that of the step that computed the value. An element-wise step passes the memory of its own gradient on to an
+// input if possible. The input images share memory with nothing, because the padding of their channels is never written
+// again.
 #include <cstdint>
 #include <vector>
 
@@ -26,8 +27,8 @@ namespace lockstep::cuda {
 /// How a step writes the gradient of one input.
 struct GradientWrite {
   bool needed = false;
-  bool accumulate = false;  ///< an earlier backward step wrote it: add
-  bool in_place = false;    ///< it is the memory of the step's own gradient
+  bool accumulate = false;  ///< an earlier backward step wrote it, so add
+  bool in_place = false;    ///< shares the memory of the step's own gradient
 };
 
 struct Step {
@@ -35,14 +36,14 @@ struct Step {
   int layer;                ///< the first layer of the group: kind, window, parameters
   int output;               ///< the layer whose values are written
   bool relu;                ///< the group ends with a ReLU
-  std::vector<int> inputs;  ///< layers read; of batch norm with an addition: its input, then the other summand
+  std::vector<int> inputs;  ///< layers read; for batch norm with an addition: its input, then the other summand
   std::vector<GradientWrite> writes;  ///< per input
-  bool backward;                      ///< a parameter lies in it or before it
+  bool backward;                      ///< it or an earlier step has parameters
   bool evaluated;                     ///< the main head's input depends on it
-  bool summed = false;                ///< of a convolution: its outputs, as it writes them, are what a batch norm reads
+  bool summed = false;                ///< a convolution whose unmodified outputs a batch norm reads
 };
 
-/// Memory of one layer's value or gradient in the arena; bytes 0: none.
+/// The place of one layer's value or gradient in the arena; bytes 0: it has none.
 struct MemorySlot {
   std::int64_t offset_bytes = 0;
   std::int64_t bytes = 0;
@@ -52,18 +53,19 @@ struct Program {
   std::vector<Step> steps;
   int logits;                         ///< the layer that the main head reads
   int input_channels;                 ///< stored channels of the images
-  std::vector<MemorySlot> values;     ///< per layer; none where a group never writes it
+  std::vector<MemorySlot> values;     ///< per layer; empty if the group does not write it
   std::vector<MemorySlot> gradients;  ///< per layer
   std::int64_t arena_bytes = 0;
-  std::int64_t unshared_bytes = 0;  ///< every value and gradient by itself
+  std::int64_t unshared_bytes = 0;  ///< size if every value and gradient had its own memory
   int heads = 0;                    ///< softmax layers
 };
 
-/// Throws InputError for a graph that cannot be trained (no softmax layer, one that another layer reads, something
-/// else last) or has a max-pooling window of more than 65535 pixels.
+/// Throws InputError for a graph that cannot be trained: it has no softmax layer, another layer reads a softmax layer,
+/// or its last layer is something else. Also refuses a max-pooling window of more than 65535 pixels.
 Program make_program(const model::Graph& graph, int batch, Element element, bool tensor_cores);
 
-/// What the backward pass of a step reads beside the gradient of its output. Images are read by no other.
+/// Whether the backward pass of a step reads its first input or its output, in addition to the output's gradient. No
+/// other step reads the images.
 bool backward_reads_first_input(const Step& step);
 bool backward_reads_output(const Step& step);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Owned CUDA resources and error checks. An error becomes std::runtime_error with the call, its place and CUDA's own
-// words: a run on a GPU machine must be understood from its log alone.
+// Owned CUDA resources and error checks. An error becomes std::runtime_error with the call, its location and CUDA's
+// message, because a run on a GPU machine must be understood from its log alone.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lockstep::cuda {
 
-/// "CUDA: engine/cuda/x.cpp:12: call: why". Takes CUDA's pending error away, so that no later launch is blamed for it.
+/// "CUDA: engine/cuda/x.cpp:12: call: why". Clears CUDA's pending error, so that no later launch reports it.
 [[noreturn]] void fail(const std::string& call, const std::string& why, const char* file = nullptr, int line = 0);
 
 inline void check(cudaError_t error, const char* call, const char* file = nullptr, int line = 0) {
@@ -22,23 +22,24 @@ inline void check(cudaError_t error, const char* call, const char* file = nullpt
 
 #define LOCKSTEP_CUDA_CHECK(call) ::lockstep::cuda::check((call), #call, __FILE__, __LINE__)
 
-/// A library may leave CUDA's error of a launch that it gave up; no launch of ours shall be blamed for it.
+/// Clears the error that a library's abandoned launch may have left, so that no launch of ours reports it.
 inline void forget_cuda_error() {
   cudaGetLastError();
 }
 
-/// Names what was asked for and, of a device's memory, what is free.
+/// Throws with the requested size and, for device memory, the free size.
 [[noreturn]] void fail_to_allocate(const char* call, std::size_t size_bytes, cudaError_t error);
 
-/// Makes a device current for a scope. CUDA opens a context of several hundred MiB on every device that is made current,
-/// and a new thread's is device 0, whosever that is: the end of a scope goes back to the device of the scope around it,
-/// and where there is none the thread stays where it is. No scope, no device that this process does not own.
+/// Makes a device current for a scope. CUDA opens a context of several hundred MiB on every device that becomes
+/// current, and a new thread's device is 0, whichever process owns that. So the end of a scope restores the device of
+/// the enclosing scope. The outermost scope's end leaves the device as it is. No call touches a device that this
+/// process does not own.
 class OnDevice {
  public:
   explicit OnDevice(int device) : OnDevice(device, std::nothrow) {
     if (error_ != cudaSuccess) check(error_, "cudaSetDevice", __FILE__, __LINE__);
   }
-  /// For destructors.
+  /// Does not throw, for use in destructors.
   OnDevice(int device, std::nothrow_t) noexcept : around_(current()) {
     if (device != around_) error_ = cudaSetDevice(device);
     if (error_ == cudaSuccess) current() = device;
@@ -53,7 +54,7 @@ class OnDevice {
 
  private:
   static constexpr int kNone = -1;
-  /// Of this thread, as scopes have set it. Nothing else calls cudaSetDevice().
+  /// The current device of this thread as set by scopes. Nothing else calls cudaSetDevice().
   static int& current() {
     static thread_local int device = kNone;
     return device;
@@ -68,7 +69,7 @@ class Stream {
  public:
   Stream() { LOCKSTEP_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   enum class Priority { highest };
-  /// Blocks of its kernels begin before those of other streams that wait for room.
+  /// Makes a stream whose kernels' blocks are scheduled before waiting blocks of other streams.
   explicit Stream(Priority) {
     int lowest = 0, highest = 0;
     LOCKSTEP_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -94,14 +95,14 @@ class Event {
   Event& operator=(const Event&) = delete;
   operator cudaEvent_t() const { return event_; }
   void record(cudaStream_t stream) { LOCKSTEP_CUDA_CHECK(cudaEventRecord(event_, stream)); }
-  /// `stream` goes on when what was recorded is done.
+  /// Makes `stream` wait until the recorded work is done.
   void hold(cudaStream_t stream) const { LOCKSTEP_CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// Memory of the current device, or pinned memory of the host; contents undefined at first.
+/// An array in the current device's memory or in pinned host memory; its contents are undefined at first.
 template <typename T, bool is_pinned>
 class Buffer {
  public:
@@ -144,13 +145,13 @@ using DeviceBuffer = Buffer<T, false>;
 template <typename T>
 using PinnedBuffer = Buffer<T, true>;
 
-/// What a device's vector operations run on. A replica runs on a stream of its own: it begins after what has been
-/// enqueued here so far, and what is enqueued here later waits for it (both by events).
+/// The stream of a device's vector operations. A replica runs on its own stream. It starts after the work that is
+/// already enqueued here, and work enqueued here later waits for it; both by events.
 struct GradientParts;
 struct DeviceStreams {
   int device;
   cudaStream_t updates;
-  GradientParts* parts = nullptr;  ///< where the replica notes its gradient's buckets, if anybody wants them
+  GradientParts* parts = nullptr;  ///< receives the buckets of the replica's gradient; null: not needed
 };
 
 }  // namespace lockstep::cuda

@@ -1,11 +1,11 @@
 #pragma once
-// Where every parameter tensor lies in a replica's packed copy, and the table that the pack and unpack kernels walk.
-// Needs no GPU.
+// The position of every parameter tensor in a replica's packed copy, and the table that the pack and unpack kernels
+// follow. Needs no GPU.
 //
-// The flat buffer of the algorithms holds convolution weights K x C x R x S and fully-connected weights O x (C x H x
-// W). Packed, both have channels last: rows x taps x channels, with rows = K or O and taps = R S or H W; padded
-// channels stay zero. Weights are stored as the replica's elements, vectors (biases, gamma, beta) as floats; cuBLASLt
-// wants the bias of a fully-connected layer as elements as well, so that it is packed twice. Gradients lie at the same
+// The algorithms' flat buffer holds convolution weights as K x C x R x S and fully-connected weights as O x (C x H x
+// W). In the packed copy both have channels last: rows x taps x channels, with rows = K or O and taps = R S or H W.
+// Padded channels stay zero. Weights are stored as the replica's elements, vectors (biases, gamma, beta) as floats.
+// cuBLASLt needs the bias of a fully-connected layer as elements, so that bias is packed twice. Gradients have the same
 // offsets.
 #include <cstdint>
 #include <vector>
@@ -18,19 +18,19 @@ struct Graph;
 
 namespace lockstep::cuda {
 
-/// One tensor as rows x channels x taps (flat) and rows x taps x stored_channels (packed), cut into tiles of which a
-/// thread block moves one. Plain data: the device reads it as it is.
+/// One tensor, rows x channels x taps in the flat buffer and rows x taps x stored_channels in the packed one. It is cut
+/// into tiles; each thread block moves one. The device reads this struct unchanged.
 struct Segment {
   std::int64_t flat;    ///< offset in the flat buffer
   std::int64_t packed;  ///< offset in the packed elements, or in the packed floats
   bool is_float;
   int rows, channels, taps, stored_channels;
   int tile_rows, tile_channels, tile_taps;
-  int first_block;  ///< of the whole table
+  int first_block;  ///< first block in the whole table
 };
 constexpr int kTileElements = 2048;
 
-/// A tile of a segment: rows [row, row + rows) and so on.
+/// A tile of a segment covers rows [row, row + rows), and so on.
 struct Tile {
   int row, rows, channel, channels, tap, taps;
 };
@@ -48,7 +48,7 @@ LOCKSTEP_HOST_DEVICE inline int smaller(int a, int b) {
   return a < b ? a : b;
 }
 
-/// Tile number `index` of a segment.
+/// Returns tile `index` of a segment.
 LOCKSTEP_HOST_DEVICE inline Tile tile_of(const Segment& s, int index) {
   const int across_taps = tiles_along(s.taps, s.tile_taps);
   const int across_channels = tiles_along(s.channels, s.tile_channels);
@@ -59,14 +59,14 @@ LOCKSTEP_HOST_DEVICE inline Tile tile_of(const Segment& s, int index) {
           tap, smaller(s.tile_taps, s.taps - tap)};
 }
 
-/// Element (row, channel, tap) in the flat buffer and in the packed one.
+/// The index of element (row, channel, tap) in the flat buffer and in the packed one.
 LOCKSTEP_HOST_DEVICE inline std::int64_t flat_index(const Segment& s, int row, int channel, int tap) {
   return s.flat + (std::int64_t{row} * s.channels + channel) * s.taps + tap;
 }
 LOCKSTEP_HOST_DEVICE inline std::int64_t packed_index(const Segment& s, int row, int channel, int tap) {
   return s.packed + (std::int64_t{row} * s.taps + tap) * s.stored_channels + channel;
 }
-/// Segment of a block: the last one that begins at or before it.
+/// The segment of a block: the last one that begins at or before it.
 LOCKSTEP_HOST_DEVICE inline int segment_of(const Segment* segments, int count, int block) {
   int low = 0;
   int high = count - 1;
@@ -80,7 +80,7 @@ LOCKSTEP_HOST_DEVICE inline int segment_of(const Segment* segments, int count, i
   return low;
 }
 
-/// Where one parameter of a layer lies; -1: not there.
+/// The position of one parameter of a layer; -1: absent.
 struct PackedParameter {
   std::int64_t element = -1;  ///< offset in the packed elements
   std::int64_t real = -1;     ///< offset in the packed floats

@@ -1,4 +1,4 @@
-// Samples of a convolution's results beside the sums that they should be, a block for each.
+// Compares samples of a convolution's results with sums by the definition, one block per sample.
 #include "engine/cuda/device_random.hpp"
 #include "engine/cuda/direct_terms.cuh"
 #include "engine/cuda/self_check.hpp"
@@ -27,7 +27,7 @@ __device__ std::int64_t chosen(unsigned sample, unsigned samples, std::int64_t c
   return static_cast<std::int64_t>(device_random_bits(kSeedOfSamples, 0, sample) % static_cast<std::uint64_t>(count));
 }
 
-/// Only a filter gradient has so many products that a block's threads share them.
+/// Only a filter gradient has enough products to divide them among the threads of a block.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     compare_samples(Direction direction, Plain s, const T* __restrict__ x, const T* __restrict__ y,

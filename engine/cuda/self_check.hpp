@@ -1,7 +1,8 @@
 #pragma once
-// Whether an engine computes what it is asked for. cuDNN's engines are checked by NVIDIA for what its own frontend asks;
-// adding to what is there (beta = 1), which every residual merge needs, is not among that. So an engine runs once on
-// numbers that every precision holds exactly, and samples of its results are compared with sums by the definition.
+// Checks that an engine computes correctly. NVIDIA checks cuDNN's engines for the operations of its own frontend.
+// Adding to existing values (beta = 1), which every residual merge needs, is not among them. So each engine runs once
+// on numbers that every precision represents exactly, and samples of its results are compared with sums by the
+// definition.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -16,40 +17,40 @@ constexpr int kCheckedResults = 256;
 
 /// One result of a convolution.
 struct CheckedResult {
-  float expected;  ///< by the definition, in float, with what was there before
-  float spread;    ///< root of the sum of the products' squares
+  float expected;  ///< by the definition, in float, including the previous value
+  float spread;    ///< root of the sum of squared products
   float found;
 };
 
-/// "" where an engine of this precision may have found these; else where they differ most. With u the unit roundoff of
-/// what is stored (2^-8 of bf16, 2^-11 of fp16; 2^-10 of TF32's inputs, 2^-20 of fp32 with room for Winograd's
-/// transforms), each result may be off by 4 u (|expected| + spread), and all of them together by 2 u in the Euclidean
-/// norm: rounding alone is off by 0.4 u there.
+/// Returns "" if an engine of this precision may have computed these results, else the largest difference. Let u be the
+/// unit roundoff of the stored type: 2^-8 for bf16, 2^-11 for fp16, 2^-10 for TF32's inputs, and 2^-20 for fp32, which
+/// allows for Winograd's transforms. Each result may differ by 4 u (|expected| + spread), and all together by 2 u in
+/// the Euclidean norm. Rounding alone gives 0.4 u there.
 std::string disagreement(device::Precision precision, const std::vector<CheckedResult>& results);
 
-/// Images, outputs and weights of a problem, filled with multiples of 1/8 from -1 to 1; whole numbers from -8 to 8 where
-/// the result is added to. Sums of such products are exact in float, and in tensor cores.
+/// Fills images, outputs and weights of a problem with multiples of 1/8 from -1 to 1. If the result is added to, uses
+/// whole numbers from -8 to 8. Sums of such products are exact in float and in tensor cores.
 void fill_for_check(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
-/// All zeros, as a replica finds its memory.
+/// Sets all to zero, as a replica's memory is at first.
 void clear_after_check(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
-/// What lies in `memory` after the problem was solved once on what fill_for_check() left there. Waits.
+/// Samples the results in `memory` after the problem was solved once on the data of fill_for_check(). Waits.
 std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
                                            cudaStream_t stream);
 
-/// "" where the sums that a forward convolution's engine has left in `memory` are those of its outputs there: means agree
-/// with those of batch norm's own kernel within 2^-10 deviations, variances within 2^-10 of themselves; else what differs
-/// most. Room for sums in another order and of values before they were rounded; a thousandth of the rows that is missing
-/// shows. Waits.
+/// Returns "" if the sums that a forward convolution's engine left in `memory` are those of its outputs, else the
+/// largest difference. Means must agree with those of batch norm's own kernel within 2^-10 deviations, variances within
+/// 2^-10 of their value. That allows for another order of summation and for sums of unrounded values. It detects one
+/// missing row in a thousand. Waits.
 std::string sums_disagreement(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
-/// Milliseconds of that kernel. Waits.
+/// The milliseconds that batch norm's own kernel takes. Waits.
 float time_statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
 
-/// Elements whose bits differ. Waits.
+/// The number of elements whose bits differ. Waits.
 std::int64_t count_differing(const float* a, const float* b, std::int64_t count, cudaStream_t stream);
 
 // self_check.cu
 void fill_noise(Element element, void* to, std::int64_t count, std::uint64_t seed, float scale, cudaStream_t stream);
-/// `samples` results, the first and the last among them. `seed` and `scale` are those of what was added to.
+/// Takes `samples` results, including the first and the last. `seed` and `scale` describe the previous values, if any.
 struct AddedTo {
   bool is_added;
   std::uint64_t seed;

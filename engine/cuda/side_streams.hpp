@@ -1,5 +1,6 @@
 #pragma once
-// Copies that go on side by side, and sums that go on beside everything else: on streams of their own, for calibrate.
+// Copies that run concurrently, and sums that run in parallel with all other work. Both use their own streams;
+// calibrate needs them.
 #include <memory>
 #include <vector>
 
@@ -9,8 +10,8 @@
 
 namespace lockstep::cuda {
 
-/// device::Backend::copy_at_once(). Copies of one call that belong to one GPU go on streams of their own, after its
-/// operations so far and before its later ones.
+/// Implements device::Backend::copy_at_once(). Copies of one call on the same GPU use separate streams. They start
+/// after the GPU's earlier operations and finish before its later ones.
 class CopyStreams {
  public:
   /// `ops` must outlive it.
@@ -21,7 +22,7 @@ class CopyStreams {
   void run(const std::vector<device::Transfer>& transfers);
 
  private:
-  /// The device's `index`-th.
+  /// The gate of the device's `index`-th copy.
   ReplicaGate& gate_of(int device, std::size_t index);
   void start(const device::Transfer& copy, std::vector<std::size_t>& used);
   void check(int device) const;
@@ -30,15 +31,16 @@ class CopyStreams {
   std::vector<std::vector<std::unique_ptr<ReplicaGate>>> gates_;  ///< by device
 };
 
-/// device::Backend::repeat_sums(): NCCL sums of n floats over these GPUs, which differ, and those of all processes, on
-/// streams, memory and a communicator of their own. Up to kSumsUnderWay are enqueued at a time, so that no gap shows
-/// between them. Of several processes every kSumsUnderWay-th sum has one float more: how many of them want no further.
+/// Implements device::Backend::repeat_sums(): NCCL sums of n floats over these GPUs, which must differ, and over all
+/// processes. They have their own streams, memory and communicator. Up to kSumsUnderWay sums are enqueued at a time, so
+/// that no gap appears between them. With several processes, every kSumsUnderWay-th sum has one more float, which
+/// counts the processes that want to stop.
 std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpus, std::int64_t n,
                                                      sync::Processes& processes);
 constexpr int kSumsUnderWay = 4;
 
-/// The same for one GPU, which has nobody to sum with: two arrays of its own are added up by as few thread blocks as a
-/// collective takes, on a stream of the highest priority. What a link would add is not there.
+/// The same for a single GPU, which has no peer. As few thread blocks as a collective uses add two of its arrays, on a
+/// stream of the highest priority. Traffic on a link is not emulated.
 std::unique_ptr<device::Repeater> make_emulated_sums(int gpu, std::int64_t n);
 
 }  // namespace lockstep::cuda

@@ -1,10 +1,10 @@
 #pragma once
-// What a training pass changes beside its gradient.
+// A copy of the state that a training pass changes in addition to its gradient.
 #include "engine/cuda/cuda_replica.hpp"
 
 namespace lockstep::cuda {
 
-/// What a training pass changes beside its gradient: running statistics and the state, as they are now.
+/// Copies the running statistics and the pass state, which a training pass changes in addition to its gradient.
 class CudaReplica::Snapshot {
  public:
   explicit Snapshot(const CudaReplica& replica)

@@ -97,7 +97,7 @@ void CudaVectorOps::sum_scaled(std::int64_t begin, std::int64_t n, const Ends& e
   }
 }
 
-/// Of these gradients, one of each device; empty where one of them is not known by parts.
+/// The parts of these gradients, one gradient per device; empty if the parts of one of them are unknown.
 std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
                                                           const std::vector<const float*>& gradients) const {
   std::vector<const GradientParts*> all;

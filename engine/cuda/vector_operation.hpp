@@ -1,6 +1,6 @@
 #pragma once
-// What CudaVectorOps is made of: a device with its stream and working memory, and one operation over arrays that may
-// lie on several devices. For vector_ops.cpp alone.
+// Parts of CudaVectorOps: a device with its stream and working memory, and one operation over arrays that may be on
+// several devices. Only vector_ops.cpp and its siblings include this.
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -24,15 +24,15 @@ struct CudaVectorOps::Device {
   int number;
   int gpu;
   Stream updates;
-  Stream beside{Stream::Priority::highest};  ///< what many GPUs do together holds them all up
-  bool beside_is_pending = false;            ///< `updates` does not wait for `beside` yet
+  Stream beside{Stream::Priority::highest};  ///< highest priority, because collectives delay all GPUs together
+  bool beside_is_pending = false;            ///< `updates` does not yet wait for `beside`
   Event beside_done;
-  Event reached;  ///< what another device or a replica waits for before it reads
-  Event done;     ///< what other devices wait for before they go on
+  Event reached;  ///< another device or a replica waits for it before it reads
+  Event done;     ///< other devices wait for it before they continue
   DeviceBuffer<double> dot_partials;
   DeviceBuffer<double> dot_result;
   DeviceBuffer<std::uint32_t> dot_arrived;
-  DeviceBuffer<double> guard{1};  ///< |g|^2 of what update_where_finite() looks at
+  DeviceBuffer<double> guard{1};  ///< |g|^2 of the gradients that update_where_finite() checks
   bool is_guarded = false;
   DeviceBuffer<char> wire;                   ///< gradients in half precision
   std::vector<DeviceBuffer<float>> staging;  ///< copies of other devices' arrays
@@ -40,7 +40,7 @@ struct CudaVectorOps::Device {
   std::vector<ReplicaGate*> closed_gates;
 };
 
-/// One operation on `device` over arrays of n floats, wherever they lie. Ends with finish().
+/// One operation on `device` over arrays of n floats on any device. End it with finish().
 class CudaVectorOps::Operation {
  public:
   Operation(CudaVectorOps& ops, int device, std::int64_t n)
@@ -49,16 +49,16 @@ class CudaVectorOps::Operation {
   cudaStream_t stream() const { return stream_; }
 
   const float* read(const float* x) { return local(x); }
-  /// An array that is read and written.
+  /// For an array that is read and written.
   float* write(float* x) {
     float* copy = local(x);
     if (copy != x) written_.push_back({x, copy});
     return copy;
   }
-  /// Staging memory that earlier kernels of this operation have read may be overwritten.
+  /// Allows overwriting of staging memory that earlier kernels of this operation have read.
   void reuse_staging() { staged_.clear(); }
 
-  /// y <- x where y lies on the operation's device.
+  /// y <- x, where y is on the operation's device.
   void copy(const float* x, float* y) {
     const int from = ops_.device_of(x);
     if (from == device_.number) {
@@ -69,7 +69,7 @@ class CudaVectorOps::Operation {
     LOCKSTEP_CUDA_CHECK(cudaMemcpyPeerAsync(y, device_.gpu, x, ops_.gpu(from), bytes_of(n_), stream_));
   }
 
-  /// Copies back what was written, and lets the other devices go on.
+  /// Copies written arrays back to their devices, and makes those devices wait for that.
   void finish() {
     for (const Staged& array : written_) {
       const int to = ops_.gpu(ops_.device_of(array.original));
@@ -87,7 +87,7 @@ class CudaVectorOps::Operation {
     float* copy;
   };
 
-  /// x itself, or its copy on this device: one copy however often x is named.
+  /// Returns x itself, or its copy on this device. An array is copied only once, however often it is named.
   float* local(const float* x) {
     const int from = ops_.device_of(x);
     if (from == device_.number) return const_cast<float*>(x);
@@ -133,7 +133,7 @@ std::vector<std::vector<Pointer>> CudaVectorOps::by_device(const std::vector<Poi
   return result;
 }
 
-/// Buffers on all GPUs, of this process or of several.
+/// Whether there are buffers on all GPUs, of this process or of several.
 template <typename Pointer>
 bool CudaVectorOps::is_for_nccl(const std::vector<std::vector<Pointer>>& by_device) const {
   const bool is_everywhere =

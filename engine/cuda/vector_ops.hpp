@@ -1,13 +1,13 @@
 #pragma once
-// sync::VectorOps on GPUs: kernels of our own, and NCCL where all GPUs take part in a sum.
+// sync::VectorOps on GPUs: our own kernels, and NCCL for sums over all GPUs.
 //
-// Every device has one stream for these operations, `updates`, so that they follow each other. A second one, `beside`,
-// has those of beside_gradients(); `updates` waits for it before its next operation, a learner's gradient does not. An
-// operation with arrays on several devices runs on its output's: arrays from elsewhere are copied there first (and
-// back, where they are written), and the devices wait for each other by events. Calls come from one thread.
+// Every device has one stream for these operations, `updates`, which keeps their order. A second stream, `beside`, runs
+// the work of beside_gradients(). `updates` waits for it before its next operation, but a learner's gradient does not.
+// An operation with arrays on several devices runs on the device of its output. Other arrays are copied there first
+// (and back, if they are written), and the devices wait for each other by events. All calls must come from one thread.
 //
-// Buffers may also be a replica's gradients, or anything else in a device's memory. Device numbers from devices() on
-// begin again at 0, so that an algorithm with more learners than there are GPUs lays them out in turns.
+// Buffers may also be a replica's gradients or other device memory. Device numbers from devices() on start again at 0,
+// so that an algorithm with more learners than GPUs assigns them round-robin.
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,12 +24,12 @@ namespace lockstep::cuda {
 class Communicator;
 struct SegmentTable;
 
-/// Lets replicas of one device compute side by side. A replica makes the stream of its DeviceStreams wait for its work,
-/// and begins after what that stream holds; were it the device's own stream, each replica would begin after the one
-/// before. So every replica gets a gate's stream: open() puts what the device has been told so far before it, close()
-/// notes that the device's next operation waits for it.
+/// Lets replicas of one device compute concurrently. A replica makes the stream of its DeviceStreams wait for its work,
+/// and starts after the work in that stream. On the device's own stream, each replica would therefore wait for the
+/// previous one. So every replica gets the stream of a gate. open() puts the device's work so far before the gate's
+/// stream; close() makes the device's next operation wait for the gate's stream.
 struct ReplicaGate {
-  explicit ReplicaGate(int of_device) : device(of_device) {}  ///< its GPU is the current one
+  explicit ReplicaGate(int of_device) : device(of_device) {}  ///< its GPU must be current
   int device;
   Stream stream;
   Event closed;
@@ -38,28 +38,28 @@ struct ReplicaGate {
 
 class CudaVectorOps final : public sync::VectorOps {
  public:
-  /// Device d is GPU gpus[d]. One GPU may be several devices: slower, and without NCCL, but it shows on one GPU that
-  /// devices wait for each other. Throws std::runtime_error where CUDA fails.
-  /// With `processes`, which must outlive it, sum_all() and average_all() go over all of them: as many GPUs in each.
+  /// Device d is GPU gpus[d]. One GPU may serve as several devices. That is slower and without NCCL, but lets tests on
+  /// one GPU show that devices wait for each other. Throws std::runtime_error if CUDA fails. With `processes`, which
+  /// must outlive this object, sum_all() and average_all() include all processes, each with the same number of GPUs.
   explicit CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes = nullptr);
   ~CudaVectorOps() override;
 
   int devices() const { return static_cast<int>(devices_.size()); }
   int gpu(int device) const;
-  /// The stream of the device's next operation, after all gates closed and all operations handed in so far.
+  /// The stream of the device's next operation, which comes after all closed gates and all previous operations.
   cudaStream_t stream_of(int device);
-  /// What a replica's work comes after: all operations so far, or all but those that go on beside gradients.
+  /// The operations for which a replica's work waits: all so far, or all except those of beside_gradients().
   enum class After { all, all_but_beside };
   void open(ReplicaGate& gate, After after = After::all);
   void close(ReplicaGate& gate);
-  /// From now on the mean of the gate's gradient over all GPUs goes in its parts, each as soon as it is complete.
+  /// From now on, averages the gate's gradient over all GPUs in its parts, each as soon as it is complete.
   void know(const ReplicaGate& gate);
-  /// Before the gate goes: nothing waits for it any more.
+  /// Call before the gate is destroyed; afterwards no operation waits for it.
   void forget(const ReplicaGate& gate);
 
   float* allocate(std::int64_t n, int device) override;
   void release(float* x) override;
-  /// Both return when the copy is done.
+  /// upload() and download() return when the copy is done.
   void upload(std::int64_t n, const float* host, float* x) override;
   void download(std::int64_t n, const float* x, float* host) override;
 
@@ -72,30 +72,30 @@ class CudaVectorOps final : public sync::VectorOps {
 
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
   void beside_gradients(const std::function<void()>& work) override;
-  /// guarded_updates.cpp. The kernels of updates read |g|^2 from their device's memory; the host is told later.
+  /// See guarded_updates.cpp. The update kernels read |g|^2 from device memory; the host gets the verdict later.
   std::shared_ptr<sync::Verdict> update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
                                                      const std::function<void()>& work) override;
   bool judges_on_devices() const override { return true; }
-  /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
+  /// Over all GPUs, NCCL chooses the order of summation; otherwise it is the order of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
-  /// vector_averages.cpp. Where every GPU has one input, NCCL's mean in one operation, or, where switches add, scaled
-  /// inputs and NCCL's sum; in half precision where set_wire() says so (wire.hpp). Gradients of replicas that tell their
-  /// parts are averaged part by part on the stream `beside`, while the passes go on. On one GPU, or several devices of
-  /// one, the inputs are summed in their order and then scaled, as the host does it.
+  /// See vector_averages.cpp. If every GPU has one input, uses NCCL's mean, or scaled inputs and NCCL's sum if the
+  /// switches can add. Averages in half precision if set_wire() selects that (wire.hpp). Gradients with known parts are
+  /// averaged part by part on the stream `beside`, during the passes. On one GPU, or on several devices of one, the
+  /// inputs are summed in order and then scaled, as on the host.
   void average_all(std::int64_t n, const std::vector<const float*>& inputs,
                    const std::vector<float*>& outputs) override;
-  /// vector_averages.cpp. Over GPUs of several processes by NCCL, a reduction or broadcast for every part in one group;
-  /// within a process by copies between the GPUs, in the host's order of summation.
+  /// See vector_averages.cpp. Across GPUs of several processes, NCCL does one reduction or broadcast per part, all in
+  /// one group. Within a process, parts are copied between GPUs and summed in the host's order.
   void average_parts(std::int64_t n, const std::vector<const float*>& inputs,
                      const std::vector<float*>& outputs) override;
   void gather_parts(std::int64_t n, const std::vector<float*>& buffers) override;
-  /// device::Backend::set_gradient_wire().
+  /// Implements device::Backend::set_gradient_wire().
   void set_wire(device::Precision wire) { wire_ = wire; }
-  /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
+  /// Implements device::Backend::exchange(). Throws std::runtime_error if two devices are the same GPU.
   void exchange(device::Collective collective, device::Precision element, std::int64_t n,
                 const std::vector<const void*>& send, const std::vector<void*>& receive);
-  /// device::Backend::recorded(). The first call after the first makes the graph; throws std::runtime_error where it
-  /// cannot be made.
+  /// Implements device::Backend::recorded(). The second call creates the graph, and throws std::runtime_error if that
+  /// fails.
   std::function<void()> recorded(int device, std::function<void()> work);
   bool are_distinct() const { return are_distinct_; }
   int processes() const override { return processes_->count(); }
@@ -127,7 +127,7 @@ class CudaVectorOps final : public sync::VectorOps {
 
   Device& on(int device) const { return *devices_[static_cast<std::size_t>(device)]; }
   int device_of(const float* x) const;
-  /// stream_of(), where it may be that of an operation under way.
+  /// As stream_of(), but may be the stream of an operation in progress.
   cudaStream_t current_stream_of(int device) const;
   SegmentTable table_of(int device, const sync::Layout& layout);
   void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,
@@ -139,16 +139,16 @@ class CudaVectorOps final : public sync::VectorOps {
   bool is_for_nccl(const std::vector<std::vector<Pointer>>& by_device) const;
   std::vector<cudaStream_t> streams_of_all();
   void sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
-  /// The first buffer of every device to its others.
+  /// Copies the first buffer of every device to its other buffers.
   void copy_firsts(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
   void average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                           const std::vector<std::vector<float*>>& outputs, float share);
-  /// One array on every device, from and to.
+  /// One source and one target array per device.
   struct Ends {
     std::vector<const float*> from;
     std::vector<float*> to;
   };
-  /// Of elements [begin, begin + n): to <- the sum over all GPUs of scale from.
+  /// For elements [begin, begin + n): to <- the sum over all GPUs of scale * from.
   void sum_scaled(std::int64_t begin, std::int64_t n, const Ends& ends, float scale,
                   const std::vector<cudaStream_t>& streams);
   /// to <- the mean over all GPUs.
@@ -158,15 +158,15 @@ class CudaVectorOps final : public sync::VectorOps {
   void average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share);
 
   std::vector<std::unique_ptr<Device>> devices_;
-  bool are_distinct_;  ///< the devices' GPUs
+  bool are_distinct_;  ///< no two devices are the same GPU
   std::map<const float*, Allocation> allocations_;
-  bool is_beside_ = false;  ///< in beside_gradients()
+  bool is_beside_ = false;  ///< true during beside_gradients()
   std::vector<const ReplicaGate*> gates_;
-  std::vector<std::shared_ptr<VerdictSlot>> verdicts_;  ///< of steps that nobody has asked about yet, and free ones
+  std::vector<std::shared_ptr<VerdictSlot>> verdicts_;  ///< of steps whose verdict was not yet read, and free ones
   device::Precision wire_ = device::Precision::fp32;
   sync::Processes alone_;
   sync::Processes* processes_;
-  std::unique_ptr<Communicator> communicator_;  ///< made when first needed
+  std::unique_ptr<Communicator> communicator_;  ///< created at its first use
 };
 
 }  // namespace lockstep::cuda

@@ -174,7 +174,7 @@ __device__ void leave_decay_out(AdamUpdate& op) {
   op.s.coupled = op.s.shrink = 0;
 }
 
-/// A block per chunk; weight decay on weights only.
+/// Runs one block per chunk, with weight decay on weights only.
 template <typename Op>
 __global__ void __launch_bounds__(kThreads)
     sweep_chunks(const Chunk* chunks, const double* guard, ArraysOf<Op> arrays, bool is_aligned, Op op) {

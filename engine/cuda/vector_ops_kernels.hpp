@@ -1,9 +1,9 @@
 #pragma once
-// Launches of the kernels behind CudaVectorOps. Every function enqueues on `stream` of the current device and returns.
+// Launches the kernels of CudaVectorOps. Every function enqueues on `stream` of the current device and returns.
 //
-// Element-wise kernels compute what HostVectorOps computes, operation by operation and without fused multiply-adds
-// (which would change the last bit, not the speed: they wait for memory). Reductions are in double, in an order that
-// depends on the number of elements alone: the same input gives the same bits on every GPU.
+// Element-wise kernels do the same operations as HostVectorOps, without fused multiply-adds. Those would change the
+// last bit but not the speed, which memory limits. Reductions are in double, in an order that depends only on the
+// number of elements, so that the same input gives the same bits on every GPU.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace lockstep::cuda {
 
-constexpr int kMostInputs = 16;      ///< of one accumulate()
-constexpr int kMostDotBlocks = 512;  ///< partial sums of a dot product
+constexpr int kMostInputs = 16;      ///< per accumulate()
+constexpr int kMostDotBlocks = 512;  ///< number of partial sums of a dot product
 
-/// At most kChunkElements elements of one segment: what a block of threads works on.
+/// At most kChunkElements elements of one segment, the work of one thread block.
 struct Chunk {
   std::int64_t begin;
   std::int32_t count;
@@ -30,19 +30,19 @@ struct ChunkRange {
   std::int32_t count;
 };
 
-/// A layout in device memory, with room for what a reduction over its segments leaves.
+/// A layout in device memory, with buffers for the results of a reduction over its segments.
 struct SegmentTable {
   const Chunk* chunks;
   std::int32_t chunk_count;
-  const ChunkRange* ranges;       ///< of each segment
+  const ChunkRange* ranges;       ///< per segment
   double* partials;               ///< 2 per chunk
   double* squares;                ///< 2 per segment: |x_s|^2, |y_s|^2
   std::uint32_t* arrived;         ///< per segment, 0 between launches
-  std::int32_t segment_count;     ///< for the host
-  const double* guard = nullptr;  ///< where it is not finite nothing is updated; null: always
+  std::int32_t segment_count;     ///< copy for the host
+  const double* guard = nullptr;  ///< nothing is updated if it is not finite; null: always updated
 };
 
-/// Room for one dot product.
+/// Buffers for one dot product.
 struct DotRoom {
   double* partials;        ///< kMostDotBlocks
   double* result;          ///< 1
@@ -54,7 +54,7 @@ struct Inputs {
   int count;
 };
 
-/// What an update of the parameters does to every weight.
+/// The scalars of an update, which are the same for every weight.
 struct UpdateScalars {
   double learning_rate;
   double momentum;
@@ -71,13 +71,13 @@ void launch_axpy(cudaStream_t stream, std::int64_t n, float a, const float* x, f
 void launch_elastic_pull(cudaStream_t stream, std::int64_t n, float alpha, const float* z, float* w, float* sum);
 void launch_average_model_update(cudaStream_t stream, std::int64_t n, float momentum, const float* sum, float* z,
                                  float* previous);
-/// y <- scale * (y + inputs) when is_further, else scale * (inputs), summed in their order.
+/// y <- scale * (y + inputs) if is_further, else scale * (inputs), summed in order.
 void launch_accumulate(cudaStream_t stream, std::int64_t n, const Inputs& inputs, bool is_further, float scale,
                        float* y);
 /// room.result <- x . y
 void launch_dot(cudaStream_t stream, std::int64_t n, const float* x, const float* y, const DotRoom& room);
 
-/// table.squares <- of x, and of y unless it is null.
+/// table.squares <- those of x, and of y unless that is null.
 void launch_squares(cudaStream_t stream, const SegmentTable& table, const float* x, const float* y);
 void launch_sgd_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, const float* g,
                        float* w);
@@ -87,7 +87,7 @@ void launch_nesterov_update(cudaStream_t stream, const SegmentTable& table, cons
                             float* v, float* w);
 void launch_adam_update(cudaStream_t stream, const SegmentTable& table, const sync::AdamScalars& step, const float* g,
                         float* m, float* v, float* w);
-/// After launch_squares(w, g): the rate of each weight segment times its trust ratio.
+/// Call after launch_squares(w, g): multiplies the rate of each weight segment by its trust ratio.
 void launch_lars_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step,
                         const LarsScalars& lars, const float* g, float* v, float* w);
 void launch_corrected_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, float alpha,

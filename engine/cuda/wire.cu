@@ -1,4 +1,4 @@
-// Gradients on their way between GPUs: floats to half precision and back.
+// Converts gradients between floats and half precision, before and after they are sent between GPUs.
 #include <algorithm>
 
 #include "engine/cuda/vector_access.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// Gradients on their way between GPUs in half precision: each GPU's share g / k is rounded once, NCCL sums in that
-// precision, the sum becomes floats again. bf16 keeps the range of floats and 8 bits of each number; fp16 keeps 11 bits
-// of what lies between 6e-5 and 65504, fewer below, and nothing under 3e-8.
+// Sends gradients between GPUs in half precision. Each GPU's share g / k is rounded once, NCCL sums in that precision,
+// and the sum is converted to floats. bf16 keeps the range of floats and 8 bits of precision. fp16 keeps 11 bits for
+// values between 6e-5 and 65504, fewer below, and nothing under 3e-8.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lockstep::cuda {
 
-/// to_i <- scale from_i, rounded to the wire's elements.
+/// to_i <- scale * from_i, rounded to `wire` elements.
 void launch_to_wire(cudaStream_t stream, Element wire, std::int64_t n, float scale, const float* from, void* to);
 void launch_from_wire(cudaStream_t stream, Element wire, std::int64_t n, const void* from, float* to);
 

@@ -1,12 +1,12 @@
 #pragma once
-// Small rotations and zooms, the augmentation of the MNIST experiment in "Revisiting Distributed Synchronous SGD"
-// (Chen et al., 2016, appendix A.1). The paper gives no ranges; ours are assumed: up to 10 degrees either way, zooms
-// from 0.9 to 1.1, both uniform.
+// Small rotations and zooms: the augmentation of the MNIST experiment in "Revisiting Distributed Synchronous SGD" (Chen
+// et al., 2016, appendix A.1). The paper gives no ranges. Ours are assumed: up to 10 degrees either way, zooms from 0.9
+// to 1.1, both uniform.
 //
-// Turned by angle a about the image's centre and enlarged by z, the pixel at offset (dx, dy) from the centre shows what
-// was at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly; y runs downwards, a positive
-// angle turns counter-clockwise. Beyond the border the nearest border pixel counts, which is right for any
-// normalisation (black is not 0 in a normalised image).
+// An image is rotated by angle a about its centre and enlarged by z. The new pixel at offset (dx, dy) from the centre
+// has the old value at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly. y runs
+// downwards; a positive angle rotates counter-clockwise. Outside the image, the nearest border pixel is used, which
+// works with any normalisation (black is not 0 in a normalised image).
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -28,46 +28,46 @@ struct Transform {
   double zoom = 1;
 };
 
-/// What happens to image `index` in `epoch`: the same whoever asks, different in every epoch.
+/// Draws the transform of image `index` in `epoch`. It depends only on the arguments, and differs between epochs.
 Transform draw_transform(const AugmentationRange& range, std::uint64_t seed, std::int64_t epoch, std::int64_t index);
 
 /// `in` and `out` are images of `shape` and must not overlap.
 void apply_transform(const ImageShape& shape, const Transform& transform, const float* in, float* out);
 
-/// Both in one: `image` turned and zoomed as drawn for (seed, epoch, index) in the default range.
+/// draw_transform() and apply_transform() together, with the default range.
 std::vector<float> augment(const ImageShape& shape, const std::vector<float>& image, std::uint64_t seed,
                            std::int64_t epoch, std::int64_t index);
 
-/// What a batch's images are.
+/// The form of a batch's images.
 enum class Pixels {
   floats,  ///< normalised and augmented
-  bytes    ///< as the source has them, where it has byte_values(): whoever takes them normalises and augments
+  bytes    ///< as in the source, if that has byte_values(); the reader of the batch normalises and augments
 };
 
-/// Images one after another (NCHW) and their labels.
+/// Contiguous images (NCHW) and their labels.
 struct Batch {
   std::vector<float> images;  ///< Pixels::floats
   std::vector<std::int32_t> labels;
   ByteBuffer bytes = {};                   ///< Pixels::bytes
   const float* byte_values = nullptr;      ///< the source's ImageSource::byte_values()
-  std::vector<Transform> transforms = {};  ///< of each image of `bytes`; empty: they stay as they are
-  /// Left by whoever reads `bytes` without a thread of the host (a GPU's copy engine): returns when it has read them.
+  std::vector<Transform> transforms = {};  ///< one per image of `bytes`; empty: they are not augmented
+  /// Set by an asynchronous reader of `bytes` (a GPU's copy engine): waits until it has read them.
   mutable std::function<void()> until_read = {};
 
-  /// Before they are written or freed.
+  /// Call before the bytes are written or freed.
   void wait_until_read();
 };
 
-/// Fills `batch`, whose memory is used again. Where `range` is given, augments with `seed`: in that range, or as the source
+/// Fills `batch` and reuses its memory. If `range` is given, augments with `seed`: within that range, or as the source
 /// draws (ImageSource::is_drawn()).
 void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                 std::uint64_t seed, Batch& batch);
-/// As part of read_batch(), of either kind of pixels: the samples from number `begin` up to `end` of it alone: several
-/// threads may fill a batch of the right size together.
+/// Fills samples [begin, end) of a batch that already has its size, for either kind of pixels. Several threads may fill
+/// parts of one batch.
 void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch);
-/// Makes it the size of so many samples, with room for transforms where they are augmented; bytes by `allocate` where it
-/// is given. Waits until what was there has been read.
+/// Gives the batch space for `samples` samples, and for transforms if `is_augmented`. Bytes come from `allocate` if it
+/// is given. First waits until the previous content has been read.
 void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels = Pixels::floats,
                   bool is_augmented = false, const Allocate& allocate = {});
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kShuffleStream = 0x53687566666C6573;
 // Learners may be an epoch apart where they do not wait for each other.
 constexpr std::size_t kCachedEpochs = 4;
 
-/// Uniform in [0, bound) up to a bias of bound / 2^32, for bounds up to 2^32.
+/// Returns a uniform integer in [0, bound), with a bias of up to bound / 2^32, for bounds up to 2^32.
 std::uint64_t bounded(std::uint64_t bits, std::uint64_t bound) {
   return ((bits >> 32) * bound) >> 32;
 }

@@ -1,11 +1,11 @@
 #pragma once
-// In which order training sees the images.
+// The order in which training reads the images.
 //
 // All epochs form one endless sequence: position p is element p mod count of the permutation for (seed, p / count).
-// With k learners of batch size b, learner j takes at iteration t the positions (t k + j) b to (t k + j + 1) b - 1.
-// So the learners' batches are disjoint parts of the sequence, all of it is used, every batch is full (the one that
-// meets an epoch's end goes on with the next epoch), and the sequence does not depend on k or b: k learners of batch b
-// see at each iteration exactly what one learner of batch k b sees.
+// With k learners of batch size b, learner j reads at iteration t the positions (t k + j) b to (t k + j + 1) b - 1. So
+// the learners' batches are disjoint and use all of the sequence. Every batch is full; at the end of an epoch it
+// continues with the next. The sequence depends neither on k nor on b: at each iteration, k learners of batch b read
+// exactly the images of one learner of batch k b.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,17 +14,17 @@
 
 namespace lockstep::data {
 
-/// One position of the sequence; the epoch is part of it because augmentation changes from epoch to epoch.
+/// One position of the sequence, with its epoch, because augmentation changes from epoch to epoch.
 struct Sample {
   std::int64_t index = 0;
   std::int64_t epoch = 0;
   bool operator==(const Sample& o) const { return index == o.index && epoch == o.epoch; }
 };
 
-/// Safe to use from several threads.
+/// Thread-safe.
 class BatchOrder {
  public:
-  /// Throws InputError where count is below 1 or above 2^32.
+  /// Throws InputError if count is below 1 or above 2^32.
   BatchOrder(std::int64_t count, std::uint64_t seed);
 
   std::int64_t count() const { return count_; }
@@ -33,9 +33,9 @@ class BatchOrder {
 
   /// `size` samples from `position` on.
   std::vector<Sample> samples(std::int64_t position, std::int64_t size) const;
-  /// What learner `learner` of `learners` trains on at `iteration`.
+  /// The samples on which learner `learner` of `learners` trains at `iteration`.
   std::vector<Sample> batch(std::int64_t iteration, int learner, int learners, std::int64_t batch_size) const;
-  /// Iterations after which an epoch's last image has been seen for the first time: count / (k b), rounded up.
+  /// The number of iterations in which every image of an epoch is read: count / (k b), rounded up.
   std::int64_t iterations_per_epoch(int learners, std::int64_t batch_size) const;
 
  private:

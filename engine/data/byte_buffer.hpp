@@ -1,5 +1,5 @@
 #pragma once
-// Bytes of a batch of images, in memory that a device may reach by itself.
+// The bytes of a batch's images, in memory that a device may be able to read directly.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace lockstep::data {
 
-/// Makes memory of `count` floats, as device::Backend::allocate_pinned() does; null: there is none of its kind.
+/// Allocates `count` floats, as device::Backend::allocate_pinned() does; null: there is no such memory.
 using Allocate = std::function<std::shared_ptr<float>(std::int64_t count)>;
 
 class ByteBuffer {
@@ -16,7 +16,7 @@ class ByteBuffer {
   ByteBuffer(ByteBuffer&&) = default;
   ByteBuffer& operator=(ByteBuffer&&) = default;
 
-  /// By `allocate` where it is given and has such memory, else on the heap. What was there is lost where it grows.
+  /// Uses `allocate` if it is given and returns memory, else the heap. Content is lost if the buffer grows.
   void resize(std::size_t size, const Allocate& allocate = {});
 
   std::uint8_t* data() { return data_; }
@@ -24,7 +24,7 @@ class ByteBuffer {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::uint8_t operator[](std::size_t i) const { return data_[i]; }
-  /// Whether it is memory that `allocate` made.
+  /// Whether the memory comes from `allocate`.
   bool is_allocated() const { return allocated_ != nullptr; }
 
  private:

@@ -13,13 +13,13 @@ struct CifarRecords {
   std::vector<std::uint8_t> images, labels;
 };
 
-/// Of a file's content; `name` stands for it in errors. Throws InputError: no image, a part of one at the end, a class
-/// above 9.
+/// Parses a file's content; errors name it `name`. Throws InputError if there is no image, if the last one is
+/// incomplete, or if a class is above 9.
 CifarRecords parse_cifar(const std::string& content, const std::string& name);
 
-/// Where augmented, an image of 3x32x32 is moved by up to 4 pixels each way, black where it was not, and mirrored half the
-/// time: "4 pixels are padded on each side, and a 32x32 crop is randomly sampled from the padded image or its horizontal
-/// flip" (He et al., 2016, section 4.2), all alike likely.
+/// Augments an image of 3x32x32 by a shift of up to 4 pixels in each direction, with black at the border, and by
+/// mirroring half of the images. "4 pixels are padded on each side, and a 32x32 crop is randomly sampled from the
+/// padded image or its horizontal flip" (He et al., 2016, section 4.2). All shifts are equally likely.
 class CifarImages final : public Dataset {
  public:
   using Dataset::Dataset;
@@ -32,8 +32,8 @@ struct CifarTrainAndTest {
   CifarImages test;
 };
 
-/// Reads the six files of `folder`, each of any number of images. Normalised by the training pixels of the original: means
-/// 0.4914, 0.4822, 0.4465, deviations 0.2470, 0.2435, 0.2616. Throws InputError.
+/// Reads the six files of `folder`, each with any number of images. Normalises by the training pixels of the original
+/// data set: means 0.4914, 0.4822, 0.4465, deviations 0.2470, 0.2435, 0.2616. Throws InputError.
 CifarTrainAndTest load_cifar10(const std::string& folder);
 
 }  // namespace lockstep::data

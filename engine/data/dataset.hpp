@@ -1,8 +1,8 @@
 #pragma once
-// Images with labels, and how a training batch is made of them.
+// Labelled images, and the conversion of training samples to batches.
 //
-// A source hands out images as normalised floats: (byte / 255 - mean[c]) / deviation[c] for channel c, laid out
-// channels x height x width; a batch puts them one after another (NCHW).
+// A source returns images as normalised floats: (byte / 255 - mean[c]) / deviation[c] for channel c, laid out channels
+// x height x width. A batch stores them contiguously (NCHW).
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,13 +19,13 @@ struct ImageShape {
   }
 };
 
-/// What is random in an image as training sees it follows from these and the image's number.
+/// The key of random augmentation, together with the image's index.
 struct Draw {
   std::uint64_t seed;
   std::int64_t epoch;
 };
 
-/// Where images come from. Const calls may run in several threads at once.
+/// A source of images. Const member functions may run in several threads at once.
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
@@ -33,27 +33,27 @@ class ImageSource {
   virtual const ImageShape& shape() const = 0;
   virtual int classes() const = 0;
   virtual std::int64_t count() const = 0;
-  /// In [0, classes()).
+  /// The label, in [0, classes()).
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Writes shape().elements() normalised floats, and returns the label.
+  /// Writes shape().elements() normalised floats and returns the label.
   virtual std::int32_t image(std::int64_t index, float* out) const;
 
-  /// Where images are bytes by nature, the normalised float of each: 256 for each channel, one channel after another;
-  /// else empty. A device makes floats of them (ByteImages of engine/device/backend.hpp).
+  /// The normalised float of every byte value, 256 per channel, channel by channel. Empty if the images are not bytes.
+  /// A device converts bytes with this table (ByteImages of engine/device/backend.hpp).
   virtual const std::vector<float>& byte_values() const;
-  /// Where there are byte_values(): writes shape().elements() bytes, and returns the label. With a `draw` as training
-  /// sees the image, where the source is_drawn(); else as it is tested.
+  /// Writes shape().elements() bytes and returns the label; requires byte_values(). With a `draw`, and if the source
+  /// is_drawn(), augments the image as for training; else returns the image for tests.
   virtual std::int32_t read(std::int64_t index, const Draw* draw, std::uint8_t* out) const;
-  /// Whether augmented images are drawn by the source itself (crops, mirrored), in place of rotations and zooms.
+  /// Whether the source itself augments images (crops, mirroring), so that rotations and zooms are not applied.
   virtual bool is_drawn() const { return false; }
-  /// Images that could not be read so far, for each of which another was taken: "FILE: why", by name.
+  /// Unreadable images so far, each replaced by another image: "FILE: why", sorted by name.
   virtual std::vector<std::string> passed_over() const { return {}; }
 };
 
-/// What read() with the same arguments writes, normalised.
+/// Converts the bytes that read() wrote to normalised floats.
 void make_floats(const ImageSource& source, const std::uint8_t* bytes, float* out);
 
-/// Per channel, on pixels scaled to [0, 1].
+/// Per channel, for pixels scaled to [0, 1].
 struct Normalisation {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -62,8 +62,9 @@ struct Normalisation {
 /// A data set held in memory as bytes.
 class Dataset : public ImageSource {
  public:
-  /// Throws InputError, naming the data set: no images, bytes or labels of another number, a label outside the
-  /// classes, a normalisation of another number of channels or with a deviation that is not positive.
+  /// Throws InputError, with the data set's name, if there are no images, if the numbers of bytes and labels do not
+  /// match, or if a label is outside the classes. Also throws if the normalisation has another number of channels or a
+  /// deviation that is not positive.
   Dataset(std::string name, ImageShape shape, int classes, std::vector<std::uint8_t> images,
           std::vector<std::uint8_t> labels, Normalisation normalisation);
 
@@ -75,7 +76,7 @@ class Dataset : public ImageSource {
   const std::vector<float>& byte_values() const override { return floats_; }
   std::int32_t read(std::int64_t index, const Draw* draw, std::uint8_t* out) const override;
 
-  /// The image's bytes as read.
+  /// The unmodified bytes of an image.
   const std::uint8_t* bytes(std::int64_t index) const { return images_.data() + index * shape_.elements(); }
   const Normalisation& normalisation() const { return normalisation_; }
 
@@ -89,10 +90,10 @@ class Dataset : public ImageSource {
   std::vector<float> floats_;  ///< normalised value of (channel, byte): 256 per channel
 };
 
-/// What byte_values() are by a normalisation.
+/// Computes byte_values() from a normalisation.
 std::vector<float> float_table(const Normalisation& normalisation);
 
-/// Mean and (population) standard deviation of every channel of the data set's bytes / 255.
+/// Returns the mean and (population) standard deviation of every channel of the data set's bytes / 255.
 Normalisation measure_normalisation(const Dataset& dataset);
 
 }  // namespace lockstep::data

@@ -1,12 +1,13 @@
 #pragma once
-// Folders of JPEG images, a folder for each class, as torchvision's ImageFolder and the usual ImageNet have them:
-// FOLDER/train/CLASS/NAME.jpg and FOLDER/val/CLASS/NAME.jpg (or test). Classes are numbered by the names of train's folders.
-// Images stay on disk; each is decoded when it is read, by the thread that reads it, straight into the batch.
+// Reads folders of JPEG images with one folder per class, as torchvision's ImageFolder and most copies of ImageNet:
+// FOLDER/train/CLASS/NAME.jpg and FOLDER/val/CLASS/NAME.jpg (or test). Classes are numbered by the sorted names of
+// train's folders. Images stay on disk. The thread that reads an image decodes it straight into the batch.
 //
-// Tested as they are: of the largest rectangle of the batch's shape in the image's middle 7/8 of each side (256 to 224).
-// Augmented: a random resized crop (Szegedy et al., "Going deeper with convolutions", 2015, section 6): a rectangle of 8 to
-// 100 % of the area, its sides' ratio 3:4 to 4:3, both drawn evenly (the ratio by its logarithm), anywhere; where ten
-// draws do not fit, the largest in the middle of a ratio in that range. Mirrored half the time.
+// For tests, an image is cropped to the largest centred rectangle of the batch's aspect ratio, 7/8 of each side (256 to
+// 224). Training uses a random resized crop (Szegedy et al., "Going deeper with convolutions", 2015, section 6). Its
+// area is 8 to 100 % of the image's, its aspect ratio 3:4 to 4:3, both uniform (the ratio in its logarithm), at a
+// uniform position. If ten draws do not fit, it is the largest centred crop with a ratio in that range. Half of the
+// crops are mirrored.
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,31 +18,32 @@
 
 namespace lockstep::data {
 
-/// What becomes of an image that cannot be decoded.
+/// What to do with an image that cannot be decoded.
 enum class BadImages {
   refuse,  ///< an error that names the file
-  skip     ///< the next in the order of the names that can be read stands in for it, with its own label
+  skip     ///< replaced by the next readable image in the order of names, with that image's label
 };
 
-/// The files of one part, by class and name.
+/// The files of one part (train or val), sorted by class and name.
 struct FolderListing {
   struct File {
     std::string path;
     std::int32_t label;
     std::int64_t bytes;
   };
-  std::vector<std::string> classes;  ///< folders, by name
+  std::vector<std::string> classes;  ///< folder names, sorted
   std::vector<File> files;
 };
 
-/// Of FOLDER/CLASS/*.jpg (.jpeg, in any case; names that begin with a dot are nobody's). With `classes` their numbers hold,
-/// and a folder of another name is refused. Throws InputError: no class, a class without an image, another kind of file.
+/// Lists FOLDER/CLASS/*.jpg (or .jpeg, in any case); ignores names that begin with a dot. If `classes` is given, they
+/// define the numbers, and other folders are refused. Throws InputError for no class, a class without images, or
+/// another kind of file.
 FolderListing list_images(const std::string& folder, const std::vector<std::string>* classes = nullptr);
-/// A digest of classes, names and sizes: reading all images would take as long as an epoch.
+/// A digest of classes, names and sizes. It does not read the images, which would take as long as an epoch.
 std::string digest_of(const FolderListing& listing);
 
 Region whole_crop(int image_width, int image_height, int height, int width);
-/// What training sees of image `index`, and whether it is mirrored.
+/// The crop of an image for training, and whether it is mirrored.
 struct Crop {
   Region region;
   bool is_mirrored;
@@ -50,8 +52,8 @@ Crop draw_crop(int image_width, int image_height, const Draw& draw, std::int64_t
 
 class ImageFolder final : public ImageSource {
  public:
-  /// Images of 3 x height x width, normalised as those of ImageNet are (means 0.485, 0.456, 0.406, deviations 0.229, 0.224,
-  /// 0.225). Throws InputError for a shape without three channels, or no files.
+  /// Images of 3 x height x width, normalised as is common for ImageNet (means 0.485, 0.456, 0.406, deviations 0.229,
+  /// 0.224, 0.225). Throws InputError for a shape without three channels, or if there are no files.
   ImageFolder(std::string name, FolderListing listing, const ImageShape& shape, BadImages bad_images);
 
   const std::string& name() const override { return name_; }
@@ -76,7 +78,7 @@ class ImageFolder final : public ImageSource {
   BadImages bad_images_;
   std::vector<float> values_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::string> passed_over_;  ///< file, why; guarded by mutex_
+  mutable std::map<std::string, std::string> passed_over_;  ///< file -> reason; guarded by mutex_
 };
 
 }  // namespace lockstep::data

@@ -51,7 +51,7 @@ struct Tap {
   int low, high, weight;
 };
 
-/// Of `count` pixels that divide [begin, begin + extent) of an axis of `size` pixels evenly.
+/// Makes the taps of `count` pixels that divide [begin, begin + extent) of an axis of `size` pixels evenly.
 std::vector<Tap> taps(int count, double begin, double extent, int size) {
   std::vector<Tap> result;
   for (int i = 0; i < count; ++i) {

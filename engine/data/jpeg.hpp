@@ -1,9 +1,10 @@
 #pragma once
-// JPEG images by libjpeg-turbo, decoded no larger and no farther down than what is asked for needs.
+// Decodes JPEG images with libjpeg-turbo, at the smallest scale and only as many rows as the region needs.
 //
-// An image whose data end early or are torn is refused, and so is one of more than 2^26 pixels or 100 scans: the decoder's
-// guesses would be trained on. Grey, CMYK and YCCK images become RGB (a CMYK image without a colour profile by
-// R = 255 (1 - C) (1 - K)). Pixels are those of this machine's libjpeg-turbo; another version's may differ by a step.
+// An image with truncated or corrupt data is refused, because training would use the decoder's guesses. Images of more
+// than 2^26 pixels or 100 scans are refused, too. Grey, CMYK and YCCK images are converted to RGB (CMYK without a
+// colour profile by R = 255 (1 - C) (1 - K)). Pixels depend on the version of libjpeg-turbo; versions may differ by one
+// step of 255.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,8 +23,8 @@ struct Region {
 
 class JpegImage {
  public:
-  /// `content` must outlive it; `name` stands for the file in errors. Throws InputError where it is no JPEG image, or one
-  /// that is refused.
+  /// `content` must outlive this object; errors name the file `name`. Throws InputError if it is no JPEG image or is
+  /// refused.
   JpegImage(const std::string& content, std::string name);
   ~JpegImage();
   JpegImage(const JpegImage&) = delete;
@@ -31,9 +32,9 @@ class JpegImage {
 
   int width() const;
   int height() const;
-  /// `region` of it, resized bilinearly to 3 x height x width bytes, red, green and blue one after another; mirrored left to
-  /// right where wanted. The image is decoded at an eighth, a quarter, half or all of its size: the smallest in which the
-  /// region still has this size, and so averages what a larger image has beside. Once for an image. Throws InputError.
+  /// Resizes `region` bilinearly to 3 x height x width bytes (a plane each of red, green and blue); mirrors it left to
+  /// right if asked. The image is decoded at 1/8, 1/4, 1/2 or its full size. The smallest size is used at which the
+  /// region is not smaller than the result, so that decoding averages pixels. Call once per image. Throws InputError.
   void decode(const Region& region, int height, int width, bool is_mirrored, std::uint8_t* planes);
 
  private:

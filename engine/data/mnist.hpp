@@ -1,6 +1,6 @@
 #pragma once
-// MNIST and Fashion-MNIST as `./bootstrap data` leaves them: 28x28 grey images in 10 classes, 60,000 to train on and
-// 10,000 to test on. README.md tells where they come from and how the Fashion-MNIST split differs from the original.
+// MNIST and Fashion-MNIST as `./bootstrap data` downloads them: 28x28 grey images in 10 classes, 60,000 for training
+// and 10,000 for tests. README.md gives their sources, and how the Fashion-MNIST split differs from the original.
 #include <string>
 
 #include "engine/data/dataset.hpp"
@@ -12,8 +12,8 @@ struct TrainAndTest {
   Dataset test;
 };
 
-/// Reads the four IDX files of `folder`, usually build/data/mnist. Normalised with mean 0.1307 and deviation 0.3081,
-/// those of the training pixels, for both parts. Throws InputError; for a missing file it says how to fetch it.
+/// Reads the four IDX files of `folder`, by default build/data/mnist. Normalises both parts with the mean 0.1307 and
+/// deviation 0.3081 of the training pixels. Throws InputError; for a missing file it says how to download it.
 TrainAndTest load_mnist(const std::string& folder);
 /// The same for build/data/fashion-mnist, with mean 0.2861 and deviation 0.3528.
 TrainAndTest load_fashion_mnist(const std::string& folder);

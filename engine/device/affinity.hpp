@@ -1,21 +1,21 @@
 #pragma once
-// Threads next to the devices that they feed: what a thread of another NUMA node hands to a GPU goes through the link
-// between the sockets.
+// Binds threads to processors near their devices, because data from another NUMA node would cross the link between
+// sockets.
 #include <string>
 #include <vector>
 
 namespace lockstep::device {
 
-/// "0-3,8" as the kernel lists processors: 0, 1, 2, 3, 8. Empty for anything else.
+/// Parses the kernel's lists of processors: "0-3,8" -> 0, 1, 2, 3, 8. Empty for any other text.
 std::vector<int> processors_of(const std::string& list);
 
-/// Processors next to any of these PCI devices ("0000:1b:00.0"), by the kernel's local_cpulist below
-/// `sysfs`/bus/pci/devices; empty where it does not tell of one of them.
+/// The processors near any of these PCI devices ("0000:1b:00.0"), from the kernel's local_cpulist below
+/// `sysfs`/bus/pci/devices. Empty if the list of one device is missing.
 std::vector<int> processors_near(const std::vector<std::string>& pci, const std::string& sysfs = "/sys");
 
-/// Binds this thread, and those that it starts from now on, to the processors next to the devices, where it may use all
-/// of the machine's: what a launcher or taskset has bound stays. One line on what was done, or what should be mended;
-/// empty where there is nothing to do.
+/// Binds this thread, and the threads that it starts later, to the processors near the devices. Does nothing if the
+/// process may not use all processors, because a launcher or taskset has bound it already. Returns one line on the
+/// binding or on a problem to fix; empty if there is nothing to do.
 std::string bind_near(const std::vector<std::string>& pci, const std::string& sysfs = "/sys");
 
 }  // namespace lockstep::device

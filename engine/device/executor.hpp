@@ -1,10 +1,10 @@
 #pragma once
-// Threads on which the learners of the host backend compute side by side, as they would on streams of a GPU: work is
-// handed in without waiting, starts in the order in which it was handed in, and is waited for all at once.
+// Threads on which learners of the host backend compute concurrently, as on streams of a GPU. Work is submitted without
+// waiting, starts in the order of submission, and is waited for as a whole.
 //
-// The thread that waits is one of them. It wakes the others when it begins to wait, not at each piece of work: a thread
-// woken on the processor of the one that hands in would push it aside, and what comes next would begin late (a fifth of
-// an iteration of LeNet at batch 16 on two cores).
+// The waiting thread also works. It wakes the others when it starts to wait, not at each submission. A thread woken on
+// the submitter's processor would displace the submitter and delay the next submission (by a fifth of an iteration of
+// LeNet at batch 16 on two cores).
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -17,20 +17,20 @@ namespace lockstep::device {
 
 class Executor {
  public:
-  /// `threads` >= 1, the waiting one included.
+  /// `threads` >= 1, including the waiting thread.
   explicit Executor(int threads);
-  /// Work that nobody has waited for is finished.
+  /// Finishes the submitted work.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   void submit(std::function<void()> work);
-  /// Takes part in the work and returns when all of it is done; rethrows the first exception that any of it threw.
+  /// Does part of the work and returns when all is done; rethrows the first exception of any piece.
   void wait();
 
  private:
   void serve();
-  /// Does the first piece of the queue; `lock` is held before and after, not meanwhile.
+  /// Runs the first piece of the queue. `lock` is held before and after, but not while the piece runs.
   void work_on_first(std::unique_lock<std::mutex>& lock);
 
   std::vector<std::thread> threads_;
@@ -39,7 +39,7 @@ class Executor {
   std::condition_variable idle_;
   std::deque<std::function<void()>> queue_;
   int unfinished_ = 0;
-  bool begun_ = false;  ///< somebody waits for what is in the queue
+  bool begun_ = false;  ///< a thread waits for the queued work
   std::exception_ptr failure_;
   bool stop_ = false;
 };

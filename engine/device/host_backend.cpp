@@ -1,11 +1,11 @@
-// The host backend: every logical device is memory of this machine, every learner a host::Network<float>.
+// The host backend: every logical device is memory of this machine, and every learner is a host::Network<float>.
 //
-// One learner computes with all threads. Several compute side by side, each with its share of the threads but at least
-// one: small batches fill a core better than several cores do. Results are the same to the last bit either way. The
-// memory of activations is shared: there is as much of it as passes run at once, on as many threads.
+// A single learner computes with all threads. Several learners compute concurrently. Each gets its share of the
+// threads, but at least one, because small batches use one core more efficiently than several. Results are
+// bit-identical either way. The memory of activations is shared: there are as many arenas as concurrent passes.
 //
-// Half precision is emulated: parameters are rounded to the type before a pass, the gradient of the scaled loss is
-// rounded to it after the pass (to infinity where it does not fit) and then unscaled. Activations stay float.
+// Half precision is emulated. Parameters are rounded to the type before a pass. The gradient of the scaled loss is
+// rounded after the pass (to infinity if it overflows) and then unscaled. Activations stay float.
 #include <Eigen/Core>
 #include <algorithm>
 #include <atomic>
@@ -176,12 +176,12 @@ class HostReplica final : public Replica {
 
   host::Network<float> network_;
   Precision precision_;
-  bool alone_;  ///< nothing computes beside it: no hand-over to other threads
+  bool alone_;  ///< no other learner computes concurrently, so work is not handed to other threads
   Executor& executor_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   std::atomic<bool> busy_{false};
-  const sync::GradientFunction::ReadyFunction* ready_ = nullptr;  ///< of the pass that runs; null: nobody asks
+  const sync::GradientFunction::ReadyFunction* ready_ = nullptr;  ///< of the current pass; null: not requested
   double loss_ = 0;
   float loss_scale_ = 1;
 };

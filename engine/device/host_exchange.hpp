@@ -1,5 +1,5 @@
 #pragma once
-// Backend::exchange() of the host: within a process by its threads, between processes by MPI's collectives.
+// Backend::exchange() of the host: threads within a process, MPI collectives between processes.
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -12,10 +12,10 @@ namespace lockstep::device {
 
 class HostExchange {
  public:
-  /// Of `devices` of each process. Executor and processes must outlive it.
+  /// Exchanges between `devices` devices of each process. Executor and processes must outlive this object.
   HostExchange(int devices, Executor& executor, sync::Processes& processes)
       : devices_(devices), executor_(executor), processes_(processes) {}
-  /// As Backend::exchange(). Throws std::invalid_argument for buffers that do not fit.
+  /// As Backend::exchange(). Throws std::invalid_argument for buffers of the wrong number or size.
   void run(Collective collective, std::int64_t n, const std::vector<const float*>& send,
            const std::vector<float*>& receive);
 
@@ -24,7 +24,7 @@ class HostExchange {
               const std::vector<float*>& receive);
   void over_processes(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                       const std::vector<float*>& receive);
-  /// What is for one process lies side by side when MPI takes it, and what is from one when MPI gives it.
+  /// Data for one process must be contiguous for MPI, and so must data from one process.
   void all_to_all(std::int64_t part, const std::vector<const float*>& send, const std::vector<float*>& receive);
   const float* sum_here(std::int64_t n, const std::vector<const float*>& send);
   const float* side_by_side(std::int64_t part, const std::vector<const float*>& send);
@@ -34,7 +34,7 @@ class HostExchange {
   int devices_;
   Executor& executor_;
   sync::Processes& processes_;
-  std::vector<float> sent_, received_;  ///< of several devices, between them and MPI
+  std::vector<float> sent_, received_;  ///< buffers between several devices and MPI
 };
 
 }  // namespace lockstep::device

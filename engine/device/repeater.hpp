@@ -1,5 +1,5 @@
 #pragma once
-// Work that a thread of its own repeats, so that it goes on beside something that is timed.
+// Repeats work on its own thread, so that it runs in parallel with work that is timed.
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -10,22 +10,22 @@ namespace lockstep::device {
 
 class Repeater {
  public:
-  /// `round` is called again and again while started, on one thread; `settle` after the last round on that thread, and
-  /// waits for whatever rounds have left under way.
+  /// Calls `round` repeatedly on one thread while started. After the last round, calls `settle` on that thread, which
+  /// must wait for the work that rounds left in progress.
   explicit Repeater(std::function<void()> round, std::function<void()> settle = {});
-  /// Over several processes, whose rounds meet, all must stop after the same one: `round` is told whether it is still
-  /// wanted here, and says whether another follows.
+  /// For several processes whose rounds communicate, so that all must stop after the same round. `round` is told
+  /// whether this process still wants rounds, and returns whether another follows.
   explicit Repeater(std::function<bool(bool is_wanted)> round, std::function<void()> settle = {});
   /// Stops.
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;
 
-  /// Returns when the first round is done and the next goes on. Throws what that round threw.
+  /// Returns when the first round is done and the next one runs. Throws the first round's exception.
   void start();
-  /// Returns when nothing goes on any more; rethrows what a round threw. Nothing happens where it is not started.
+  /// Returns when all rounds have ended; rethrows the exception of a round. Does nothing if not started.
   void stop();
-  /// Done since the last start.
+  /// Rounds done since the last start.
   std::int64_t rounds() const { return rounds_; }
 
  private:
@@ -37,7 +37,7 @@ class Repeater {
   std::atomic<bool> goes_on_{false};
   std::atomic<bool> has_failed_{false};
   std::atomic<std::int64_t> rounds_{0};
-  std::exception_ptr failure_;  ///< read when the thread is gone
+  std::exception_ptr failure_;  ///< read after the thread has ended
 };
 
 }  // namespace lockstep::device

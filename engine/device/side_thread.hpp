@@ -1,6 +1,6 @@
 #pragma once
-// A thread that does what it is handed in that order, beside the one that hands it in: communication while a gradient is
-// computed. It begins with its first piece of work.
+// A thread that runs submitted work in order, in parallel with the submitter: communication during the computation of a
+// gradient. The thread starts with its first piece of work.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -13,13 +13,13 @@ namespace lockstep::device {
 class SideThread {
  public:
   SideThread() = default;
-  /// Work that nobody has waited for is finished.
+  /// Finishes the submitted work.
   ~SideThread();
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
   void submit(std::function<void()> work);
-  /// Returns when all is done; rethrows the first exception, after which the rest was not done.
+  /// Returns when all is done; rethrows the first exception, after which the remaining work was skipped.
   void wait();
 
  private:

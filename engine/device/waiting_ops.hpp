@@ -1,6 +1,6 @@
 #pragma once
-// The host's vector operations, each after the learners' work that was handed in before it: what the streams and events
-// of a GPU would see to.
+// The host's vector operations. Each one waits for the learners' work that was submitted before; on a GPU, streams and
+// events do that.
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +17,7 @@ class WaitingOps final : public sync::VectorOps {
 
   float* allocate(std::int64_t n, int device) override { return now().allocate(n, device); }
   void release(float* x) override {
-    // A buffer may outlive work that failed, and is released while that exception travels: no second one.
+    // A buffer may be released while the exception of failed work propagates, so a second exception must not be thrown.
     try {
       executor_.wait();
     } catch (...) {
@@ -37,7 +37,8 @@ class WaitingOps final : public sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override {
     now().average(n, inputs, y);
   }
-  /// Within this process, then over the processes: with one buffer each, the order of a single process.
+  /// Sums within this process, then over the processes. With one buffer per process, the order is that of a single
+  /// process.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override {
     now().sum_all(n, buffers);
     if (processes_.count() == 1) return;
@@ -131,12 +132,12 @@ class WaitingOps final : public sync::VectorOps {
     return ops_;
   }
 
-  /// Part of this process's buffer j of `here`.
+  /// Returns the part of buffer j, one of the `here` buffers of this process.
   sync::Part part_here(std::int64_t n, std::size_t j, std::size_t here) const {
     const int count = static_cast<int>(here);
     return sync::part_of(n, processes_.rank() * count + static_cast<int>(j), count * processes_.count());
   }
-  /// Of each process's parts together, and n.
+  /// Returns where each process's parts begin, and n.
   std::vector<std::int64_t> begins_of_parts(std::int64_t n, std::size_t here) const {
     std::vector<std::int64_t> begins;
     const int count = static_cast<int>(here), all = count * processes_.count();
@@ -146,7 +147,7 @@ class WaitingOps final : public sync::VectorOps {
   }
 
   Executor& executor_;
-  std::vector<float> sums_, own_;  ///< of average_parts()
+  std::vector<float> sums_, own_;  ///< for average_parts()
   SideThread side_;
   sync::Processes& processes_;
   sync::HostVectorOps ops_;

@@ -1,8 +1,9 @@
 // ReLU, y = max(x, 0) with derivative 0 at 0, and dropout.
 //
-// Dropout in training: y = 2 x with probability 1/2, else 0, so that the expectation is x; in evaluation y = x. The
-// rate is 0.5 everywhere, as in AlexNet and VGG. Element e of image i of layer l is kept when bit e mod 64 of the word
-// (seed, l, step, i, e / 64) of engine/base/random.hpp is set: no state, the same for any number of threads.
+// In training, dropout gives y = 2 x with probability 1/2, else 0, so that the expectation is x. In evaluation, y = x.
+// The rate is 0.5 everywhere, as in AlexNet and VGG. Element e of image i of layer l is kept if bit e mod 64 of the
+// word (seed, l, step, i, e / 64) of engine/base/random.hpp is set. So there is no state, and any number of threads
+// gives the same result.
 #include <algorithm>
 
 #include "engine/base/random.hpp"

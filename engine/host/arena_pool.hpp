@@ -1,8 +1,8 @@
 #pragma once
-// Memory of passes, shared by networks that do not all run at once: a network takes an arena for a pass and gives it
-// back after it, so that there are as many as passes side by side, however many networks there are. These are the
-// shared pools of Crossbow (Koliousis et al. 2019, section 4.5) at the grain of a whole pass: learners on threads are
-// seldom more at once than there are threads, and what a pass leaves behind nobody reads.
+// Memory for passes, shared by networks that do not all run at once. A network takes an arena for a pass and then
+// returns it, so that there are only as many arenas as concurrent passes. These are the shared pools of Crossbow
+// (Koliousis et al. 2019, section 4.5) for whole passes: seldom do more learners run than there are threads, and nobody
+// reads a pass's memory afterwards.
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -17,13 +17,14 @@ class ArenaPool {
   ArenaPool(const ArenaPool&) = delete;
   ArenaPool& operator=(const ArenaPool&) = delete;
 
-  /// At least `size_bytes`, on a boundary of 64 bytes, of undefined contents: the smallest free arena that is large
-  /// enough, of equal ones that given back last; else a new one, in place of the largest free one. Any thread may call.
+  /// Returns at least `size_bytes`, aligned to 64 bytes, with undefined contents. Prefers the smallest free arena that
+  /// is large enough, and among equal ones the last returned. Otherwise allocates a new one in place of the largest
+  /// free one. Thread-safe.
   void* take(std::size_t size_bytes);
   void give_back(void* arena);
 
   int arenas() const;
-  /// In all.
+  /// Total size of all arenas.
   std::int64_t bytes() const;
 
  private:
@@ -34,7 +35,7 @@ class ArenaPool {
   };
 
   mutable std::mutex mutex_;
-  std::vector<Arena> arenas_;  ///< in the order in which they were given back
+  std::vector<Arena> arenas_;  ///< in the order of their return
 };
 
 }  // namespace lockstep::host

@@ -1,6 +1,6 @@
 #pragma once
-// Windows of images as columns of a matrix, and back (im2col, col2im): row (c, r, s) holds what tap (r, s) of channel c
-// sees at every output pixel.
+// Copies windows of images to columns of a matrix, and back (im2col, col2im). Row (c, r, s) holds the input of tap (r,
+// s) of channel c for every output pixel.
 #include <algorithm>
 #include <cstdint>
 
@@ -14,7 +14,7 @@ struct Channels {
   int count;
 };
 
-/// Output positions [first, last) of an axis whose window element `offset` lies inside the image.
+/// Output positions [first, last) of an axis for which window element `offset` is inside the image.
 struct Range {
   int first;
   int last;
@@ -64,7 +64,7 @@ void add_row_to_tap(const model::Layer& layer, const Scalar* row, int r, int s, 
   }
 }
 
-/// Rows of these channels, of one image; `stride` elements between rows. `image`: all its channels.
+/// Writes the rows of these channels for one image, with `stride` elements between rows. `image` holds all channels.
 template <typename Scalar>
 void image_to_columns(const model::Layer& layer, const Channels& channels, const Scalar* image, Scalar* columns,
                       std::int64_t stride) {
@@ -76,7 +76,7 @@ void image_to_columns(const model::Layer& layer, const Channels& channels, const
   }
 }
 
-/// Adds what image_to_columns() would have copied from.
+/// Adds each element of the columns to the pixel from which image_to_columns() copies it.
 template <typename Scalar>
 void columns_to_image(const model::Layer& layer, const Channels& channels, const Scalar* columns, std::int64_t stride,
                       Scalar* image) {

@@ -1,12 +1,13 @@
-// Convolution by im2col: the windows of a few images become the columns of a matrix, and
+// Convolution by im2col. The windows of a few images become the columns of a matrix. For each group of channels:
 //   output  = weight * columns             (K x CRS) (CRS x PQ) = K x PQ
 //   d weight = d output * columns^T        summed over images
 //   d columns = weight^T * d output        scattered back onto the pixels they were copied from (col2im)
-// per group of channels. Images with few output pixels share one product: small matrices are slow. The sum over images
-// runs in at most kSlots parts, each over fixed images, added in order: any number of threads gives the same bits.
 //
-// That is how windows of one pixel are computed, and all where oneDNN is not there (onednn.hpp). Layers of few pixels and
-// many weights are cut by channels instead (convolution_by_channels.cpp).
+// Images with few output pixels share one product, because small matrices are slow. The sum over images has at most
+// kSlots parts, each over fixed images, which are added in order. So any number of threads gives the same bits.
+//
+// This computes windows of one pixel, and all convolutions without oneDNN (onednn.hpp). Layers with few pixels and many
+// weights are divided by channels instead (convolution_by_channels.cpp).
 #include <algorithm>
 
 #include "engine/host/columns.hpp"
@@ -109,7 +110,7 @@ class Convolution final : public Operation<Scalar> {
     }
   }
 
-  /// d loss / d output of several images as one matrix of K rows.
+  /// Returns d loss / d output of several images as one matrix of K rows.
   const Scalar* gradient_rows(int first, int images, int worker) const {
     if (images == 1) return out_gradient(first);
     Scalar* rows = staged(worker);

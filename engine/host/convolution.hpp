@@ -1,15 +1,15 @@
 #pragma once
-// Ways to compute a convolution, for make_convolution() to choose from.
+// Implementations of a convolution, from which make_convolution() chooses.
 #include "engine/host/operation.hpp"
 
 namespace lockstep::host {
 
-/// Whether the images of a batch have so few output pixels beside the layer's channels that its weights are what is
-/// large: the columns of the whole batch then take no more memory than sums of gradients side by side would.
+/// Whether the batch has so few output pixels, compared with the layer's channels, that its weights dominate memory.
+/// Then the columns of the whole batch take no more memory than separate sums of gradients per thread would.
 bool has_few_pixels(const model::Layer& layer, int batch);
 
-/// For such layers: all images' columns make one matrix, and threads share out its channels instead of the images. Every
-/// weight is read once a pass, and no sum is split.
+/// For such layers: the columns of all images form one matrix, and threads divide its channels instead of the images.
+/// Every weight is read once per pass, and no sum is split.
 template <typename Scalar>
 OperationPtr<Scalar> make_convolution_by_channels(const Wiring<Scalar>& wiring);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Matrix products of row-major matrices, C = A B or C += A B: of single precision by oneDNN where there is it, else
-// through Eigen in the build of level.hpp, which allocates no heap memory.
+// Matrix multiplication (GEMM) of row-major matrices, C = A B or C += A B. Single precision uses oneDNN if the build
+// has it. Otherwise Eigen is used, in the build of level.hpp, and allocates no heap memory.
 #include <cstdint>
 
 namespace lockstep::host {
@@ -19,7 +19,7 @@ struct GemmSize {
   std::int64_t inner;  ///< columns of A, rows of B
 };
 
-/// C (rows x cols, row-major, `stride` elements between rows) = A B, or += A B when accumulating.
+/// Computes C = A B, or C += A B if `accumulate`. C is rows x cols, row-major, with `stride` elements between rows.
 template <typename Scalar>
 void gemm(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scalar>& b, Scalar* c, std::int64_t stride,
           bool accumulate);

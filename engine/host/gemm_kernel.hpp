@@ -1,15 +1,15 @@
-// Body of one build of gemm; no include guard and no namespace of its own on purpose. The including file defines
-// LOCKSTEP_LEVEL, a name unlike that of any other build, and its own compile flags. Eigen's namespace is renamed
-// per build: otherwise the linker would merge inline functions of different instruction sets, and a machine without
-// AVX2 could end up with the AVX2 copy.
+// The body of one build of gemm. It has no include guard and no namespace on purpose. The including file defines
+// LOCKSTEP_LEVEL, which must differ between builds, and has its own compile flags. Eigen's namespace is renamed per
+// build. Otherwise the linker would merge inline functions of different instruction sets, and a machine without AVX2
+// could run the AVX2 copy.
 #ifndef LOCKSTEP_LEVEL
 #error "define LOCKSTEP_LEVEL before including gemm_kernel.hpp"
 #endif
 #define LOCKSTEP_JOIN_(a, b) a##b
 #define LOCKSTEP_JOIN(a, b) LOCKSTEP_JOIN_(a, b)
 #define Eigen LOCKSTEP_JOIN(LockstepEigen_, LOCKSTEP_LEVEL)
-// Packed panels live on the stack, so that training allocates nothing; with the tiles and cache sizes below a product
-// has two of at most 2 MB each.
+// Packed panels are on the stack, so that training allocates nothing. With the tiles and cache sizes below, a product
+// has two panels of at most 2 MB each.
 #define EIGEN_STACK_ALLOCATION_LIMIT 4000000
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
@@ -19,10 +19,10 @@
 
 namespace lockstep::host::LOCKSTEP_LEVEL {
 
-// Eigen packs all columns of a row-major C at once; narrower tiles bound that panel.
+// Eigen packs all columns of a row-major C at once, so narrower tiles limit the size of that panel.
 constexpr std::int64_t kTile = 512;
 
-// Fixed sizes instead of those of the machine at hand: they decide the order of summation.
+// Fixes the cache sizes instead of using this machine's, because they determine the order of summation.
 inline void fix_cache_sizes() {
   static const bool once = (Eigen::setCpuCacheSizes(32 << 10, 1 << 20, 16 << 20), true);
   static_cast<void>(once);

@@ -1,7 +1,7 @@
 #pragma once
-// Which of several builds of the hot code runs. The compiler makes them from the same text, one for each level of the
-// x86-64 psABI; the best that the machine has is chosen once, when the program first computes. Results differ by rounding
-// between levels, and between oneDNN and our own code; on one machine they are the same bits from run to run.
+// Chooses between several builds of the hot code. The compiler makes them from the same source, one per level of the
+// x86-64 psABI. The best level that the machine supports is chosen at the first computation. Results differ by rounding
+// between levels, and between oneDNN and our own code; on one machine they are bit-identical from run to run.
 #include <string>
 
 namespace lockstep::host {
@@ -12,16 +12,17 @@ enum class Level { any, v3, v4 };
 Level level();
 /// "x86-64", "x86-64-v3" or "x86-64-v4".
 const char* to_string(Level level);
-/// The best that this build and this machine both have.
+/// The best level that both this build and this machine support.
 Level best_level();
-/// For tests and measurements; not while a network runs. Throws std::invalid_argument above best_level().
+/// For tests and measurements, while no network runs. Throws std::invalid_argument above best_level().
 void use_level(Level level);
 
-/// Whether products and convolutions of single precision are oneDNN's: where this build has it, unless told otherwise.
+/// Whether oneDNN computes products and convolutions of single precision: true if the build has it, unless switched
+/// off.
 bool uses_onednn();
-/// For tests and measurements: networks made from now on. No effect in a build without it.
+/// For tests and measurements; affects networks created later. No effect in a build without oneDNN.
 void use_onednn(bool wanted);
-/// "oneDNN 2.6.3"; empty where it is not used.
+/// "oneDNN 2.6.3"; empty if it is not used.
 std::string onednn_name();
 
 }  // namespace lockstep::host

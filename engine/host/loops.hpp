@@ -1,18 +1,18 @@
 #pragma once
-// The loops over values that layers are made of, in one build per level (level.hpp). Pointers need no alignment. Sums
-// run in 16 interleaved parts of single precision (8 of double), which are added in order at the end.
+// The element-wise loops of layers, in one build per level (level.hpp). Pointers need no alignment. Sums use 16
+// interleaved partial sums in single precision (8 in double), which are added in order at the end.
 #include <cstdint>
 
 namespace lockstep::host {
 
-/// What a channel's values of some images look like: `count` runs of `length` values, `stride` apart.
+/// The layout of one channel's values in several images: `count` runs of `length` values, `stride` apart.
 struct Runs {
   std::int64_t count;
   std::int64_t length;
   std::int64_t stride;
 };
 
-/// Of a channel in batch norm: xhat = (x - mean) scale.
+/// Constants of one channel in the backward pass of batch norm, where xhat = (x - mean) scale.
 template <typename Scalar>
 struct ChannelGradient {
   Scalar mean;
@@ -21,7 +21,7 @@ struct ChannelGradient {
   Scalar mean_gamma;  ///< scale d gamma / n
 };
 
-/// 2x2 maxima side by side: one plane of rows x cols outputs out of 2 rows x 2 cols inputs.
+/// The size of non-overlapping 2x2 max pooling: rows x cols outputs from 2 rows x 2 cols inputs.
 struct Plane {
   std::int32_t rows;
   std::int32_t cols;
@@ -40,7 +40,7 @@ struct Loops {
 
   /// y = max(x, 0)
   void (*relu)(std::int64_t n, const Scalar* x, Scalar* y);
-  /// dx = dy where y > 0, else 0; or adds it.
+  /// dx = dy where y > 0, else 0; with `accumulate`, adds that to dx.
   void (*relu_gradient)(std::int64_t n, const Scalar* y, const Scalar* dy, Scalar* dx, bool accumulate);
 
   /// sum x, and sum (x - mean)^2
@@ -51,15 +51,15 @@ struct Loops {
   /// *gamma = sum dy (x - mean), *beta = sum dy
   void (*normalised_sums)(const Runs& runs, const Scalar* x, const Scalar* dy, Scalar mean, Scalar* gamma,
                           Scalar* beta);
-  /// dx = slope (dy - mean_beta - (x - mean) mean_gamma), or adds it.
+  /// dx = slope (dy - mean_beta - (x - mean) mean_gamma); with `accumulate`, adds that to dx.
   void (*normalised_gradient)(const Runs& runs, const Scalar* x, const Scalar* dy, const ChannelGradient<Scalar>& of,
                               Scalar* dx, bool accumulate);
 
-  /// Maxima of 2x2 windows, and where each lies in its plane, the first of equal ones.
+  /// Maxima of 2x2 windows, and the index of each in its plane; among equal values, the first.
   void (*halve)(const Plane& plane, const Scalar* x, Scalar* y, std::int32_t* chosen);
 };
 
-/// Of the level in use.
+/// Returns the loops of the level in use.
 template <typename Scalar>
 const Loops<Scalar>& loops();
 

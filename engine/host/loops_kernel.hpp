@@ -1,5 +1,6 @@
-// Body of one build of the loops; no include guard on purpose, as in gemm_kernel.hpp, after which it is included. It uses
-// nothing of the standard library: inline functions of several instruction sets would be merged by the linker.
+// The body of one build of the loops. It has no include guard on purpose, as gemm_kernel.hpp, and is included after
+// that. It uses nothing of the standard library, because the linker would merge inline functions of several instruction
+// sets.
 #include "engine/host/loops.hpp"
 
 namespace lockstep::host::LOCKSTEP_LEVEL {
@@ -8,7 +9,7 @@ namespace {
 template <typename Scalar>
 constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Scalar));
 
-/// Sums a term per value, in parts side by side.
+/// Sums one term per value in interleaved partial sums.
 template <typename Scalar>
 struct Lanes {
   Scalar parts[kLanes<Scalar>] = {};

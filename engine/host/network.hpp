@@ -1,10 +1,10 @@
 #pragma once
 // Runs a layer graph on the CPU: forward pass, loss, and the gradients of all parameters by back-propagation.
 //
-// Loss: mean over the batch of the softmax cross-entropy. The last softmax layer counts in full, every other one (an
-// auxiliary classifier) with weight 0.3, as in GoogLeNet (Szegedy et al. 2015).
-// Layouts: images batch x C x H x W; convolution weights K x C/groups x R x S; fully-connected weights O x I.
-// Results do not depend on the number of threads, to the last bit. Passes allocate no memory but what oneDNN does.
+// The loss is the mean softmax cross-entropy over the batch. The last softmax layer has weight 1; every other one (an
+// auxiliary classifier) has weight 0.3, as in GoogLeNet (Szegedy et al. 2015). Layouts: images batch x C x H x W;
+// convolution weights K x C/groups x R x S; fully-connected weights O x I. Results do not depend on the number of
+// threads, to the last bit. Passes allocate no memory, except inside oneDNN.
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>
@@ -22,9 +22,9 @@ constexpr double kAuxiliaryWeight = 0.3;
 template <typename Scalar>  // float to train, double to check gradients
 class Network {
  public:
-  /// Every pass takes exactly `batch` images. Throws InputError for a graph it cannot run: a softmax layer that another
-  /// layer reads, or softmax layers with something else last. With a `pool`, which must outlive it, the network has
-  /// memory for passes only within a PassMemory; else always.
+  /// Every pass processes exactly `batch` images. Throws InputError for a graph that cannot run: another layer reads a
+  /// softmax layer, or there are softmax layers but the last layer is not one. With a `pool`, which must outlive the
+  /// network, memory for passes exists only within a PassMemory; otherwise it always exists.
   Network(const model::Graph& graph, int batch, int threads = 1, ArenaPool* pool = nullptr);
   ~Network();
   Network(const Network&) = delete;
@@ -33,51 +33,55 @@ class Network {
   const model::Graph& graph() const { return graph_; }
   int batch() const { return batch_; }
 
-  /// All parameters and d loss / d parameters, in the order of graph.layers and Layer::parameters.
+  /// parameters() are all parameters, gradients() d loss / d parameters, in the order of graph.layers and
+  /// Layer::parameters.
   Eigen::Ref<Vector<Scalar>> parameters() { return parameters_; }
   Eigen::Ref<Vector<Scalar>> gradients() { return gradients_; }
-  /// Position of a parameter tensor in both.
+  /// Returns the position of a parameter tensor in both.
   std::int64_t offset(int layer, int parameter) const { return offsets_[layer] + inner_offset(layer, parameter); }
-  /// Batch norm's running statistics, per layer all means and then all variances. They are state: an algorithm that
-  /// averages or copies models has to treat them as well.
+  /// Batch norm's running statistics, per layer all means and then all variances. They are state, so an algorithm that
+  /// averages or copies models must include them.
   Eigen::Ref<Vector<Scalar>> running_statistics() { return running_; }
 
-  /// Weights normal with mean 0 and variance 2 / fan-in where a ReLU follows (He et al. 2015; batch norm, pooling, LRN,
-  /// dropout, sums and concatenations may lie between), else 1 / fan-in. Biases and beta 0, gamma 1; running means 0,
-  /// variances 1. The seed also draws dropout, starting at step 0.
+  /// Draws weights from a normal distribution with mean 0 and variance 2 / fan-in if a ReLU follows (He et al. 2015;
+  /// batch norm, pooling, LRN, dropout, sums and concatenations may be in between), else 1 / fan-in. Sets biases and
+  /// beta to 0, gamma to 1, running means to 0 and variances to 1. The seed is also dropout's, starting at step 0.
   void initialise(std::uint64_t seed);
-  /// The same without drawing parameters, for those who bring their own: dropout's seed, step and running statistics.
+  /// Resets dropout's seed, step and running statistics as initialise() does, but keeps the parameters.
   void start(std::uint64_t seed);
-  /// Number of the next training pass: with the seed it decides what dropout drops. Each training pass advances it.
+  /// The number of the next training pass; with the seed it determines the elements that dropout drops. Each training
+  /// pass increments it.
   std::uint64_t step() const { return step_; }
   void set_step(std::uint64_t step) { step_ = step; }
 
-  /// Training: batch statistics and dropout, and running statistics move; else running statistics and no dropout.
+  /// With `training`: uses batch statistics and dropout, and updates running statistics. Else: uses running statistics
+  /// and no dropout.
   void forward(const Scalar* images, bool training);
-  /// Of the last forward pass, batch x classes: what the last softmax layer reads, or the last layer's output.
+  /// The output of the last forward pass, batch x classes: the input of the last softmax layer, or the last layer's
+  /// output.
   Eigen::Map<const Vector<Scalar>> output() const;
-  /// Loss of the last forward pass; labels in [0, classes).
+  /// The loss of the last forward pass; labels must be in [0, classes).
   Scalar loss(const int* labels) const;
-  /// A training pass and its gradients.
+  /// Runs a training pass and computes its gradients.
   Scalar loss_and_gradients(const Scalar* images, const int* labels) {
     return loss_and_gradients(images, labels, [](int) {});
   }
-  /// `done(layer)` is called, from the last layer to the first, when the gradients of its parameters are complete.
+  /// Calls `done(layer)` when the gradients of a layer's parameters are complete, from the last layer to the first.
   template <typename Done>
   Scalar loss_and_gradients(const Scalar* images, const int* labels, const Done& done);
-  /// The same, part by part: `done(layer, gradients, is_forward)` is called after each, with the input before the first
-  /// layer. Layers that cannot split their backward pass do `Gradients::all`.
+  /// As loss_and_gradients(), but calls `done(layer, gradients, is_forward)` after each part; copying the input counts
+  /// as layer 0. Layers that cannot split their backward pass report `Gradients::all`.
   template <typename Done>
   Scalar loss_and_gradients_by_layer(const Scalar* images, const int* labels, const Done& done);
-  /// Images classified correctly in evaluation mode.
+  /// The number of images classified correctly in evaluation mode.
   int correct(const Scalar* images, const int* labels);
 
-  /// Outputs and their gradients, as model::offline_plan() lays them out.
+  /// The memory of outputs and their gradients, as model::offline_plan() arranges it.
   std::int64_t activation_bytes() const { return activations_ * static_cast<std::int64_t>(sizeof(Scalar)); }
-  /// All of a pass: that and workspaces.
+  /// All memory of a pass: activations and workspaces.
   std::int64_t pass_bytes() const;
-  /// Memory of gradients and, without a pool, of a pass; parameters and what single layers note for themselves (maxima
-  /// of pooling, batch statistics) excluded.
+  /// The memory of gradients and, without a pool, of a pass. Excludes parameters and the notes of single layers (maxima
+  /// of pooling, batch statistics).
   std::int64_t memory_bytes() const;
 
  private:
@@ -102,25 +106,26 @@ class Network {
   int output_layer_;
   std::vector<std::int64_t> offsets_;          ///< of each layer in the parameters
   std::vector<std::int64_t> running_offsets_;  ///< of each batch norm in the running statistics
-  std::vector<bool> needs_gradient_;           ///< a parameter lies at or before the layer
+  std::vector<bool> needs_gradient_;           ///< the layer or an earlier one has parameters
   Vector<Scalar> parameters_;
   Vector<Scalar> gradients_;
   Vector<Scalar> running_;
-  std::int64_t activations_ = 0;  ///< elements of all outputs and their gradients, by model::offline_plan()
-  std::vector<Place> places_;     ///< of each layer's output, until the last step that needs it
+  std::int64_t activations_ = 0;  ///< elements of all outputs and their gradients, from model::offline_plan()
+  std::vector<Place> places_;     ///< of each layer's output, valid until the last step that needs it
   ThreadPool pool_;
   Workspace<Scalar> workspace_;
   std::vector<OperationPtr<Scalar>> operations_;  ///< null for the input
-  std::vector<Softmax<Scalar>*> heads_;           ///< last one: the main head
+  std::vector<Softmax<Scalar>*> heads_;           ///< the last is the main head
   std::uint64_t seed_ = 0;
   std::uint64_t step_ = 0;
   ArenaPool own_arenas_;
   ArenaPool& arenas_;
-  Scalar* memory_ = nullptr;  ///< of passes; null: not held
-  Scalar* placed_ = nullptr;  ///< that the operations know
+  Scalar* memory_ = nullptr;  ///< memory of passes; null: not held
+  Scalar* placed_ = nullptr;  ///< memory to which the operations' pointers refer
 };
 
-/// Holds the memory of a network's passes while it lives. Results that lie in it (output()) are gone with it.
+/// Holds the memory of a network's passes during its lifetime. Results in that memory (output()) become invalid with
+/// it.
 template <typename Scalar>
 class PassMemory {
  public:

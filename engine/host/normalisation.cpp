@@ -1,14 +1,14 @@
 // Batch normalisation and local response normalisation.
-//
-// Batch norm, per channel over the n = batch x height x width values x:
+// Batch norm uses the n = batch x height x width values x of each channel:
 //   training    xhat = (x - mean) / sqrt(var + 1e-5), var = sum (x - mean)^2 / n;   y = gamma xhat + beta
 //   then        running = 0.9 running + 0.1 new, for the mean and the unbiased variance n / (n - 1) var
 //   evaluation  the running mean and variance instead
 //   backward    d gamma = sum dy xhat,  d beta = sum dy,
 //               dx = gamma / sqrt(var + 1e-5) (dy - d beta / n - xhat d gamma / n)
-// (Ioffe & Szegedy 2015; constants as in PyTorch and cuDNN). Work is split by channels: no sum is split.
+// (Ioffe & Szegedy 2015; constants as in PyTorch and cuDNN). Work is divided by channels, so that no sum is split.
 //
-// Local response (Krizhevsky, Sutskever & Hinton 2012, section 3.3), over channels c' at most 2 away at the same pixel:
+// Local response normalisation (Krizhevsky, Sutskever & Hinton 2012, section 3.3) sums over channels c' at most 2 away
+// at the same pixel:
 //   y_c = x_c / s_c^0.75,  s_c = 2 + 1e-4 sum x_c'^2
 //   dx_c = dy_c / s_c^0.75 - 2 (1e-4) (0.75) x_c sum_c' dy_c' x_c' / s_c'^1.75
 #include <algorithm>
@@ -60,7 +60,7 @@ class BatchNorm final : public Operation<Scalar> {
   }
 
  private:
-  /// A channel's values in the batch.
+  /// Describes a channel's values in the batch.
   Runs runs() const { return {w_.batch, plane_, layer().in.elements()}; }
 
   void batch_statistics(int c) {

@@ -22,9 +22,9 @@ using Tag = dnnl::memory::format_tag;
 
 constexpr std::int64_t kLeastParts = 4;
 constexpr std::int64_t kMostParts = 8;
-constexpr std::int64_t kMacsPerPart = 1 << 24;  ///< a quarter of a millisecond: what a call costs is little beside it
+constexpr std::int64_t kMacsPerPart = 1 << 24;  ///< 0.25 ms, so that the overhead of a call is small
 
-/// A thread's calls use that thread alone, from now on.
+/// From now on, oneDNN uses only the calling thread in this thread's calls.
 void stay_on_this_thread() {
   omp_set_num_threads(1);
 }
@@ -313,7 +313,7 @@ class Convolution final : public Operation<float> {
     if (calls.gradient_out.is_needed()) calls.gradient_out(source, in_gradient(first), scratch);
   }
 
-  /// In the order of the parts.
+  /// Adds the parts in order.
   void add_parts() {
     constexpr std::int64_t kBlock = 8192;
     const int blocks = static_cast<int>((weight_slots_ + kBlock - 1) / kBlock);

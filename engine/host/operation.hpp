@@ -1,10 +1,9 @@
 #pragma once
-// One layer of a network in memory: where its values, gradients and parameters lie, and how it runs.
+// One layer of a network in memory: the places of its values, gradients and parameters, and its computation.
 //
-// Activations are batch x channels x height x width, contiguous. A backward pass gets d loss / d output and writes
-// d loss / d parameters (overwriting) and d loss / d input, the latter only where some earlier parameter needs it.
-// An output read by several layers has its gradient summed: the first of them to run backward overwrites, the others
-// add (Input::accumulate).
+// Activations are batch x channels x height x width, contiguous. A backward pass gets d loss / d output. It overwrites
+// d loss / d parameters, and writes d loss / d input only if an earlier layer has parameters. If several layers read an
+// output, its gradient is a sum: the first of them to run backward overwrites, the others add (Input::accumulate).
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>
@@ -20,16 +19,15 @@ namespace lockstep::host {
 template <typename Scalar>
 using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
 
-/// Rounded up to 64 bytes: what begins there is aligned alike for every worker, and so is the order in which Eigen
-/// adds.
+/// Rounds up to 64 bytes. So each worker's memory has the same alignment, and Eigen adds in the same order.
 template <typename Scalar>
 std::int64_t aligned_elements(std::int64_t elements) {
   constexpr std::int64_t kLine = 64 / sizeof(Scalar);
   return (elements + kLine - 1) / kLine * kLine;
 }
 
-/// Scratch memory that all layers share, because they run one after the other. Layers say what they need when they are
-/// made; it lies behind the outputs in the memory of a pass.
+/// Scratch memory that all layers share, because they run one after the other. Each layer states its need at
+/// construction. The memory follows the outputs in the memory of a pass.
 template <typename Scalar>
 class Workspace {
  public:
@@ -38,7 +36,7 @@ class Workspace {
     per_worker_ = std::max(per_worker_, aligned_elements<Scalar>(elements));
   }
   void need_shared(std::int64_t elements) { shared_size_ = std::max(shared_size_, elements); }
-  /// `memory`: elements() of them, aligned.
+  /// `memory` is aligned and holds elements() numbers.
   void place(Scalar* memory) { memory_ = memory; }
   Scalar* of_worker(int worker) { return memory_ + worker * per_worker_; }
   Scalar* shared() { return memory_ + workers_ * per_worker_; }
@@ -51,13 +49,13 @@ class Workspace {
   Scalar* memory_ = nullptr;
 };
 
-/// Where an output and its gradient lie in the memory of a pass, in elements; -1: there is none.
+/// The position of an output and its gradient in the memory of a pass, in elements; -1: none.
 struct Place {
   std::int64_t values = -1;
   std::int64_t gradient = -1;
 };
 
-/// Pointers into the memory of a pass are set before it; see Operation::place().
+/// Pointers into the memory of a pass are set before each pass; see Operation::place().
 template <typename Scalar>
 struct Input {
   Place place;
@@ -67,7 +65,7 @@ struct Input {
   model::Shape shape;
 };
 
-/// Everything a layer is connected to. Pointers to parameters stay valid and fixed as long as the network lives.
+/// The connections of a layer. Pointers to parameters stay valid and fixed as long as the network lives.
 template <typename Scalar>
 struct Wiring {
   const model::Layer* layer;
@@ -76,22 +74,22 @@ struct Wiring {
   std::vector<Input<Scalar>> inputs;
   Place place;
   Scalar* values;
-  const Scalar* gradient;  ///< d loss / d output; null when no parameter lies at or before the layer
+  const Scalar* gradient;  ///< d loss / d output; null if neither the layer nor an earlier one has parameters
   std::array<const Scalar*, 2> parameters;
   std::array<Scalar*, 2> parameter_gradients;
   Scalar* running;     ///< batch norm: `channels` means, then `channels` variances
-  Scalar head_weight;  ///< softmax: share of this head in the loss
+  Scalar head_weight;  ///< softmax: weight of this head in the loss
   Workspace<Scalar>* workspace;
   ThreadPool* pool;
 };
 
-/// What a backward pass computes: both, or one after the other, so that they can be timed apart.
+/// The gradients that a backward pass computes: both, or one kind at a time, so that they can be timed separately.
 enum class Gradients { all, of_parameters, of_input };
 
 struct Step {
   bool training;
   std::uint64_t seed;
-  std::uint64_t number;  ///< of the training step: each has its own dropout
+  std::uint64_t number;  ///< of the training step; each step has its own dropout
   const int* labels;     ///< of the batch; only in the backward pass
   Gradients gradients = Gradients::all;
 };
@@ -101,7 +99,7 @@ class Operation {
  public:
   explicit Operation(const Wiring<Scalar>& wiring) : w_(wiring) {}
   virtual ~Operation() = default;
-  /// Passes from now on use this memory.
+  /// Uses this memory in later passes.
   void place(Scalar* memory) {
     const auto at = [memory](std::int64_t offset) { return offset < 0 ? nullptr : memory + offset; };
     for (Input<Scalar>& input : w_.inputs) {
@@ -112,9 +110,9 @@ class Operation {
     w_.gradient = at(w_.place.gradient);
   }
   virtual void forward(const Step& step) = 0;
-  /// Follows a training forward pass with the same step.
+  /// Call after a training forward pass with the same step.
   virtual void backward(const Step& step) = 0;
-  /// Whether backward() heeds Step::gradients.
+  /// Whether backward() respects Step::gradients.
   virtual bool splits_gradients() const { return false; }
 
  protected:
@@ -163,7 +161,7 @@ OperationPtr<Scalar> make_concat(const Wiring<Scalar>& wiring);
 template <typename Scalar>
 OperationPtr<Scalar> make_subsample(const Wiring<Scalar>& wiring);
 
-/// p_k = exp(z_k) / sum_j exp(z_j) and the loss -log p_label of the label's class, averaged over the batch.
+/// p_k = exp(z_k) / sum_j exp(z_j), and the loss -log p_label averaged over the batch.
 template <typename Scalar>
 class Softmax final : public Operation<Scalar> {
  public:
@@ -174,7 +172,7 @@ class Softmax final : public Operation<Scalar> {
   double loss(const int* labels) const;
 };
 
-/// The operation of a layer of any kind but input.
+/// Creates the operation of a layer of any kind except input.
 template <typename Scalar>
 OperationPtr<Scalar> make_operation(const Wiring<Scalar>& wiring);
 

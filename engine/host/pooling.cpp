@@ -1,9 +1,9 @@
 // Max, average and global average pooling.
 //
-// Padding never takes part: the maximum is over the image's pixels in the window, and the average divides by their
-// number. That is what the zoo's sources do where it matters: Caffe clips the last window of rounded-up pooling
-// (CIFAR-10 quick), TensorFlow leaves padding out of averages (Inception-V3). A window always holds a pixel, because
-// padding is smaller than the kernel. Of equal maxima the first gets the gradient.
+// Padding is ignored: the maximum is over the image's pixels in the window, and the average divides by their number.
+// The zoo's sources do the same where it matters: Caffe clips the last window of rounded-up pooling (CIFAR-10 quick),
+// and TensorFlow excludes padding from averages (Inception-V3). A window always contains a pixel, because padding is
+// smaller than the kernel. Among equal maxima, the first gets the gradient.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace lockstep::host {
 namespace {
 
-/// Pixels [h0, h1) x [w0, w1) of the image under the window of output pixel (p, q).
+/// Holds the pixels [h0, h1) x [w0, w1) of the image in the window of output pixel (p, q).
 struct Pixels {
   int h0, h1, w0, w1;
 };
@@ -71,7 +71,7 @@ class MaxPool final : public Operation<Scalar> {
  private:
   std::int32_t* chosen_of(int image) { return chosen_.data() + image * this->layer().out.elements(); }
 
-  /// 2x2 windows side by side, by far the commonest pooling: no clipping, no branches.
+  /// Whether windows are 2x2 without overlap. This common case needs no clipping and no branches.
   bool halves() const {
     model::Window two;
     two.kernel_h = two.kernel_w = two.stride_h = two.stride_w = 2;

@@ -1,10 +1,9 @@
 #pragma once
-// A few persistent threads that share out numbered tasks. Which thread runs a task is left open, so callers make every
-// task write its own part of the result: then results do not depend on the number of threads.
+// A few persistent threads that divide numbered tasks among them. Any thread may run any task. So callers make every
+// task write its own part of the result, and results do not depend on the number of threads.
 //
-// A pass is dozens of loops of tens of microseconds, about as long as it takes to wake a thread. So helpers look for
-// the next loop for a moment before they sleep, and a loop ends when its tasks are done, whether or not every helper
-// has come to it.
+// A pass has dozens of loops of tens of microseconds, about the time it takes to wake a thread. So helpers spin briefly
+// for the next loop before they sleep. A loop ends when its tasks are done, whether or not every helper has joined it.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -15,7 +14,7 @@ namespace lockstep::host {
 
 class ThreadPool {
  public:
-  /// The calling thread counts as one of `threads`.
+  /// `threads` includes the calling thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -47,12 +46,12 @@ class ThreadPool {
   const void* task_ = nullptr;
   int count_ = 0;
   std::atomic<int> next_{0};
-  // All written under the mutex.
+  // All are written under the mutex.
   std::atomic<unsigned> job_{0};  ///< number of the current job
-  std::atomic<int> active_{0};    ///< helpers at work on it
+  std::atomic<int> active_{0};    ///< helpers that work on it
   bool open_ = false;             ///< helpers may still start the current job
   int sleeping_ = 0;              ///< helpers that must be woken
-  bool waits_ = false;            ///< the caller sleeps until the last helper is done
+  bool waits_ = false;            ///< the caller sleeps until the last helper has finished
   bool stop_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Layers of sequences: {features, tokens, 1} in and out.
+// Builds layers of sequences, whose inputs and outputs are {features, tokens, 1}.
 #include <utility>
 
 #include "engine/base/text.hpp"
@@ -102,7 +102,7 @@ int GraphBuilder::multiply(const std::string& name, const std::vector<int>& from
   Layer layer = start(name, LayerKind::multiply, from);
   if (from.size() != 2) fail(name, "a product has two inputs");
   const Shape& other = graph_.layers[static_cast<std::size_t>(from[1])].out;
-  // One weight for every token, or one for every feature.
+  // The second input may have one weight per token, or one per feature.
   const bool is_broadcast = other.channels == 1 && tokens_of(other) == tokens_of(layer.in);
   if (!(other == layer.in) && !is_broadcast)
     fail(name, differ("inputs of features", layer.in.channels, "and", other.channels));
@@ -148,8 +148,8 @@ int GraphBuilder::attention(const std::string& name, const std::vector<int>& fro
   if (a.sinks) layer.parameters.push_back({name + "/sinks", ParameterRole::weight, a.heads});
   if (a.buckets > 0)
     layer.parameters.push_back({name + "/distances", ParameterRole::weight, std::int64_t{a.buckets} * a.heads});
-  // Unfused: the weights, and the same dropped out; backward the gradients of weights and of scores beside them.
-  // Fused: a sum of exponentials in single precision for each query and head.
+  // Unfused attention keeps the weights, and a copy after dropout; the backward pass also needs the gradients of
+  // weights and of scores. Fused attention keeps a sum of exponentials in single precision for each query and head.
   layer.kept_elements = a.fused ? 2 * a.heads * queries : scores * (a.dropout ? 2 : 1);
   layer.scratch_elements = a.fused ? 0 : 2 * scores;
   layer.attention = a;
@@ -189,8 +189,8 @@ int GraphBuilder::experts(const std::string& name, const std::vector<int>& from,
   }
   layer.out = layer.in;
   layer.macs = work * one * matrices;
-  // Tokens in the order of experts and what comes out for them; of the inner layer what goes into the activation, what
-  // comes out, and with a gate the other factor and the product.
+  // Kept are the tokens in the order of experts and their outputs. In the inner layer, the input and output of the
+  // activation are kept; with a gate, also the other factor and the product.
   layer.kept_elements = work * (2 * std::int64_t{layer.in.channels} + (gated ? 4 : 2) * std::int64_t{inner});
   layer.scratch_elements = work * (layer.in.channels + std::int64_t{inner});
   return append(std::move(layer));

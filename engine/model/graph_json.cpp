@@ -1,4 +1,4 @@
-// A user's own model:
+// Reads and writes a user's own model:
 //
 //   {"schema": "lockstep/model/1", "name": "mine", "title": "shown in tables (default: the name)",
 //    "input": [3, 32, 32],
@@ -6,8 +6,8 @@
 //               {"name": "conv1/bn", "kind": "batch_norm"},
 //               {"name": "sum", "kind": "add", "from": ["conv1/bn", "input"]}, ...]}
 //
-// Layers are in topological order. "from" names the layer or layers read; without it, the layer before ("input" for the
-// first one). Keys of each kind:
+// Layers are in topological order. "from" names the layer or layers that are read. Without it, the previous layer is
+// read ("input" for the first one). Keys of each kind:
 //
 //   conv                out, kernel; stride (1), pad (0), groups (1), bias (true)
 //   fc                  out; bias (true)
@@ -17,7 +17,7 @@
 //   opaque              out ([channels, height, width]); from (text or an array), parameters ([]), macs (0)
 //   batch_norm, relu, global_avg_pool, lrn, dropout, softmax
 //
-// of sequences, whose file has "tokens": T in place of "input" (token_layers_json.cpp)
+// Kinds for sequences, in files with "tokens": T instead of "input" (token_layers_json.cpp):
 //
 //   embedding           vocabulary, out
 //   positions           count; extra (0)
@@ -55,7 +55,7 @@ constexpr std::size_t kMostLayers = 100'000;
 
 struct Kind {
   LayerKind kind;
-  std::vector<std::string> keys;  ///< beside name, kind and from
+  std::vector<std::string> keys;  ///< in addition to name, kind and from
 };
 
 std::vector<Kind> kinds_of_images() {
@@ -103,12 +103,12 @@ LayerKind read_kind(const JsonNode& layer) {
   return kind.kind;
 }
 
-/// A whole number from `low` to `high`.
+/// Reads a whole number from `low` to `high`.
 int whole(const JsonNode& node, int low, int high) {
   return static_cast<int>(node.integer(low, high));
 }
 
-/// The elements of an array of whole numbers, or a single number as an array of one.
+/// Reads an array of whole numbers, or a single number as an array of one.
 std::vector<int> numbers(const JsonNode& node, int low, int high, const std::vector<std::size_t>& sizes,
                          const std::string& allowed) {
   if (node.is_number()) return {whole(node, low, high)};
@@ -127,7 +127,7 @@ std::vector<int> height_and_width(const JsonNode& node) {
   return values;
 }
 
-/// Padding of one axis for an output of ceil(size / stride).
+/// Computes the padding of one axis for an output of ceil(size / stride).
 void pad_same(int size, int kernel, int stride, int& before, int& after) {
   const int outputs = (size - 1) / stride + 1;
   const int total = std::max(0, (outputs - 1) * stride + kernel - size);

@@ -1,20 +1,20 @@
 #pragma once
-// Memory shared by things that are not in use at the same time.
+// Memory that is shared by buffers which are not in use at the same time.
 #include <cstdint>
 #include <vector>
 
 namespace lockstep::model {
 
-/// A piece of memory used in [begin, end) of a cycle; end may lie beyond the cycle's end and then means its start.
+/// A buffer used in [begin, end) of a cycle. An end beyond the cycle wraps around to its start.
 struct Use {
   std::int64_t begin;
   std::int64_t end;
-  std::int64_t size;  ///< in whatever the offsets shall be in
+  std::int64_t size;  ///< in the unit of the offsets
   std::int64_t offset = 0;
 };
 
-/// Sets the offsets: the largest first, each at the lowest offset at which it meets none that is in use at the same
-/// time. Returns the size of the whole.
+/// Sets the offsets. Places the largest buffer first, each at the lowest offset that is free during its use. Returns
+/// the total size.
 std::int64_t lay_out(std::vector<Use>& uses, std::int64_t cycle);
 
 }  // namespace lockstep::model

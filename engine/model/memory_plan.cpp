@@ -9,8 +9,8 @@
 namespace lockstep::model {
 namespace {
 
-// What the backward pass of a layer reads beside the gradient of its output. Products of two activations that the zoo
-// has as sums have multiply-adds (zoo/token_graph.hpp).
+// The values that the backward pass of a layer reads in addition to the gradient of its output. Products of two
+// activations, which the zoo represents as sums, have multiply-adds (zoo/token_graph.hpp).
 struct Reads {
   bool inputs, output;
 };

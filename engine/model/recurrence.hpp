@@ -1,21 +1,27 @@
 #pragma once
-// A layer that carries a state from token to token, in place of attention: Mamba, Mamba-2, the gated delta rule, lightning
-// attention. Each of H heads keeps a matrix of N rows (the features of a key) and P columns (the features of a value).
+// A layer that carries a state from token to token instead of attention: Mamba, Mamba-2, the gated delta rule,
+// lightning attention. Each of H heads keeps a matrix of N rows (features of a key) and P columns (features of a
+// value).
 //
-// The input and output projections are layers of their own. This layer reads one vector per token, the output of the input
-// projection, in the frameworks' order. G: groups of keys (B in Mamba's papers) and queries (C). R: rank of the step (dt).
+// The input and output projections are separate layers. This layer reads one vector per token, the output of the input
+// projection, in the frameworks' order. G is the number of groups of keys (B in Mamba's papers) and queries (C). R is
+// the rank of the step (dt).
 //
-//   per_channel  Mamba (Gu & Dao 2023, arXiv:2312.00752): values and gate, 2 H P. A short convolution of the values, a matrix
-//                to steps and keys (H P x (R + 2 N)), one from R to the steps (R x H P, with bias), the scan, the gate
-//   per_head     Mamba-2 (Dao & Gu 2024, arXiv:2405.21060): gate and values, keys and queries of G groups, a step for each
-//                head: 2 H P + 2 G N + H. A short convolution of all but gate and steps, the scan in chunks, a gated norm
-//   delta        gated delta rule (Yang et al. 2024, arXiv:2412.06464): queries and keys of G groups, values and gate, two
-//                scalars for each head: 2 G N + 2 H P + 2 H. A short convolution, the scan in chunks, a gated norm of a head
-//   fixed        lightning attention (Qin et al. 2024, arXiv:2405.17381): queries, keys, values and gate, 2 H N + 2 H P; decays
-//                that are not learned, a norm, the gate
+//   per_channel  Mamba (Gu & Dao 2023, arXiv:2312.00752): values and gate, 2 H P. A short convolution of the values, a
+//                matrix to steps and keys (H P x (R + 2 N)), one from R to the steps (R x H P, with bias), the scan,
+//                the gate
+//   per_head     Mamba-2 (Dao & Gu 2024, arXiv:2405.21060): gate and values, keys and queries of G groups, a step for
+//                each head: 2 H P + 2 G N + H. A short convolution of all but gate and steps, the scan in chunks, a
+//                gated norm
+//   delta        gated delta rule (Yang et al. 2024, arXiv:2412.06464): queries and keys of G groups, values and gate,
+//                two scalars for each head: 2 G N + 2 H P + 2 H. A short convolution, the scan in chunks, a gated norm
+//                of a head
+//   fixed        lightning attention (Qin et al. 2024, arXiv:2405.17381): queries, keys, values and gate,
+//                2 H N + 2 H P; decays that are not learned, a norm, the gate
 //
-// Multiply-adds per token: 7/2 H P N for Mamba and Mamba-2 and 4 H P N for the delta rule (Megatron-LM, training.py), 2 H P N for
-// fixed decays, since each element of the state is written and read once. Inner projections and the convolution come on top.
+// Multiply-adds per token are 7/2 H P N for Mamba and Mamba-2, 4 H P N for the delta rule (Megatron-LM, training.py),
+// and 2 H P N for fixed decays, where each element of the state is written and read once. Inner projections and the
+// convolution are added to that.
 #include <cstdint>
 
 #include "engine/base/choice.hpp"
@@ -40,7 +46,7 @@ struct RecurrenceShape {
   int groups = 1;    ///< G: H / G heads share keys and queries (fixed: every head has its own)
   int taps = 0;      ///< width of the convolution in tokens; 0: no convolution
   bool taps_bias = false;
-  int chunk = 256;           ///< tokens that are computed at once
+  int chunk = 256;           ///< tokens that are computed together
   int step_rank = 0;         ///< R, per_channel
   bool inner_norms = false;  ///< per_channel: learned norms of steps, keys and queries (Jamba)
   bool operator==(const RecurrenceShape& o) const;
@@ -57,9 +63,9 @@ struct RecurrenceParameters {
   std::int64_t shared = 0;  ///< on every tensor rank: norms over a head, or over steps, keys and queries
   std::int64_t total() const { return split + shared; }
 };
-/// Learnable parameters of the layer, without the matrices before and behind it.
+/// Counts the layer's learnable parameters, without the input and output projections.
 RecurrenceParameters recurrence_parameters(const RecurrenceShape& shape);
-/// Multiply-adds of one token.
+/// Counts the multiply-adds of one token.
 std::int64_t count_recurrence_macs(const RecurrenceShape& shape);
 
 }  // namespace lockstep::model

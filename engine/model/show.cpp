@@ -1,4 +1,4 @@
-// Tables of networks and of their layers.
+// Prints tables of networks and of their layers.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -60,7 +60,7 @@ std::string shape_text(const Shape& shape) {
   return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" + std::to_string(shape.width);
 }
 
-/// "32/8 x 128": heads of queries and, where others, of keys and values; features of each.
+/// "32/8 x 128" gives the heads of queries and, if they differ, of keys and values; then the features of each.
 std::string heads_text(const AttentionShape& a) {
   std::string text = std::to_string(a.heads);
   if (a.kv_heads != a.heads) text += "/" + std::to_string(a.kv_heads);
@@ -69,7 +69,7 @@ std::string heads_text(const AttentionShape& a) {
   return text + (a.causal ? " causal" : "") + (a.window > 0 ? " w" + std::to_string(a.window) : "");
 }
 
-/// "7x7/2", "5x5/1 g2"; only the stride of a subsample, nothing for layers without a window.
+/// "7x7/2", "5x5/1 g2"; for a subsample only its stride; empty for layers without a window.
 std::string window_text(const Layer& layer) {
   const Window& w = layer.window;
   std::string stride = "/" + std::to_string(w.stride_h);

@@ -1,10 +1,11 @@
 #pragma once
-// What convolutions and poolings look at. A header of its own, so that kernels need not read how a network is described.
+// The windows of convolutions and poolings. A separate header, so that kernels need not include the description of
+// networks.
 
 namespace lockstep::model {
 
-/// Kernel, stride and padding of a convolution or pooling (of a subsample, only the stride); padding per side and
-/// axis, zero where unused.
+/// Kernel, stride and padding of a convolution or pooling (a subsample uses only the stride). Padding is per side and
+/// axis; zero if unused.
 struct Window {
   int kernel_h = 1, kernel_w = 1;
   int stride_h = 1, stride_w = 1;

@@ -61,7 +61,7 @@ class MpiProcesses final : public sync::Processes {
     });
   }
 
-  /// Few numbers: all of them to everybody.
+  /// For few numbers: every process sends all of them to all others.
   void sum(std::int64_t n, double* x) override {
     const auto size = static_cast<std::size_t>(n);
     std::vector<double> all(size * static_cast<std::size_t>(count_));
@@ -222,7 +222,7 @@ class MpiProcesses final : public sync::Processes {
   }
   bool is_one_block(const std::vector<std::int64_t>& begins) const { return begins.back() <= most_at_once_; }
 
-  /// `task` for each block of parts, from what number of each on.
+  /// Calls `task` for each block of parts, with the offset of the block within each part.
   template <typename Task>
   void for_blocks_of_parts(const std::vector<std::int64_t>& begins, const Task& task) {
     std::int64_t longest = 0;

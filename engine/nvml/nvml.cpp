@@ -166,7 +166,7 @@ struct Library::Calls {
     const std::string other = part + id.substr(gpu.size());
     return by_uuid(other.c_str(), &device) == kSuccess ? other : id;
   }
-  /// Of a part: the GPU that it is of, whose clocks are its own. Null where the driver has no such GPU.
+  /// For a part of a GPU, returns the whole GPU, whose clocks it has. Null if the driver has no such GPU.
   Handle whole(const std::string& id) const {
     Handle device = nullptr, all = nullptr;
     if (by_uuid == nullptr || by_uuid(known_id(id).c_str(), &device) != kSuccess) return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// NVIDIA's management library, loaded when it is asked for: what the GPUs are, how they are linked, and their clocks.
-// It comes with the driver, its header need not be there, and nothing links to it.
+// NVIDIA's management library (NVML): GPUs, their links and their clocks. It is loaded at its first use. It comes with
+// the driver; the build needs neither its header nor its library.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,12 +12,12 @@ struct NvLink {
   int number = 0;
   std::string version;     ///< "4.0"
   std::string remote;      ///< gpu, switch, npu, unknown
-  std::string remote_pci;  ///< "0000:1b:00.0"; empty where NVML does not tell
+  std::string remote_pci;  ///< "0000:1b:00.0"; empty if NVML does not report it
 };
 
-/// What is empty or 0 the driver does not tell.
+/// Fields that the driver does not report are empty or 0.
 struct Gpu {
-  int index = 0;  ///< NVML's number: by PCI address, whatever CUDA_VISIBLE_DEVICES says
+  int index = 0;  ///< NVML's index, in the order of PCI addresses; ignores CUDA_VISIBLE_DEVICES
   std::string name;
   std::string uuid;
   std::string pci;  ///< as in /sys/bus/pci/devices: "0000:1b:00.0"
@@ -33,30 +33,30 @@ struct Gpu {
 
 struct Clock {
   double now_hz = 0, highest_hz = 0;
-  bool is_held_down = false;         ///< by heat, a power brake or other hardware, and not by the power cap or idleness
+  bool is_held_down = false;         ///< by heat, a power brake or other hardware; not by the power cap or idleness
   std::vector<std::string> reasons;  ///< as Gpu::clock_reasons
 };
 
 class Library {
  public:
-  /// Null with `why` filled where there is no library or no driver. `path` as dlopen() takes it.
+  /// Returns null, with the reason in `why`, if there is no library or no driver. `path` is passed to dlopen().
   static std::unique_ptr<Library> open(std::string& why, const std::string& path = "libnvidia-ml.so.1");
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   std::string driver_version() const;
-  /// All GPUs of the machine that this user may see. Throws std::runtime_error where NVML fails as a whole.
+  /// All GPUs of the machine that this user may see. Throws std::runtime_error if NVML itself fails.
   std::vector<Gpu> gpus() const;
-  /// How PCIe joins two GPUs, as `nvidia-smi topo -m` names it: PIX, PXB, PHB, NODE, SYS; empty where unknown.
+  /// The PCIe connection between two GPUs, as in `nvidia-smi topo -m`: PIX, PXB, PHB, NODE, SYS; empty if unknown.
   std::string pcie_path(int a, int b) const;
-  /// Whether they read each other's memory: "ok", "chipset not supported", ...; empty where unknown.
+  /// Whether two GPUs can read each other's memory: "ok", "chipset not supported", ...; empty if unknown.
   std::string peer_status(int a, int b) const;
 
-  /// What NVML calls the device of this UUID: "GPU-1c8f...", or "MIG-1c8f..." for a part of a GPU, which CUDA does not tell
-  /// from a whole one. Unchanged where the driver has neither.
+  /// NVML's identifier of the device with this UUID: "GPU-1c8f...", or "MIG-1c8f..." for a part of a GPU, which CUDA
+  /// does not distinguish from a whole one. Returned unchanged if the driver knows neither.
   std::string known_id(const std::string& uuid) const;
-  /// Of the GPU's multiprocessors, now; zeros where the driver does not tell, or has no such GPU.
+  /// The current clock of the GPU's multiprocessors; zeros if the driver does not report it or has no such GPU.
   Clock clock(const std::string& uuid) const;
 
  private:

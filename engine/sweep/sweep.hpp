@@ -1,5 +1,5 @@
 #pragma once
-// A sweep: many runs of `train`, declared in one file (schema "lockstep/sweep/1"):
+// A sweep is a set of runs of `train`, declared in one file (schema "lockstep/sweep/1"):
 //
 //   {"schema": "lockstep/sweep/1", "name": "...", "description": "...",
 //    "targets": [0.97, 0.99],          test accuracies, rising; a run stops at the last. Left out: all epochs are trained
@@ -9,12 +9,13 @@
 //    "groups": [{"name": "ssgd", "options": {"algorithm": "s-sgd", "learning_rate": 0.01},
 //                "over": {"batch": [16, 64, 256]}, "seeds": [1, 2]}]}
 //
-// `options` are flags of `train` without the dashes ("evaluations_per_epoch" is --evaluations-per-epoch); a group's go
-// before the sweep's. A cell is one combination of the values of `over`, in the order of the file, the last key
-// fastest; its name is the group's and the values: "ssgd-16". With `search` each cell tries the same number of learning
-// rates, its own times each factor, on the search's options (they go before the cell's) and seed, over so many epochs
-// that there are at least `least_iterations`; the cell's runs then use the rate with the highest last test accuracy, of
-// equal ones the lowest.
+// `options` are flags of `train` without the dashes ("evaluations_per_epoch" is --evaluations-per-epoch). A group's
+// options override the sweep's. A cell is one combination of the values of `over`, in the order of the file, where the
+// last key varies fastest. Its name is the group's name and the values: "ssgd-16".
+//
+// With `search`, each cell first tries several learning rates: its own times each factor. The search's options override
+// the cell's. The number of epochs is chosen so that there are at least `least_iterations`. The cell's runs then use
+// the rate with the highest last test accuracy; among equal ones, the lowest.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,7 +26,7 @@
 
 namespace lockstep::sweep {
 
-/// Where runs find their data, and what they may use of the machine.
+/// The runs' data folder and the number of threads that they may use.
 struct Means {
   std::string data_dir;
   int threads = 1;
@@ -33,7 +34,7 @@ struct Means {
 
 /// One run of `train`.
 struct Run {
-  std::string name;                    ///< file of the record without ".json", in the sweep's folder
+  std::string name;                    ///< name of the record's file without ".json", in the sweep's folder
   std::vector<std::string> arguments;  ///< flags of `train`, without files
   train::Settings settings;
 };
@@ -45,7 +46,7 @@ struct Cell {
   std::vector<std::uint64_t> seeds;
   std::vector<Run> search;            ///< one per rate, ascending; empty without a search
   std::vector<double> rates;          ///< of `search`
-  std::optional<double> chosen_rate;  ///< without a search; else see outcome.hpp
+  std::optional<double> chosen_rate;  ///< set without a search; else see outcome.hpp
 };
 
 struct Sweep {
@@ -53,19 +54,19 @@ struct Sweep {
   Json document;  ///< as read
   std::map<std::string, std::string> inputs;
   std::string name;
-  std::vector<double> targets;  ///< empty: runs train all their epochs
+  std::vector<double> targets;  ///< empty: runs train all of their epochs
   std::vector<Cell> cells;
   Means means;
 };
 
-/// True for a directory or a .jsonl path, which load_sweep() reads as the output of a sweep. Its content is not checked.
+/// True for a directory or a .jsonl path, which load_sweep() reads as a sweep's output. Does not check the content.
 bool is_sweep_output(const std::string& path);
 
-/// Reads and checks a sweep file, or the sweep that a folder or a study keeps, and every run that may follow from it. Throws
-/// InputError.
+/// Reads a sweep file, or the sweep stored in a folder or a study. Checks it and every run that may follow from it.
+/// Throws InputError.
 Sweep load_sweep(const std::string& path, const Means& means);
 
-/// The runs of `cell` with this learning rate (none: that of `train`), one per seed.
+/// The runs of `cell` with this learning rate (none: the default of `train`), one per seed.
 std::vector<Run> runs_of(const Sweep& sweep, const Cell& cell, const std::optional<double>& learning_rate);
 
 }  // namespace lockstep::sweep

@@ -1,6 +1,6 @@
 #pragma once
-// The training algorithms that Lockstep knows, for `train`, which trains by some of them, and `simulate`, which
-// predicts all. Each is described where it is implemented: engine/sync, sim/schedule.
+// The training algorithms. `train` trains with some of them; `simulate` predicts all. Each is described where it is
+// implemented: engine/sync, sim/schedule.
 #include "engine/base/choice.hpp"
 
 namespace lockstep {

@@ -1,11 +1,12 @@
 #pragma once
 // Asynchronous elastic averaging over processes (Zhang, Choromanska & LeCun 2015, Alg. 1; Ma, Mao & Taylor 2016,
-// "Theano-MPI", section 4). Each worker counts its own iterations; before each tau-th it meets the centre z alone:
+// "Theano-MPI", section 4). Each worker counts its own iterations. Before each tau-th it meets the centre z, one worker
+// at a time:
 //
 //   e = alpha (w_j - z);  w_j <- w_j - e;  z <- z + e
 //
-// then steps with the gradient taken at w_j as it was before. The pull of every meeting finds z as the last one left it,
-// whoever came; Centre counts how many others did.
+// Then it steps with the gradient at the w_j from before the meeting. Each meeting uses z as the previous meeting left
+// it, whichever worker that was. Centre counts the meetings of other workers in between.
 #include <optional>
 
 #include "engine/sync/centre.hpp"
@@ -22,25 +23,25 @@ struct AsyncEasgdOptions {
 
 class AsyncEasgd {
  public:
-  /// Every worker and the centre start from `initial`. Throws std::invalid_argument: options out of range, a wrong
-  /// number of elements, and as Centre does.
+  /// Every worker and the centre start from `initial`. Throws std::invalid_argument for options out of range, a wrong
+  /// number of elements, and in the cases of Centre's constructor.
   AsyncEasgd(Processes& processes, Layout layout, const std::vector<float>& initial, const AsyncEasgdOptions& options);
 
   void begin(std::int64_t iterations) { centre_.begin(iterations); }
-  /// One iteration of this process's worker.
+  /// Runs one iteration of this process's worker.
   void step(double learning_rate, const GradientFunction& gradient);
   Centre& centre() { return centre_; }
   const Centre& centre() const { return centre_; }
 
   void visit_state(StateVisitor& state);
   double alpha() const { return alpha_; }
-  /// z, in process 0; elsewhere as it was at first.
+  /// z in process 0; elsewhere its initial value.
   const DeviceVector& parameters() const { return center_; }
   const DeviceVector& worker() const { return worker_; }
 
  private:
   bool is_centre_;
-  HostVectorOps ops_;  ///< of its own: two threads of process 0 use it
+  HostVectorOps ops_;  ///< not shared: two threads of process 0 use it
   Layout layout_;
   AsyncEasgdOptions options_;
   double alpha_;

@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kStream = 0xBAC0;     // worker j draws from stream kStream + j
 constexpr std::uint64_t kDrawsPerStep = 128;  // numbers set aside for one delay
 
-/// Standard gamma variate by Marsaglia & Tsang (2000), "A simple method for generating gamma variables". A shape below
-/// 1 is drawn as shape + 1 and scaled by u^(1/shape). Each try succeeds with probability > 0.95, so that the 62 tries
-/// that fit beside the other numbers of the step do not run out (probability below 1e-80).
+/// Draws a standard gamma variate by Marsaglia & Tsang (2000), "A simple method for generating gamma variables". A
+/// shape below 1 is drawn as shape + 1 and scaled by u^(1/shape). Each try succeeds with probability > 0.95. A step's
+/// numbers suffice for 62 tries, which all fail with a probability below 1e-80.
 double gamma_variate(double shape, std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   const double boost = shape < 1 ? std::pow(random_uniform(seed, stream, first), 1 / shape) : 1;
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3;
@@ -31,7 +31,7 @@ double gamma_variate(double shape, std::uint64_t seed, std::uint64_t stream, std
   return boost * d;
 }
 
-/// First worker of process `rank` of so many: worker j belongs to process floor(j processes / workers).
+/// The first worker of process `rank`; worker j belongs to process floor(j processes / workers).
 int first_of(int rank, int processes, int workers) {
   return static_cast<int>((std::int64_t{rank} * workers + processes - 1) / processes);
 }

@@ -1,18 +1,18 @@
 #pragma once
-// The centre of asynchronous training: process 0 keeps a model, to which the workers of all processes, one each, come at
-// their own pace, one after the other, and go on with what they take away. What is made of a model there is the
-// algorithm's (async_sgd.hpp, async_easgd.hpp).
+// The centre of asynchronous training. Process 0 keeps a model. Every process has one worker. The workers visit the
+// centre at their own pace, one at a time, and continue with the values that they take away. The algorithm
+// (async_sgd.hpp, async_easgd.hpp) defines how a meeting changes the model.
 //
-// A worker's meetings are told apart by how old what it brings is: its staleness is the number of meetings of others
-// since its own last one, when it took away what it has computed from. (Chen et al. 2016, "Revisiting distributed
-// synchronous SGD", section 2: updates between a read and the update by its gradient.) Whatever the workers' speeds, the
-// mean over a stretch of M meetings of P workers is P - 1 but for its end: every meeting counts once for each other
-// worker, at that one's next meeting, unless it has none any more. Once the stretch is over each worker comes at most
-// once more, so that the mean lies between P - 1 - P (P - 1) / (2 M) and P - 1.
+// The staleness of a meeting is the number of other workers' meetings since this worker's previous one, when it took
+// the values with which it computed (Chen et al. 2016, "Revisiting distributed synchronous SGD", section 2: updates
+// between a read and the update by its gradient). Over a stretch of M meetings of P workers its mean is P - 1, whatever
+// the workers' speeds, except for the end of the stretch. Reason: every meeting counts once for each other worker, at
+// that worker's next meeting, if it has one. After the stretch each worker comes at most once more, so the mean is
+// between P - 1 - P (P - 1) / (2 M) and P - 1.
 //
-// Processes are in step at the ends of a stretch only: begin() and end() are collective, and between them no other call
-// over processes is made but exchange(). Process 0's worker computes as all others do; a thread of its own answers them.
-// So the order of the meetings, and with it what is trained, is not the same from run to run.
+// Processes synchronise only at the ends of a stretch: begin() and end() are collective. Between them, exchange() is
+// the only permitted call across processes. Process 0's worker computes as the others do; a separate thread answers all
+// of them. So the order of meetings, and thus the trained model, varies from run to run.
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -26,31 +26,33 @@ namespace lockstep::sync {
 
 class Centre {
  public:
-  /// In process 0: `x`, `n` numbers in host memory that a worker has brought, becomes what it takes away. Called for one
-  /// worker at a time, from two threads.
+  /// Called in process 0 for one worker at a time, from two threads. `x`, `n` numbers in host memory, holds the values
+  /// that a worker brings; the function replaces them by the values that it takes away.
   using Meet = std::function<void(float* x, double learning_rate)>;
 
-  /// Throws std::invalid_argument: a single process, or one whose threads may not take turns in calls over processes.
+  /// Throws std::invalid_argument for a single process, or if its threads may not take turns in calls across processes.
   Centre(Processes& processes, std::int64_t n, Meet meet);
-  /// Ends a stretch that an exception has cut off.
+  /// Ends a stretch that an exception has interrupted.
   ~Centre();
   Centre(const Centre&) = delete;
   Centre& operator=(const Centre&) = delete;
 
-  /// A stretch of at least `iterations` more of all workers together, the same number everywhere: none begins another
-  /// after it has heard that they are done.
+  /// Starts a stretch of at least `iterations` iterations of all workers together; all processes pass the same number.
+  /// No worker begins another iteration after it has learned that they are done.
   void begin(std::int64_t iterations);
-  /// This process's worker brings x after so many iterations of its own, and takes away what it is replaced by.
+  /// This process's worker brings x after `iterations` iterations of its own; x is replaced by the values that it takes
+  /// away.
   void exchange(float* x, double learning_rate, std::int64_t iterations);
-  /// Whether this process's worker is to go on, and all iterations of the stretch, as it last heard.
+  /// Whether this process's worker should continue, and the iterations of all workers in this stretch, both as of the
+  /// last exchange.
   bool goes_on() const { return goes_on_; }
   std::int64_t heard() const { return heard_; }
-  /// By process 0's worker: the stretch ends with what is under way.
+  /// Called by process 0's worker: ends the stretch after the iterations in progress.
   void stop();
-  /// Iterations of the stretch, the same number everywhere.
+  /// Ends the stretch and returns its number of iterations, the same in all processes.
   std::int64_t end();
 
-  /// In process 0, of all stretches since they were cleared: meetings by their staleness, and iterations by process.
+  /// In process 0, for all stretches since clear_counts(): meetings by staleness, and iterations by process.
   const std::vector<std::int64_t>& meetings_by_staleness() const { return staleness_; }
   const std::vector<std::int64_t>& iterations_of() const { return iterations_of_; }
   void clear_counts();
@@ -69,11 +71,11 @@ class Centre {
   bool goes_on_ = false;
   std::int64_t heard_ = 0;
 
-  // Of process 0, shared by its two threads.
+  // State of process 0, shared by its two threads.
   std::mutex mutex_;
   std::int64_t wanted_ = 0, done_ = 0;  ///< iterations of this stretch
   std::int64_t meetings_ = 0;
-  std::vector<std::int64_t> last_;  ///< meetings when a process's worker had its last one
+  std::vector<std::int64_t> last_;  ///< by process: number of meetings at the last meeting of its worker
   std::vector<std::int64_t> staleness_, iterations_of_;
   std::exception_ptr failure_;
   std::thread server_;

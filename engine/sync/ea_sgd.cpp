@@ -43,8 +43,8 @@ void EaSgd::step(double learning_rate, const GradientFunction& gradient) {
   for (Worker& worker : workers_) ++worker.iteration;
 }
 
-/// Every GPU adds up its workers' forces; after their all-reduce each moves its own copy of the centre alike, beside
-/// the next gradients, which are taken at the workers.
+/// Every GPU adds its workers' forces. After the all-reduce, each GPU moves its copy of the centre by the same sum, in
+/// parallel with the next gradients, which are computed at the workers.
 void EaSgd::meet(double learning_rate, const std::vector<const float*>& gradients) {
   std::vector<float*> forces;
   for (Gpu& gpu : gpus_) {

@@ -1,24 +1,26 @@
 #pragma once
 // EA-SGD, elastic averaging SGD (Zhang, Choromanska & LeCun 2015; the asynchronous form in Ma, Mao & Taylor 2016,
-// "Theano-MPI", section 4). SMA's ancestor: the same elastic force between workers and centre, no momentum on z.
+// "Theano-MPI", section 4). SMA derives from it. It has the same elastic force between workers and centre, but no
+// momentum on z.
 //
-// Synchronous, in every tau-th iteration, right-hand sides taken at its beginning:
+// Synchronous form. In every tau-th iteration, with right-hand sides from its beginning:
 //
 //   w_j <- w_j - gamma (g_j + lambda w_j) - alpha (w_j - z)
 //   z   <- z + sum_j alpha (w_j - z)
 //
-// and w_j <- w_j - gamma (g_j + lambda w_j) in the others. alpha = beta / k with beta = 0.9, as its authors, unless
-// given; alpha k <= 1 keeps z inside the workers' hull.
+// In other iterations w_j <- w_j - gamma (g_j + lambda w_j). Unless given, alpha = beta / k with its authors' beta =
+// 0.9; alpha k <= 1 keeps z inside the workers' convex hull.
 //
-// Asynchronous: each worker j counts its own iterations; before each tau-th it exchanges with the centre alone,
+// Asynchronous form. Each worker j counts its own iterations. Before each tau-th it exchanges with the centre, one
+// worker at a time:
 //
 //   e = alpha (w_j - z);  w_j <- w_j - e;  z <- z + e
 //
-// then steps with the gradient taken at w_j as it was before the exchange. Theano-MPI's best for AlexNet on 8 GPUs:
-// alpha 0.5, tau 1.
+// Then it steps with the gradient at the w_j from before the exchange. Theano-MPI's best values for AlexNet on 8 GPUs
+// are alpha 0.5 and tau 1.
 //
-// The sum over the workers goes first over those of a device, then over the devices and processes: with one worker
-// each, the order of a single device.
+// Workers are summed first on each device, then over devices and processes. With one worker per device, the order is
+// that of a single device.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -35,21 +37,21 @@ struct EaSgdOptions {
   std::optional<double> alpha;  ///< in [0, 1]; none: 0.9 / workers of all processes
   double weight_decay = 0;
   int tau = 1;  ///< at least 1
-  /// Worker j lies on device j * gpus / workers, and every device has a copy of the centre; 0: worker j lies on device
-  /// j, the only centre on device 0.
+  /// With gpus > 0, worker j is on device j * gpus / workers, and every device has a copy of the centre. With 0, worker
+  /// j is on device j, and the only centre is on device 0.
   int gpus = 0;
 };
 
 class EaSgd {
  public:
-  /// Every worker and the centre start from `initial` (layout.count elements on the host).
-  /// Throws std::invalid_argument: options out of range, a wrong number of elements.
+  /// Every worker and the centre start from `initial` (layout.count elements on the host). Throws std::invalid_argument
+  /// for options out of range or a wrong number of elements.
   EaSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, const EaSgdOptions& options);
 
-  /// One synchronous iteration of all workers, in all processes.
+  /// Runs one synchronous iteration of all workers, in all processes.
   void step(double learning_rate, const GradientFunction& gradient);
-  /// One iteration of one worker, on its own clock, in a single process. The caller decides the order in which workers
-  /// meet the centre.
+  /// Runs one iteration of one worker, in a single process; each worker counts its own iterations. The caller chooses
+  /// the order in which workers exchange with the centre.
   void async_step(int worker, double learning_rate, const GradientFunction& gradient);
 
   void visit_state(StateVisitor& state);
@@ -61,7 +63,7 @@ class EaSgd {
  private:
   struct Worker {
     DeviceVector parameters;  ///< w_j
-    std::int64_t iteration;   ///< its own clock
+    std::int64_t iteration;   ///< its own count
   };
   struct Gpu {
     DeviceVector center;  ///< z, the same everywhere
@@ -69,7 +71,7 @@ class EaSgd {
   };
   bool exchanges(const Worker& worker) const { return (worker.iteration + 1) % options_.tau == 0; }
   int gpu_of(int worker) const { return worker * std::max(1, options_.gpus) / options_.workers; }
-  /// The first device's centre to all others.
+  /// Copies the first device's centre to all other devices.
   void copy_center();
   void meet(double learning_rate, const std::vector<const float*>& gradients);
 

@@ -25,7 +25,7 @@ float decay_of(const Segment& segment, double weight_decay) {
   return segment.is_weight ? as_float(weight_decay) : 0.0F;
 }
 
-/// v <- mu v - gamma (g + lambda w); w <- w + v on one segment.
+/// Computes v <- mu v - gamma (g + lambda w); w <- w + v on one segment.
 void momentum_segment(const Segment& segment, double learning_rate, const StepSize& step, const float* g, float* v,
                       float* w) {
   const ConstVector gradient(g + segment.begin, segment.count);

@@ -1,7 +1,7 @@
 #pragma once
-// VectorOps on the host, with Eigen. Every operation has finished when it returns, and its result depends on nothing
-// but its arguments, so that a run is bit-identical when repeated on the same build. `device` numbers are only names:
-// all buffers lie in one memory.
+// VectorOps on the host, with Eigen. Every operation is complete when it returns, and its result depends only on its
+// arguments, so that repeated runs of one build are bit-identical. `device` numbers are only labels; all buffers are in
+// one memory.
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {

@@ -1,8 +1,8 @@
 #pragma once
-// What every algorithm of this room knows of a learner: how its parameters are laid out, and that it gives gradients.
+// The interface between algorithms and learners: the layout of parameters, and a function that computes gradients.
 //
-// A learner trains one model replica: n parameters in one contiguous device buffer. The algorithms never see the
-// network or its data; they ask for gradients through GradientFunction, so a quadratic tests them as well as LeNet.
+// A learner trains one model replica: n parameters in one contiguous device buffer. Algorithms never see the network or
+// its data; they only call GradientFunction, so that tests can use a quadratic function as well as LeNet.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,25 +12,25 @@
 
 namespace lockstep::sync {
 
-/// One parameter tensor inside the flat buffer: elements [begin, begin + count).
+/// One parameter tensor in the flat buffer: elements [begin, begin + count).
 struct Segment {
   std::int64_t begin;
   std::int64_t count;
   bool is_weight;  ///< false for biases and batch-norm parameters: no weight decay, no LARS adaptation
 };
 
-/// The segments of a model in the order of its buffer; together they cover [0, count) without gap or overlap.
+/// The segments of a model in the order of its buffer. They cover [0, count) without gap or overlap.
 struct Layout {
   std::vector<Segment> segments;
   std::int64_t count;
 };
 
-/// Throws std::invalid_argument: no segment, an empty one, a gap or an overlap.
+/// Throws std::invalid_argument if there is no segment, an empty one, a gap or an overlap.
 Layout make_layout(std::vector<Segment> segments);
 /// One segment of `count` weights.
 Layout plain_layout(std::int64_t count);
 
-/// Whether an update was made: a device finds it out by itself (VectorOps::update_where_finite()).
+/// Whether an update was made. A device decides that without the host (VectorOps::update_where_finite()).
 class Verdict {
  public:
   virtual ~Verdict() = default;
@@ -38,22 +38,22 @@ class Verdict {
   virtual bool was_made() = 0;
 };
 
-/// Gradient of the mean loss over learner `learner`'s batch of iteration `step`, at `parameters` (n elements on the
-/// learner's device, only read). Returns a buffer of n elements that stays valid until the learner is asked again.
-/// The batch may depend on (learner, step) only, so that a run can be repeated. Made from any such function.
+/// The gradient of the mean loss over learner `learner`'s batch in iteration `step`, at `parameters` (n elements on the
+/// learner's device, only read). Returns a buffer of n elements, valid until the learner's next call. The batch must
+/// depend only on (learner, step), so that a run can be repeated. Constructed from any such function.
 ///
-/// A caller that wants to send parts of it early names a ReadyFunction; a learner that computes while it is asked calls
-/// it, as back-propagation goes on, from the buffer's end to its beginning, and may stop anywhere or not begin at all.
+/// A caller that sends parts of the gradient early passes a ReadyFunction. A learner that computes synchronously calls
+/// it during back-propagation, from the buffer's end to its beginning. It may stop anywhere, or not call it at all.
 class GradientFunction {
  public:
-  /// Elements [begin, begin + count) of the gradient at `gradient` will not change any more.
+  /// Reports that elements [begin, begin + count) of the gradient at `gradient` are final.
   using ReadyFunction = std::function<void(const float* gradient, std::int64_t begin, std::int64_t count)>;
   using Of =
       std::function<const float*(int learner, const float* parameters, std::int64_t step, const ReadyFunction* ready)>;
 
   using TakesVerdict = std::function<void(std::shared_ptr<Verdict>)>;
 
-  /// `has_asked` is what has_asked_all() calls, `takes_verdict` what judged() does.
+  /// has_asked_all() calls `has_asked`, and judged() calls `takes_verdict`.
   template <typename Function>
   GradientFunction(Function of, std::function<void()> has_asked = {}, TakesVerdict takes_verdict = {})
       : has_asked_(std::move(has_asked)), takes_verdict_(std::move(takes_verdict)) {
@@ -69,13 +69,13 @@ class GradientFunction {
                           const ReadyFunction* ready = nullptr) const {
     return of_(learner, parameters, step, ready);
   }
-  /// Every algorithm says so when it has asked for all gradients of a step and before it changes its models: here
-  /// several processes can agree that the step is not taken (GradientOverflow in loss_scale.hpp).
+  /// Every algorithm calls this after it has called for all gradients of a step and before it changes its models. Here
+  /// several processes can agree to drop the step (GradientOverflow in loss_scale.hpp).
   void has_asked_all() const {
     if (has_asked_) has_asked_();
   }
-  /// Whether updates are to be made only where the mean gradient is finite. An algorithm that can hands the verdict of
-  /// each step to judged(), and waits for none.
+  /// Whether updates are to be made only if the mean gradient is finite. An algorithm that supports this passes the
+  /// verdict of each step to judged(), and waits for none.
   bool is_to_be_judged() const { return takes_verdict_ != nullptr; }
   void judged(std::shared_ptr<Verdict> verdict) const { takes_verdict_(std::move(verdict)); }
 
@@ -85,7 +85,8 @@ class GradientFunction {
   TakesVerdict takes_verdict_;
 };
 
-/// Throws std::invalid_argument with `message` unless `condition` holds: wrong options are a caller's mistake.
+/// Throws std::invalid_argument with `message` unless `condition` is true. For wrong options, which are a caller's
+/// error.
 void require(bool condition, const char* message);
 
 }  // namespace lockstep::sync

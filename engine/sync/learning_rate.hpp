@@ -3,13 +3,13 @@
 //
 //   constant     gamma(t) = base
 //   steps        gamma(t) = base * factor^(number of boundaries <= t)          Crossbow's ResNet-50: epochs 30 and 60
-//   polynomial   gamma(t) = end + (base - end) (1 - u)^power, u = (t - begin) / (finish - begin) kept in [0, 1]
+//   polynomial   gamma(t) = end + (base - end) (1 - u)^power, u = (t - begin) / (finish - begin) clamped to [0, 1]
 //                power 1 anneals linearly from `begin` on: the MNIST runs of Chen et al. 2016, appendix A.1
-//   cosine       gamma(t) = end + (base - end) (1 + cos(pi u)) / 2, the same u (Loshchilov & Hutter 2017, without restarts)
+//   cosine       gamma(t) = end + (base - end) (1 + cos(pi u)) / 2, the same u (Loshchilov & Hutter 2017, no restarts)
 //
-// A linear warm-up (Goyal et al. 2017) may come first: in iterations t < warmup the rate is
+// A linear warm-up (Goyal et al. 2017) may come first. In iterations t < warmup the rate is
 //   warmup_start + (base - warmup_start) (t + 1) / warmup
-// so that the last one of them has the base rate; the schedule proper keeps counting from t = 0.
+// So its last iteration has the base rate. The schedule itself counts from t = 0.
 #include <cstdint>
 #include <vector>
 
@@ -23,8 +23,8 @@ struct LearningRate {
   std::vector<std::int64_t> boundaries;  ///< steps: rising iterations
   double factor = 0.1;                   ///< steps
 
-  std::int64_t begin = 0;   ///< polynomial, cosine: the base rate before
-  std::int64_t finish = 1;  ///< polynomial, cosine: the end rate from here on
+  std::int64_t begin = 0;   ///< polynomial, cosine: the base rate applies before it
+  std::int64_t finish = 1;  ///< polynomial, cosine: the end rate applies from here on
   double end = 0;           ///< polynomial, cosine
   double power = 1;         ///< polynomial
 
@@ -32,11 +32,11 @@ struct LearningRate {
   double warmup_start = 0;
 };
 
-/// Throws std::invalid_argument: base <= 0, boundaries that do not rise, factor or power <= 0, finish <= begin, a
-/// negative end, warm-up or warm-up start.
+/// Throws std::invalid_argument if base <= 0, boundaries do not rise, factor or power <= 0, finish <= begin, or if the
+/// end, the warm-up or its start is negative.
 void check(const LearningRate& schedule);
 
-/// gamma(t) of a schedule that passed check(), t >= 0.
+/// gamma(t), t >= 0, of a schedule that passed check().
 double learning_rate(const LearningRate& schedule, std::int64_t t);
 
 }  // namespace lockstep::sync

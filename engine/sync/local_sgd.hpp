@@ -1,12 +1,12 @@
 #pragma once
-// Local SGD (Stich 2019, "Local SGD converges fast and communicates little", Alg. 1): replicas train by themselves and
+// Local SGD (Stich 2019, "Local SGD converges fast and communicates little", Alg. 1). Replicas train independently, and
 // are replaced by their mean in every tau-th iteration.
 //
 //   v_j <- mu v_j - gamma (g_j(w_j) + lambda w_j);  w_j <- w_j + v_j        (or by another rule; see update.hpp)
 //   w_j <- (1/k) sum_i w_i      in iterations tau, 2 tau, ..., over the k replicas of all processes
 //
-// Velocities stay each replica's own (Lin et al. 2020, "Don't use large mini-batches, use local SGD", local momentum).
-// With tau 1 and no momentum it is S-SGD, to rounding.
+// Each replica keeps its own velocity (local momentum; Lin et al. 2020, "Don't use large mini-batches, use local SGD").
+// With tau 1 and no momentum this is S-SGD, except for rounding.
 #include <vector>
 
 #include "engine/sync/state.hpp"
@@ -16,14 +16,14 @@
 namespace lockstep::sync {
 
 struct LocalSgdOptions {
-  int replicas = 1;  ///< of this process; replica j lies on device j
+  int replicas = 1;  ///< of this process; replica j is on device j
   int tau = 1;       ///< at least 1
 };
 
 class LocalSgd {
  public:
-  /// Every replica starts from `initial` (layout.count elements on the host).
-  /// Throws std::invalid_argument: options out of range, a wrong number of elements.
+  /// Every replica starts from `initial` (layout.count elements on the host). Throws std::invalid_argument for options
+  /// out of range or a wrong number of elements.
   LocalSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, const LocalSgdOptions& options,
            UpdateOptions update = {});
 
@@ -32,7 +32,7 @@ class LocalSgd {
 
   int replicas() const { return static_cast<int>(parameters_.size()); }
   const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
-  /// The mean of the replicas when they last were averaged: what is evaluated, the same in all processes.
+  /// The mean of the replicas at their last averaging. Evaluations use it; it is the same in all processes.
   const DeviceVector& average() const { return averages_.front(); }
 
  private:
@@ -41,7 +41,7 @@ class LocalSgd {
   LocalSgdOptions options_;
   std::vector<DeviceVector> parameters_;  ///< w_j
   std::vector<Updater> updaters_;         ///< v_j
-  std::vector<DeviceVector> averages_;    ///< one on every replica's device
+  std::vector<DeviceVector> averages_;    ///< one per replica, on its device
   std::int64_t iteration_ = 0;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-// Dynamic loss scaling for half precision (Micikevicius et al. 2018, "Mixed precision training", section 3.2): the loss
-// is multiplied by S before back-propagation and the gradient divided by it, so that gradients below 2^-24, the least
-// that half precision holds, survive. S is found while training:
+// Dynamic loss scaling for half precision (Micikevicius et al. 2018, "Mixed precision training", section 3.2). The loss
+// is multiplied by S before back-propagation, and the gradient divided by S. That preserves gradients below 2^-24, the
+// smallest number in half precision. S is adapted during training:
 //
 //   an overflow (a gradient that is not finite):  the batch is dropped, S <- max(1, S / 2)
 //   `growth_interval` good steps in a row:        S <- min(most, 2 S)
 //
-// S is a power of two, so that scaling itself rounds nothing.
+// S is a power of two, so that scaling causes no rounding.
 #include <cstdint>
 #include <stdexcept>
 
@@ -20,29 +20,29 @@ struct LossScaleOptions {
   double most = 16777216;               ///< a power of two, at least `initial`
 };
 
-/// Thrown by a GradientFunction, or when it has been asked for all, to drop the batch: algorithms ask for all gradients
-/// of a step before they change their models, so that the step can be repeated with another batch.
+/// Drops the batch. A GradientFunction, or its has_asked_all(), throws this. Algorithms call for all gradients of a
+/// step before they change their models, so that the step can be repeated with another batch.
 struct GradientOverflow : std::runtime_error {
   GradientOverflow() : std::runtime_error("a gradient overflowed") {}
 };
 
 class LossScale {
  public:
-  /// Throws std::invalid_argument: a scale that is no power of two or below 1, most < initial, interval < 1.
+  /// Throws std::invalid_argument if a scale is no power of two or below 1, if most < initial, or if interval < 1.
   explicit LossScale(const LossScaleOptions& options = {});
 
   double value() const { return scale_; }
   std::int64_t overflows() const { return overflows_; }
   void good_step();
   void overflow();
-  /// Of a batch that began before the last overflow was known: S was halved for that one already.
+  /// Counts an overflow in a batch that started before the last overflow was known. S was already halved for that one.
   void overflow_at_former_scale() { ++overflows_; }
   void visit_state(StateVisitor& state);
 
  private:
   LossScaleOptions options_;
   double scale_;
-  std::int64_t good_steps_ = 0;  ///< since S last changed
+  std::int64_t good_steps_ = 0;  ///< since the last change of S
   std::int64_t overflows_ = 0;
 };
 

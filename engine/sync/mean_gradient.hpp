@@ -1,7 +1,5 @@
 #pragma once
-// The mean of the replicas' gradients, on every replica's device: what data-parallel algorithms on one model apply.
-//
-//   g = (1/k) sum_j g_j      over the k replicas of all processes, by an all-reduce
+// The mean of the replicas' gradients, on every replica's device, which data-parallel algorithms on one model apply.
 #include <vector>
 
 #include "engine/sync/vector_ops.hpp"
@@ -10,14 +8,14 @@ namespace lockstep::sync {
 
 class MeanGradient {
  public:
-  /// `replicas` of this process, of n parameters each; replica j lies on device j.
+  /// `replicas` is the number in this process, each with n parameters; replica j is on device j.
   MeanGradient(VectorOps& ops, std::int64_t n, int replicas);
 
-  /// Of the replicas' own gradients; the result's buffer j is replica j's and stays as it is until the next call. A
-  /// replica alone in the whole run gets its own gradient back.
+  /// Averages the replicas' gradients. Buffer j of the result belongs to replica j and stays unchanged until the next
+  /// call. If the run has only one replica, returns its own gradient.
   std::vector<const float*> of(const std::vector<const float*>& gradients);
-  /// The mean of a single replica's gradient, which `ask` is called for: parts of it are sent while the others are
-  /// computed, as soon as `bucket_bytes` of them are complete. The same bits as of().
+  /// Averages the gradient of this process's only replica during its computation by `ask`. Parts are sent as soon as
+  /// `bucket_bytes` of them are complete. The result has the same bits as of().
   template <typename Ask>
   const float* while_computed(std::int64_t bucket_bytes, const Ask& ask) {
     std::int64_t sent = size_, ready = size_;  // all elements from here on
@@ -35,13 +33,14 @@ class MeanGradient {
     ops_.finish_averages();
     return means_.front().data();
   }
-  /// Whether there is anything to send, and a way to do it meanwhile: one replica here, others elsewhere.
+  /// Whether early sending helps: this process has one replica, other processes have more, and the backend can send
+  /// during computation.
   bool can_send_early() const { return means_.size() == 1 && ops_.averages_beside(); }
 
  private:
   VectorOps& ops_;
   std::int64_t size_;
-  std::vector<DeviceVector> means_;  ///< one per replica; none where there is a single replica
+  std::vector<DeviceVector> means_;  ///< one per replica; empty if there is a single replica
 };
 
 }  // namespace lockstep::sync

@@ -9,10 +9,10 @@ namespace lockstep::sync {
 
 class MovingAverage {
  public:
-  /// Starts at w (n elements). Throws std::invalid_argument: decay outside [0, 1).
+  /// Starts at w (n elements). Throws std::invalid_argument if decay is outside [0, 1).
   MovingAverage(VectorOps& ops, const DeviceVector& w, double decay = 0.9999);
 
-  /// Takes in the parameters after an iteration.
+  /// Adds the parameters after an iteration.
   void add(const DeviceVector& w);
   const DeviceVector& value() const { return average_; }
   void visit_state(StateVisitor& state) { state.vector("moving_average", average_); }

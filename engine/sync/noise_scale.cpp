@@ -18,7 +18,7 @@ NoiseScale noise_scale(const GradientNoise& noise, double coverage) {
   NoiseScale result;
   if (noise.steps > 0 && g > 0) result.batch = std::max(0.0, s / g);
   if (noise.blocks < 2) return result;
-  // Every x with (s - x g)^2 <= t^2 Var(s - x g): a x^2 - 2 p x + c <= 0.
+  // The interval holds every x with (s - x g)^2 <= t^2 Var(s - x g), which is a x^2 - 2 p x + c <= 0.
   const double t = student_t_quantile(0.5 + 0.5 * coverage, noise.blocks - 1);
   const double a = g * g - t * t * noise.gradient_square_variance;
   const double p = s * g - t * t * noise.shared_covariance;

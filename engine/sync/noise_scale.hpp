@@ -1,6 +1,6 @@
 #pragma once
-// The gradient noise scale: the batch at which the noise of a gradient is as large as the gradient (McCandlish et al.
-// 2018, "An empirical model of large-batch training", equation 2.8 and appendix A.1).
+// The gradient noise scale: the batch at which a gradient's noise is as large as the gradient (McCandlish et al. 2018,
+// "An empirical model of large-batch training", equation 2.8 and appendix A.1).
 //
 // k workers compute gradients g_j over b images each. Their mean is a gradient over B = k b images. In each iteration
 //
@@ -8,8 +8,8 @@
 //   G2 = (B large - b small) / (B - b)        estimates |G|^2, the squared norm of the expected gradient
 //   S  = (small - large) / (1/b - 1/B)        estimates the trace of the covariance of one image's gradient
 //
-// Both are unbiased. The noise scale is mean S / mean G2 over iterations: the ratio of means, since a mean of ratios is
-// biased. It is the critical batch in images: at that batch training takes twice the fewest iterations.
+// Both are unbiased. The noise scale is mean S / mean G2 over iterations, because a mean of ratios would be biased. It
+// is the critical batch in images: at that batch, training needs twice the minimum number of iterations.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,7 +22,7 @@ namespace lockstep::sync {
 /// Means over iterations, with the covariance of these means.
 struct GradientNoise {
   std::int64_t steps = 0;
-  int blocks = 0;               ///< of consecutive iterations, whose means gave the variances; below 2 there are none
+  int blocks = 0;               ///< of consecutive iterations, whose means give the variances; below 2: none
   double gradient_square = 0;   ///< G2
   double covariance_trace = 0;  ///< S
   double gradient_square_variance = 0;
@@ -30,7 +30,7 @@ struct GradientNoise {
   double shared_covariance = 0;  ///< of G2 and S
 };
 
-/// In images. The interval holds the ratio of the expected values, by Fieller's theorem with Student's t.
+/// In images. The interval is that of the ratio of expected values, by Fieller's theorem with Student's t.
 struct NoiseScale {
   std::optional<double> batch;  ///< S / G2; none: G2 is not above 0
   double low = 0;
@@ -44,18 +44,19 @@ struct NoiseStretch {
   NoiseScale scale;
 };
 
-/// Returns the noise scale of a run at `batch` images: the mean over its iterations, weighted by their progress. At noise
-/// scale N an iteration makes 1 / (1 + N / batch) of the progress of one without noise (equation 2.7), so that a run of S
-/// iterations would take S / (1 + mean / batch) without. Undetermined if one stretch is.
+/// The noise scale of a run at `batch` images: the mean over its iterations, weighted by their progress. At noise scale
+/// N, an iteration makes 1 / (1 + N / batch) of the progress of a noiseless one (equation 2.7). So a run of S
+/// iterations would need S / (1 + mean / batch) without noise. Undetermined if any stretch is.
 NoiseScale mean_by_progress(const std::vector<NoiseStretch>& stretches, double batch);
 
-/// Collects the squares of iterations. Keeps sums of up to 32 blocks: where they are full, pairs of them are merged.
+/// Collects the squares of iterations in up to 32 blocks of sums. When all are full, pairs are merged.
 class NoiseMeter {
  public:
   /// Throws std::invalid_argument unless 0 < small_batch < large_batch.
   NoiseMeter(double small_batch, double large_batch);
 
-  /// `small`: mean of the workers' squared norms; `large`: squared norm of their mean. Drops what is not finite.
+  /// `small` is the mean of the workers' squared norms, `large` the squared norm of their mean. Ignores non-finite
+  /// values.
   void add(double small, double large);
   GradientNoise mean() const;
   void reset();
@@ -75,9 +76,8 @@ class NoiseMeter {
   std::vector<Block> blocks_;  ///< the last one may be incomplete
 };
 
-/// Adds one iteration of S-SGD. `gradients` has those of this process's workers; `mean` is the mean gradient of all `workers`,
-/// whatever their process.
-/// Collective: every process makes the call.
+/// Adds one iteration of S-SGD. `gradients` lists those of this process's workers; `mean` is the mean over all
+/// `workers` of all processes. Collective: every process must call it.
 void measure_noise(VectorOps& ops, Processes& processes, std::int64_t n, const std::vector<const float*>& gradients,
                    const float* mean, int workers, NoiseMeter& meter);
 

@@ -5,7 +5,7 @@
 
 namespace lockstep::sync {
 
-// Of one process each is a copy.
+// With a single process, each collective is a copy.
 void Processes::reduce(std::int64_t n, const float* send, float* receive) {
   std::copy_n(send, n, receive);
 }

@@ -2,14 +2,14 @@
 // S-SGD, synchronous stochastic gradient descent with data parallelism (Koliousis et al. 2019, "Crossbow", section 2.3;
 // Chen et al. 2016, "Revisiting distributed synchronous SGD", section 3).
 //
-// k replicas hold the same parameters; each computes a gradient on its own batch, and all apply the average:
+// k replicas hold the same parameters. Each computes a gradient on its own batch, and all apply the average:
 //
 //   g  = (1/k) sum_j g_j(w)
 //   v <- mu v - gamma (g + lambda w);  w <- w + v        (or by another rule; see update.hpp)
 //
-// which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit. Every device has its
-// own copy of g, by an all-reduce over all replicas of all processes. With `bucket_bytes` parts of g are reduced while
-// others are still computed (wait-free back-propagation; Poseidon, Zhang et al. 2017), to the same bits.
+// This equals one replica with k times the batch, except for rounding. Replicas stay bit-identical. Every device has
+// its own copy of g, from an all-reduce over all replicas of all processes. With `bucket_bytes`, parts of g are reduced
+// while others are still computed (wait-free back-propagation; Poseidon, Zhang et al. 2017), with the same bits.
 #include <optional>
 #include <vector>
 
@@ -23,21 +23,22 @@ namespace lockstep::sync {
 
 class SSgd {
  public:
-  /// `replicas` copies of `initial` in this process (layout.count elements on the host); replica j lies on device j.
-  /// Throws std::invalid_argument: replicas < 1, a wrong number of elements, options out of range.
-  /// `bucket_bytes`: gradients collect in the order of back-propagation until they are as many, 0: a layer's at once;
-  /// none: all are sent after it. Without effect where there is more than one replica in this process.
+  /// `replicas` is the number in this process, each a copy of `initial` (layout.count elements on the host); replica j
+  /// is on device j. With `bucket_bytes`, gradients are collected in the order of back-propagation and sent when they
+  /// reach that size; 0 sends each layer's at once; none sends all after the pass. It has no effect with more than one
+  /// replica in this process. Throws std::invalid_argument if replicas < 1, for a wrong number of elements, or for
+  /// options out of range.
   SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {},
        std::optional<std::int64_t> bucket_bytes = std::nullopt);
 
-  /// One iteration: asks every replica for its gradient, averages, updates; where `gradient` is to be judged, only if
-  /// the mean is finite, which all replicas of all processes find alike, since theirs are the same bits.
+  /// Runs one iteration: computes every replica's gradient, averages, updates. If `gradient` is to be judged, updates
+  /// only if the mean is finite. All replicas of all processes decide the same, because their means are bit-identical.
   void step(double learning_rate, const GradientFunction& gradient);
 
-  /// From here on every step is measured, with `images` per replica. Waits for the gradients of each. `processes` are
-  /// those of the run and must outlive this. Throws std::invalid_argument for a single replica in all processes.
+  /// Measures every later step, with `images` per replica, and waits for the gradients of each. `processes` are those
+  /// of the run and must outlive this object. Throws std::invalid_argument if the run has a single replica.
   void start_noise_meter(Processes& processes, std::int64_t images);
-  /// Null: not started.
+  /// Null unless started.
   NoiseMeter* noise_meter() { return noise_ ? &noise_->meter : nullptr; }
 
   void visit_state(StateVisitor& state);

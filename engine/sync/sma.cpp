@@ -90,7 +90,7 @@ void Sma::pull_reference(Gpu& gpu) {
   ops_.axpy(layout_.count, 1, gpu.reference->corrections.data(), model);
 }
 
-/// All-reduce of the corrections; every GPU updates its own copy of z alike.
+/// All-reduces the corrections; then every GPU updates its copy of z in the same way.
 void Sma::synchronise_globally() {
   std::vector<float*> corrections;
   for (Gpu& gpu : gpus_) {

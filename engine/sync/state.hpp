@@ -1,7 +1,7 @@
 #pragma once
-// What a checkpoint keeps of an algorithm. An algorithm names its buffers and counters once, in visit_state(); the same
-// list serves saving and restoring. Restoring into an algorithm made with the same options, then going on, gives the
-// same bits as never having stopped.
+// The state of an algorithm that a checkpoint stores. An algorithm lists its buffers and counters once, in
+// visit_state(), which serves both saving and restoring. Restoring into an algorithm with the same options and
+// continuing gives the same bits as an uninterrupted run.
 #include <cstdint>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace lockstep::sync {
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
-  /// `name` is unique in the whole state. When restoring, the value is replaced.
+  /// `name` is unique in the whole state. Restoring replaces the value.
   virtual void vector(const std::string& name, DeviceVector& value) = 0;
   virtual void integer(const std::string& name, std::int64_t& value) = 0;
   virtual void real(const std::string& name, double& value) = 0;  ///< finite

@@ -1,12 +1,11 @@
 #pragma once
-// The few vector operations that the synchronisation algorithms are written in, on buffers of a device. The host
-// implements them with Eigen (HostVectorOps); an accelerator implements the same list.
+// The vector operations that synchronisation algorithms use, on buffers of a device. HostVectorOps implements them with
+// Eigen; an accelerator implements the same list.
 //
-// Conventions. n is the number of float elements; x, y, g, v, w, z are device buffers of n elements; scalars are
+// Conventions. n is the number of float elements. x, y, g, v, w, z are device buffers of n elements. Scalars are
 // doubles, rounded to float before use. lambda_i is the weight decay of element i: `weight_decay` inside segments with
-// is_weight, 0 elsewhere. An operation runs on the device of its output, after the operations called before it that
-// write its inputs; only download(), dot() and norms() wait for the result.
-// Buffers of one call do not overlap unless the operation says so.
+// is_weight, 0 elsewhere. An operation runs on the device of its output, after earlier operations that write its
+// inputs. Only download(), dot() and norms() wait for the result. Buffers of one call must not overlap unless noted.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,14 +35,14 @@ struct Part {
   std::int64_t count;
 };
 
-/// Part k of n elements that are shared out among `all`: evenly, the first n % all parts with one more.
+/// Part k of n elements divided among `all`: equal parts, the first n % all with one more element.
 Part part_of(std::int64_t n, int k, int all);
 
 class VectorOps {
  public:
   virtual ~VectorOps() = default;
 
-  /// Buffer of n zeros on device `device` (0, 1, ...); release() gives it back.
+  /// Allocates n zeros on device `device` (0, 1, ...); release() frees them.
   virtual float* allocate(std::int64_t n, int device) = 0;
   virtual void release(float* x) = 0;
   virtual void upload(std::int64_t n, const float* host, float* x) = 0;
@@ -59,70 +58,72 @@ class VectorOps {
   virtual void axpy(std::int64_t n, double a, const float* x, float* y) = 0;
   /// sum_i x_i y_i, accumulated in double. x may be y.
   virtual double dot(std::int64_t n, const float* x, const float* y) = 0;
-  /// Euclidean norm of every segment of x, in the order of the layout.
+  /// Returns the Euclidean norm of every segment of x, in the order of the layout.
   virtual std::vector<double> norms(const Layout& layout, const float* x) = 0;
 
-  /// y <- (1/m) sum_j x_j over the m >= 1 inputs, summed in their order.
+  /// y <- (1/m) sum_j x_j over the m >= 1 inputs, summed in order.
   virtual void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) = 0;
-  /// Every buffer <- the sum of all of them, in their order (an all-reduce when they lie on several devices). Where the
-  /// run has several processes, of all buffers of all of them: every process names as many.
+  /// Sets every buffer to the sum of all of them, in order (an all-reduce if they are on several devices). With several
+  /// processes, the sum includes the buffers of all; every process passes the same number.
   virtual void sum_all(std::int64_t n, const std::vector<float*>& buffers) = 0;
-  /// Every output <- the mean of all inputs, and of those of the other processes: the gradients of S-SGD. As many
-  /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend may do it
-  /// in fewer passes. Over several devices, inputs may be scaled before they are summed: results differ by rounding.
+  /// Sets every output to the mean of all inputs of all processes, as for the gradients of S-SGD. There are as many
+  /// outputs as inputs, and output j is on the device of input j. This implementation uses the operations above; a
+  /// backend may need fewer passes. Over several devices, inputs may be scaled before they are summed, so results
+  /// differ by rounding.
   virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
-  /// A reduce-scatter and an all-gather over the buffers of all processes, N of them: process r's buffer j is number
-  /// k = r * inputs.size() + j, and part k is part_of(n, k, N); every process names as many.
+  /// A reduce-scatter and an all-gather over the buffers of all processes, N in total. Buffer j of process r has the
+  /// number k = r * inputs.size() + j, and part k is part_of(n, k, N). Every process passes the same number of buffers.
   ///   average_parts: outputs[j] <- part k of the mean of all inputs, with the bits of average_all() on the host
-  ///   gather_parts: every buffer <- from each its own part
+  ///   gather_parts: every buffer gets each buffer's own part
   virtual void average_parts(std::int64_t n, const std::vector<const float*>& inputs,
                              const std::vector<float*>& outputs);
   virtual void gather_parts(std::int64_t n, const std::vector<float*>& buffers);
-  /// Whether begin_average() goes on beside what the caller does next.
+  /// Whether begin_average() runs in parallel with the caller's next work.
   virtual bool averages_beside() const { return false; }
-  /// output <- the mean of the n elements at `input` in every process, with the bits of average_all(): begun here in all
-  /// processes in the same order, done after finish_averages(). Until then the caller makes no other call that goes over
-  /// processes, and the memory stays as it is.
+  /// output <- the mean of the n elements at `input` in every process, with the bits of average_all(). It starts here,
+  /// in the same order in all processes, and is complete after finish_averages(). Until then the caller must make no
+  /// other call across processes, and must not change the memory.
   virtual void begin_average(std::int64_t n, const float* input, float* output) { average_all(n, {input}, {output}); }
   virtual void finish_averages() {}
-  /// Calls `work`, whose operations write nothing that the learners' next gradients read: these may be computed side by
-  /// side with them. Everything else that is asked for later comes after them, as always.
+  /// Calls `work`, whose operations must not write anything that the learners' next gradients read. So both may run in
+  /// parallel. All other later operations come after `work`, as always.
   virtual void beside_gradients(const std::function<void()>& work) { work(); }
-  /// Calls `work`, whose updates of parameters (below) leave everything on a device as it is where the array of n
-  /// `gradients` there holds what is not finite. Devices that hold the same bits decide alike.
+  /// Calls `work`. Its parameter updates (below) do nothing on a device whose array of n `gradients` has a non-finite
+  /// element. Devices with the same bits decide the same.
   virtual std::shared_ptr<Verdict> update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
                                                        const std::function<void()>& work);
-  /// Whether update_where_finite() waits for nothing.
+  /// Whether update_where_finite() returns without waiting.
   virtual bool judges_on_devices() const { return false; }
-  /// Processes whose buffers sum_all() adds up; see processes.hpp.
+  /// The number of processes whose buffers sum_all() adds; see processes.hpp.
   virtual int processes() const { return 1; }
 
-  /// Plain gradient descent: w_i <- w_i - gamma (g_i + lambda_i w_i)
+  /// Applies plain gradient descent: w_i <- w_i - gamma (g_i + lambda_i w_i)
   virtual void sgd_update(const Layout& layout, double learning_rate, double weight_decay, const float* g,
                           float* w) = 0;
-  /// Polyak's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + v_i
+  /// Applies Polyak's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + v_i
   virtual void momentum_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) = 0;
-  /// Nesterov's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + mu v_i - gamma (g_i + lambda_i w_i)
+  /// Applies Nesterov's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + mu v_i - gamma (g_i +
+  /// lambda_i w_i)
   virtual void nesterov_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) = 0;
-  /// Adam's update of moments m and v and of w; see adam.hpp.
+  /// Applies Adam's update to the moments m and v and to w; see adam.hpp.
   virtual void adam_update(const Layout& layout, const AdamStep& step, const float* g, float* m, float* v,
                            float* w) = 0;
-  /// momentum_update() with gamma multiplied, in every segment s, by trust_ratio(|w_s|, |g_s|) of lars.hpp.
+  /// momentum_update() with gamma multiplied in every segment s by trust_ratio(|w_s|, |g_s|) of lars.hpp.
   virtual void lars_update(const Layout& layout, const StepSize& step, const LarsOptions& lars, const float* g,
                            float* v, float* w) = 0;
 
-  /// A learner's part of an SMA iteration:
+  /// The learner's part of an SMA iteration:
   ///   c_i = alpha (w_i - z_i);  w_i <- w_i - gamma (g_i + lambda_i w_i) - c_i;  sum_i <- sum_i + c_i
   virtual void corrected_update(const Layout& layout, double learning_rate, double weight_decay, double alpha,
                                 const float* g, const float* z, float* w, float* sum) = 0;
-  /// The elastic pull without a gradient: c_i = alpha (w_i - z_i);  w_i <- w_i - c_i;  sum_i <- sum_i + c_i.
-  /// sum may be z itself: the symmetric exchange of EA-SGD, which leaves w + z as it was.
+  /// The elastic pull without a gradient: c_i = alpha (w_i - z_i); w_i <- w_i - c_i; sum_i <- sum_i + c_i. If sum is z
+  /// itself, this is the symmetric exchange of EA-SGD, which keeps w + z constant.
   virtual void elastic_pull(std::int64_t n, double alpha, const float* z, float* w, float* sum) = 0;
   /// The average model's part: z' = z_i;  z_i <- z_i + sum_i + mu (z_i - previous_i);  previous_i <- z'
   virtual void average_model_update(std::int64_t n, double momentum, const float* sum, float* z, float* previous) = 0;
 };
 
-/// An owned device buffer of n floats, at first zeros. Its VectorOps must outlive it.
+/// An owned device buffer of n floats, initially zero. Its VectorOps must outlive it.
 class DeviceVector {
  public:
   DeviceVector(VectorOps& ops, std::int64_t n, int device = 0);
@@ -133,7 +134,7 @@ class DeviceVector {
   float* data() { return data_; }
   const float* data() const { return data_; }
   std::int64_t size() const { return size_; }
-  /// A copy on the host (waits for the device).
+  /// Returns a copy on the host; waits for the device.
   std::vector<float> to_host() const;
 
  private:

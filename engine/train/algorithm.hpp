@@ -1,5 +1,5 @@
 #pragma once
-// The algorithms of engine/sync behind one face, for the trainer.
+// One interface for the algorithms of engine/sync, which the trainer uses.
 #include <memory>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace lockstep::train {
 
 class Trainable {
  public:
-  /// The learners of this process are numbers [first, first + learners()) of `all`.
+  /// The learners of this process have the numbers [first, first + learners()) among `all`.
   struct Place {
     int first;
     int all;
@@ -23,27 +23,28 @@ class Trainable {
   virtual ~Trainable() = default;
 
   virtual void step(double learning_rate, const sync::GradientFunction& gradient) = 0;
-  /// Learners of this process that get a batch in every iteration, and the GPU that each lies on.
+  /// The number of learners of this process that get a batch in every iteration, and the GPU of each.
   virtual int learners() const = 0;
   virtual int gpu_of(int learner) const = 0;
-  /// Where they stand among those of all processes.
+  /// The position of this process's learners among those of all processes.
   virtual Place place() const { return {rank_ * learners(), processes_ * learners()}; }
-  /// Gradients of an iteration that count, of all processes; fewer than there are learners with backup workers.
+  /// The number of gradients per iteration that are used, over all processes. With backup workers it is below the
+  /// number of learners.
   virtual int counted() const { return place().all; }
-  /// What is evaluated: the average model, the centre, or the parameters. On device 0.
+  /// The model to evaluate: the average model, the centre, or the parameters. It is on device 0.
   virtual const sync::DeviceVector& model() const = 0;
   virtual void visit_state(sync::StateVisitor& state) = 0;
-  /// Of an epoch's record: what only this algorithm knows.
+  /// Adds facts that only this algorithm knows to an epoch's record.
   virtual void add_facts(Json& /*epoch*/) const {}
-  /// Adds to an evaluation's entry what was measured since the last one; to the epoch's, if there is one per epoch.
+  /// Adds the measurements since the last evaluation to its entry; with one evaluation per epoch, to the epoch's entry.
   virtual void add_measurements(Json& /*entry*/) {}
 
-  /// Of an algorithm whose processes do not keep step: where they meet. step() is then an iteration of this process's
-  /// only learner, between begin_stretch(), which begins a stretch at the centre, and Centre::end(). Null: they do.
+  /// The centre of an asynchronous algorithm; null for a synchronous one. Here begin_stretch() starts a stretch at the
+  /// centre, Centre::end() ends it, and in between step() is an iteration of this process's only learner.
   virtual sync::Centre* centre() { return nullptr; }
   virtual void begin_stretch(std::int64_t /*iterations*/) {}
 
-  /// Learners one more or one less on `gpu`; throws std::logic_error for algorithms with a fixed number.
+  /// Adds or removes a learner on `gpu`; throws std::logic_error for algorithms with a fixed number.
   virtual void add_learner(int gpu);
   virtual void remove_learner(int gpu);
 
@@ -52,7 +53,8 @@ class Trainable {
   int processes_;
 };
 
-/// `images`: of the training set, for what is given in epochs. `ops` must be over the same `processes`.
+/// `images` is the size of the training set, which converts options given in epochs. `ops` must use the same
+/// `processes`.
 std::unique_ptr<Trainable> make_trainable(const Settings& settings, sync::Processes& processes, sync::VectorOps& ops,
                                           const sync::Layout& layout, const std::vector<float>& initial,
                                           std::int64_t images);

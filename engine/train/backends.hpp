@@ -1,5 +1,5 @@
 #pragma once
-// The device that a run asks for.
+// Creates the device of a run.
 #include <memory>
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace lockstep::train {
 
-/// `device` is host or cuda; `threads` of the host, 0: one per core. Throws std::runtime_error in one line where cuda
-/// cannot be had.
-/// `processes`, which must outlive it, are those whose sums go together; null: one.
+/// `device` is host or cuda; `threads` is for the host, 0 means one per core. `processes`, which must outlive the
+/// backend, are those whose values are summed together; null: a single one. Throws std::runtime_error, in one line, if
+/// cuda is not available.
 std::unique_ptr<device::Backend> make_backend(const std::string& device, int gpus, int threads,
                                               sync::Processes* processes = nullptr);
 std::unique_ptr<device::Backend> make_backend(const Settings& settings, sync::Processes& processes);

@@ -1,5 +1,5 @@
 #pragma once
-// Fills batches of images, by several threads where devices leave the host's processors free for it.
+// Fills batches of images, with several threads if the devices leave the host's processors free.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,25 +11,25 @@
 
 namespace lockstep::train {
 
-/// Threads that prepare batches: beside GPUs all processors of the machine, shared with its other `processes`, up to 16;
-/// beside the host's learners, which compute on them, one.
+/// The default number of threads that prepare batches. With GPUs: all processors of the machine, divided by its
+/// `processes`, up to 16. With the host's learners, which compute on these processors: one.
 int usual_input_threads(const device::Backend& backend, int processes);
 
-/// Bytes where the source has them and devices take them.
+/// Bytes if the source has them and the devices accept them, else floats.
 data::Pixels usual_pixels(const device::Backend& backend, const data::ImageSource& source);
 
-/// The memory of batches of bytes: that which devices' copy engines reach by themselves, where there is such.
+/// Allocates batches of bytes in memory that the devices' copy engines access directly, if there is such memory.
 data::Allocate pinned_memory_of(device::Backend& backend);
 
-/// A batch as a replica takes it, with what that refers to: both stay until it has been taken.
+/// A batch in the form that a replica reads, with the data to which it refers. Both must live until it has been read.
 class BatchForDevice {
  public:
   explicit BatchForDevice(const data::Batch& batch);
   BatchForDevice(const BatchForDevice&) = delete;
   BatchForDevice& operator=(const BatchForDevice&) = delete;
   const device::HostBatch& get() const { return batch_; }
-  /// After the replica's gradient() or correct() of it has returned: the batch waits before it is written again where the
-  /// replica still reads it.
+  /// Call after the replica's gradient() or correct() has returned. If the replica still reads the batch, the batch
+  /// waits before it is overwritten.
   void taken_by(const device::Replica& replica) const;
 
  private:
@@ -39,15 +39,15 @@ class BatchForDevice {
   device::HostBatch batch_;
 };
 
-/// Fills batches with given samples: the same whatever the number of threads.
+/// Fills batches with given samples. The result does not depend on the number of threads.
 class BatchFiller {
  public:
-  /// `source` must outlive it. `threads` >= 1, the calling one included. Bytes lie in memory by `allocate` where it is
+  /// `source` must outlive this object. `threads` >= 1 includes the calling thread. Bytes come from `allocate` if it is
   /// given.
   BatchFiller(const data::ImageSource& source, std::optional<data::AugmentationRange> augmentation, std::uint64_t seed,
               int threads, data::Pixels pixels, data::Allocate allocate = {});
 
-  /// A list of samples for each batch. Throws what a source throws. Calls come from one thread.
+  /// `samples` has one list per batch. Rethrows the source's exceptions. Call from one thread.
   void fill(const std::vector<std::vector<data::Sample>>& samples, std::vector<data::Batch>& batches);
   int threads() const { return threads_; }
 
@@ -63,13 +63,13 @@ class BatchFiller {
 
 class BatchReader {
  public:
-  /// `source` and `order` must outlive it; the rest as of BatchFiller.
+  /// `source` and `order` must outlive this object; for the other arguments see BatchFiller.
   BatchReader(const data::ImageSource& source, const data::BatchOrder& order, int batch,
               std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads,
               data::Pixels pixels = data::Pixels::floats, data::Allocate allocate = {});
 
-  /// Batches of `batch` images one after another, from `position` of the sequence on. Throws what a source throws. Calls
-  /// come from one thread.
+  /// Fills consecutive batches of `batch` images, from `position` of the sequence on. Rethrows the source's exceptions.
+  /// Call from one thread.
   void read(std::int64_t position, std::vector<data::Batch>& batches);
   int threads() const { return filler_.threads(); }
 

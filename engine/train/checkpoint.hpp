@@ -1,14 +1,14 @@
 #pragma once
-// Checkpoints: the whole state of a run in one file, replaced as a whole, so that a run killed at any moment finds the
-// last complete one.
+// Checkpoints: the whole state of a run in one file. The file is replaced atomically, so that a run which is killed at
+// any moment can use the last complete one.
 //
 //   line 1    lockstep/checkpoint/1 HEADER_BYTES SHA-256 of all that follows the line
 //   header    JSON: settings, inputs, history; numbers (counters and reals by name) and arrays (name, elements) of
 //             process 0; others: the same of processes 1, 2, ...
 //   arrays    the elements of all arrays, float, in the machine's byte order
 //
-// Process 0 writes and reads it for all of them. An array that another process has with the bits of process 0's is not
-// kept again (`"shared": true`): S-SGD's parameters and momentum are the same everywhere.
+// Process 0 writes and reads the file for all processes. An array that is bit-identical to process 0's is stored only
+// once (`"shared": true`), because S-SGD's parameters and momentum are the same everywhere.
 #include <map>
 #include <string>
 #include <vector>
@@ -18,14 +18,14 @@
 
 namespace lockstep::train {
 
-/// State of the trainer itself beside that of the algorithm.
+/// Visits the state of the trainer itself, in addition to that of the algorithm.
 class RunVisitor : public sync::StateVisitor {
  public:
   virtual void floats(const std::string& name, std::vector<float>& value) = 0;
   void vector(const std::string& name, sync::DeviceVector& value) override = 0;
 };
 
-/// One process's state, as a line of JSON (numbers, arrays) and the elements of the arrays.
+/// Packs one process's state as a line of JSON (numbers, arrays) and the elements of the arrays.
 class StateWriter final : public RunVisitor {
  public:
   void vector(const std::string& name, sync::DeviceVector& value) override;
@@ -43,10 +43,10 @@ class StateWriter final : public RunVisitor {
 
 class StateReader final : public RunVisitor {
  public:
-  /// What StateWriter packed; `path` is the checkpoint's, for messages.
+  /// `packed` comes from StateWriter; `path` is the checkpoint's, for messages.
   StateReader(const std::string& path, const std::string& packed, sync::VectorOps& ops);
 
-  /// All throw InputError where the checkpoint lacks `name`, or holds another size.
+  /// All throw InputError if the checkpoint lacks `name` or has another size for it.
   void vector(const std::string& name, sync::DeviceVector& value) override;
   void floats(const std::string& name, std::vector<float>& value) override;
   void integer(const std::string& name, std::int64_t& value) override;
@@ -67,22 +67,22 @@ class StateReader final : public RunVisitor {
   std::map<std::string, Array> arrays_;
 };
 
-/// The file.
+/// The checkpoint's file.
 class Checkpoint {
  public:
-  /// Empty, to be written.
+  /// Creates an empty checkpoint for writing.
   Checkpoint() = default;
-  /// Reads and checks the whole file. Throws InputError: unreadable, no checkpoint, damaged.
+  /// Reads and checks the whole file. Throws InputError if it is unreadable, damaged or no checkpoint.
   explicit Checkpoint(const std::string& path);
 
-  /// The next process's state, as it was packed.
+  /// Adds the packed state of the next process.
   void add(const std::string& packed);
-  /// `facts` (an object) joins the header. Throws std::runtime_error where the file cannot be written.
+  /// Adds the members of `facts` (an object) to the header. Throws std::runtime_error if the file cannot be written.
   void write(const std::string& path, const Json& facts) const;
 
   /// The header.
   const Json& facts() const { return header_; }
-  /// Of process 0, 1, ... as it was packed. Throws std::out_of_range for a process that has none.
+  /// Returns the packed state of process 0, 1, ... Throws std::out_of_range if there is no such process.
   std::string state(int process) const;
 
  private:
@@ -90,7 +90,7 @@ class Checkpoint {
     std::string name;
     std::size_t begin;  ///< in content_, bytes
     std::size_t bytes;
-    bool shared;  ///< lies where process 0's lies
+    bool shared;  ///< has the bits of process 0's array
   };
   struct Part {
     Json numbers;

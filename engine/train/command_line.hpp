@@ -1,5 +1,5 @@
 #pragma once
-// The flags of `train` that make up a Request: of a command line, and of the runs of a sweep file.
+// The flags of `train` that fill a Request, for the command line and for runs of a sweep file.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ void declare(CLI::App& app, Request& request);
 /// The values that the flags of a run accept, for the completion of command lines.
 CompletionNames completion_names();
 
-/// A Request from flags alone, as {"--batch", "32"}. Throws InputError.
+/// Makes a Request from flags only, such as {"--batch", "32"}. Throws InputError.
 Request request_of(const std::vector<std::string>& arguments);
 
 }  // namespace lockstep::train

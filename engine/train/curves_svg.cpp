@@ -10,7 +10,8 @@
 namespace lockstep::train {
 namespace {
 
-// Of Okabe and Ito, which people who do not see all colours tell apart; a dash besides when they begin anew.
+// Colours by Okabe and Ito, which colour-blind people can distinguish. When they are used up, they repeat with another
+// dash.
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000"};
 constexpr std::array<const char*, 3> kDashes{"none", "6 3", "2 3"};
@@ -19,7 +20,7 @@ constexpr double kWidth = 900;
 constexpr double kLegendLine = 18;
 constexpr double kLeft = 70, kRight = 870;
 
-/// A panel of the picture, in its units.
+/// Maps values to a panel of the picture, in the picture's units.
 struct Panel {
   double top, bottom;
   double from, to;  ///< values at its bottom and its top

@@ -1,5 +1,5 @@
 #pragma once
-// Test accuracy of a model, by a replica of its own on device 0.
+// Computes a model's test accuracy, with its own replica on device 0.
 #include <memory>
 #include <vector>
 
@@ -12,12 +12,12 @@ namespace lockstep::train {
 
 class Evaluator {
  public:
-  /// `test` and `processes` must outlive it.
+  /// `test` and `processes` must outlive this object.
   Evaluator(device::Backend& backend, const model::Graph& graph, const Settings& settings,
             const data::ImageSource& test, sync::Processes& processes);
 
-  /// Share of the test images that are classified correctly, with batch norm's `running` statistics: as process 0
-  /// finds it, for all.
+  /// The fraction of test images that are classified correctly, with batch norm's `running` statistics. All processes
+  /// get process 0's result.
   double accuracy(const sync::DeviceVector& model, const std::vector<float>& running);
   std::int64_t memory_bytes() const { return replica_->memory_bytes(); }
 
@@ -29,7 +29,7 @@ class Evaluator {
   int batch_;
   std::unique_ptr<device::Replica> replica_;
   BatchFiller filler_;
-  std::vector<data::Batch> images_;  ///< one
+  std::vector<data::Batch> images_;  ///< holds one batch
 };
 
 }  // namespace lockstep::train

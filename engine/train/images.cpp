@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first `count` images of another source.
+/// Holds only the first `count` images of another source.
 class FirstImages final : public data::ImageSource {
  public:
   FirstImages(std::unique_ptr<data::ImageSource> all, std::int64_t count) : all_(std::move(all)), count_(count) {}

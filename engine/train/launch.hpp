@@ -1,5 +1,5 @@
 #pragma once
-// How this program was started: alone, or as one of several processes by mpirun or srun.
+// Whether this program runs alone or as one of several processes of mpirun or srun.
 #include <memory>
 #include <string>
 
@@ -7,16 +7,17 @@
 
 namespace lockstep::train {
 
-/// By the variables that Open MPI, MPICH and Slurm with PMIx leave; 1: alone.
+/// The number of processes, from the environment variables of Open MPI, MPICH and Slurm with PMIx; 1: alone.
 int launched_processes();
-/// The processes of this run. MPI is begun only where there are several. Throws std::runtime_error where there are and
-/// this build has no MPI: they would all write the same files. A binding_remark() goes to standard error, once a machine.
+/// Returns the processes of this run, and initialises MPI only if there are several. Throws std::runtime_error if there
+/// are several but this build has no MPI, because all would write the same files. Prints binding_remark() to standard
+/// error, once per machine.
 std::unique_ptr<sync::Processes> join_processes(int& argc, char**& argv);
-/// Where the launcher has bound each process to fewer processors than its share of the machine's, as Open MPI does unless
-/// told otherwise: one line that says so; else empty. What the host does beside GPUs (input, launches, exchange) would
-/// all wait for those few.
+/// A warning if the launcher has bound each process to fewer processors than its share of the machine's, as Open MPI
+/// does by default; else empty. The host's work for GPUs (input, launches, exchange) would compete for these few
+/// processors.
 std::string binding_remark(int bound, int processors, int local_processes);
-/// Programs started from here are alone.
+/// Clears the launcher's variables, so that programs started from here run alone.
 void forget_launcher();
 
 }  // namespace lockstep::train

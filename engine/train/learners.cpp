@@ -39,8 +39,8 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   return backend_.make_replica(graph_, options);
 }
 
-/// Where the auto-tuner adds and removes learners, every GPU of the run has a block of numbers, whose learners take
-/// them in their order: the youngest is removed first, so none comes twice.
+/// If the auto-tuner adds and removes learners, every GPU of the run has a block of numbers, which its learners take in
+/// order. The newest is removed first, so no number is used twice at a time.
 int Learners::number_of(const Trainable& trainable, int j) const {
   if (!settings_.tunes_learners()) return trainable.place().first + j;
   const int gpu = trainable.gpu_of(j);

@@ -1,6 +1,6 @@
 #pragma once
-// What the user asks of `train`, and what follows from it. A Request is the command line as given; resolve() fills in
-// the defaults of the algorithm and refuses what cannot be, in one line `--flag: what is wrong; what is allowed`.
+// The options of `train`, and the settings that follow. A Request is the command line as given. resolve() fills in the
+// algorithm's defaults, and refuses impossible options with one line, `--flag: what is wrong; what is allowed`.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,25 +50,25 @@ struct Request {
   double warmup_epochs = 0;
   std::optional<double> lars;
 
-  /// Flags that only some algorithms read, as "--tau" -> "4" (trained_algorithm.hpp); of switches "".
+  /// Flags that only some algorithms read, as "--tau" -> "4" (trained_algorithm.hpp); a switch has the value "".
   std::map<std::string, std::string> of_algorithm;
 
-  std::string init;     ///< weights to begin with, safetensors
+  std::string init;     ///< initial weights, safetensors
   std::string weights;  ///< written at the end, safetensors
 
   std::string checkpoint;
   double checkpoint_minutes = 10;
   bool resume = false;
-  bool overwrite = false;  ///< of a checkpoint that is there
+  bool overwrite = false;  ///< replaces an existing checkpoint
   std::string output;
   bool quiet = false;
   bool memory_plan = false;
 };
 
-/// When training ends before its last epoch.
+/// The condition that ends training before its last epoch.
 enum class Stop {
   target,  ///< test accuracy reaches the target
-  median,  ///< the median of the last 5 test accuracies reaches it
+  median,  ///< the median of the last 5 test accuracies reaches the target
   never
 };
 
@@ -78,37 +78,38 @@ struct Settings {
   device::Precision precision;
   device::Precision wire;  ///< of gradients between GPUs
   Stop stop;
-  int learners;  ///< per GPU; of backup workers N of all processes, without the backups
-  int batch;     ///< of a learner
+  int learners;  ///< per GPU; for backup workers N of all processes, without the backups
+  int batch;     ///< per learner
   double learning_rate;
   double momentum;
   sync::UpdateRule rule;
   int processes = 1;  ///< of mpirun, each with `request.gpus` GPUs
 
-  /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.
+  /// The number of learners per process, on all its GPUs, that use a batch in every iteration; the maximum over
+  /// processes.
   int learners_of_process() const;
-  /// Images of an iteration whose gradients count.
+  /// The number of images per iteration whose gradients are used.
   std::int64_t global_batch() const;
-  /// Whether the number of learners follows the observed throughput.
+  /// Whether the number of learners is adapted to the observed throughput.
   bool tunes_learners() const { return request.of_algorithm.count("--auto-tune") > 0 || !tuned_like().empty(); }
-  /// The record whose decisions on that number are made again; empty: none.
+  /// The record whose tuning decisions are repeated; empty: none.
   std::string tuned_like() const {
     const auto found = request.of_algorithm.find("--auto-tune-from");
     return found == request.of_algorithm.end() ? std::string() : found->second;
   }
 };
 
-/// For a run of `processes` processes. Throws InputError.
+/// Resolves a request for a run of `processes` processes. Throws InputError.
 Settings resolve(const Request& request, int processes = 1);
-/// Learning rate of every iteration, for `images` training images.
+/// Returns the learning rate of every iteration, for `images` training images.
 sync::LearningRate schedule_of(const Settings& settings, std::int64_t images);
-/// Epochs as a number of iterations, rounded up.
+/// Converts epochs to iterations, rounded up.
 std::int64_t iterations_of(const Settings& settings, double epochs, std::int64_t images);
 
-/// As resolved, by flag. What may change from one part of a run to the next (`--epochs`, `--target`, files, threads)
-/// is left out when `only_lasting`: two runs with the same lasting settings see the same numbers.
+/// The resolved settings by flag. `only_lasting` omits those that may change between parts of a run (`--epochs`,
+/// `--target`, files, threads). Two runs with the same lasting settings compute the same numbers.
 Json to_json(const Settings& settings, bool only_lasting);
-/// Whether two values of a key of to_json() mean the same: an algorithm may be written by any of its names.
+/// Whether two values of a key of to_json() mean the same; an algorithm may have several names.
 bool is_same_setting(const std::string& key, const Json& a, const Json& b);
 
 }  // namespace lockstep::train

@@ -1,6 +1,6 @@
-// Epochs of processes that do not keep step: the workers iterate by themselves, and meet at a centre (sync/centre.hpp).
-// Processes agree upon things between stretches only, so that the run is evaluated, saved and ended there; a signal or the
-// time limit ends a stretch, once process 0's worker sees it.
+// Epochs of asynchronous processes: workers iterate independently and meet at a centre (sync/centre.hpp). Processes
+// agree only between stretches, so the run is evaluated, saved and ended there. A signal or the time limit ends a
+// stretch, once process 0's worker notices it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

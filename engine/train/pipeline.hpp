@@ -1,9 +1,10 @@
 #pragma once
-// The input pipeline: while the learners compute on the batches of one iteration, one or several threads prepare those of the next.
+// The input pipeline. While the learners compute on the batches of one iteration, one or more threads prepare those of
+// the next.
 //
-// Batches come from the endless sequence of data/batch_order.hpp: an iteration of k learners with batches of b takes
-// the k b positions from where the last one ended, learner j the j-th b of them. Of several processes each prepares the
-// batches of its own learners.
+// Batches come from the endless sequence of data/batch_order.hpp. An iteration of k learners with batches of b uses the
+// next k b positions, and learner j uses the j-th b of them. With several processes, each prepares its own learners'
+// batches.
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -17,9 +18,8 @@ namespace lockstep::train {
 
 class InputPipeline {
  public:
-  /// `source` and `order` must outlive it.
-  /// `threads` of them prepare batches, one of which also waits for room: until a batch's memory, by `allocate`, has been
-  /// read (data::Batch::until_read).
+  /// `source` and `order` must outlive this object. `threads` threads prepare batches. One of them also waits until the
+  /// memory of a batch, from `allocate`, may be overwritten (data::Batch::until_read).
   InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
                 std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads = 1,
                 data::Pixels pixels = data::Pixels::floats, data::Allocate allocate = {});
@@ -27,11 +27,11 @@ class InputPipeline {
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
 
-  /// Begins, or begins anew, at `position` of the sequence with `learners` batches per iteration, of the `all` that an
-  /// iteration takes those from number `first` on; all 0: there are no others.
+  /// Starts, or restarts, at `position` of the sequence. This process prepares `learners` batches per iteration, those
+  /// from number `first` on among the iteration's `all`. If `all` is 0, there are no others.
   void start(std::int64_t position, int learners, int first = 0, int all = 0);
-  /// The next iteration's batches, one per learner. Those taken before are given back and overwritten.
-  /// Rethrows what went wrong while preparing them.
+  /// Returns the next iteration's batches, one per learner. The previous batches may then be overwritten. Rethrows
+  /// exceptions of their preparation.
   const std::vector<data::Batch>& take();
 
  private:
@@ -43,8 +43,8 @@ class InputPipeline {
 
   std::int64_t start_ = 0;  ///< position of iteration 0
   std::size_t learners_ = 1;
-  std::int64_t stride_ = 1;            ///< positions from one iteration to the next
-  std::vector<data::Batch> slots_[2];  ///< iteration i lies in slot i mod 2
+  std::int64_t stride_ = 1;            ///< positions per iteration
+  std::vector<data::Batch> slots_[2];  ///< iteration i uses slot i mod 2
 
   std::thread thread_;
   std::mutex mutex_;

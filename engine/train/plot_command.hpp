@@ -16,7 +16,7 @@ struct PlotOptions {
 
 /// `app` must not outlive `options`.
 CLI::App* declare_plot(CLI::App& app, PlotOptions& options);
-/// Throws InputError where nothing is asked for or a record cannot be read.
+/// Throws InputError if no output is given or a record cannot be read.
 void run_plot(const PlotOptions& options);
 
 }  // namespace lockstep::train

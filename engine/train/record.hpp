@@ -1,8 +1,8 @@
 #pragma once
 // The record of a run, schema lockstep/run/1:
 //
-//   schema, provenance, options (as resolved), backend {name, description, devices, slow_paths (what
-//   runs more slowly than the device could, with the reason; see device::Replica), self_check (what was compared with
+//   schema, provenance, options (as resolved), backend {name, description, devices, slow_paths (operations that
+//   run more slowly than the device allows, with the reason; see device::Replica), self_check (comparisons with
 //   sums by the definition; only where something was)}, model {name, parameters},
 //   data {name, train_images, test_images},
 //   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
@@ -10,17 +10,17 @@
 //     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
 //     checkpoints and set-up, and go on across --resume; images are those whose gradients counted; samples_per_s is
 //     null where an iteration of more images than there are has passed over the epoch
-//     of processes at their own pace (async-easgd, async-sgd --own-pace) also staleness {mean, max, histogram: [[staleness,
-//     meetings], ...]} (sync/centre.hpp) and iterations_of_processes
-//     with --noise-scale also noise_scale {steps (iterations measured), blocks, gradient_square, covariance_trace (means
-//     over the epoch's iterations), gradient_square_variance, covariance_trace_variance, shared_covariance (of these
-//     means; null where there are fewer than 2 blocks), critical_batch, low, high (images; 80 % interval; null: not
-//     determined)}; see sync/noise_scale.hpp. With several evaluations per epoch each of them
-//     has these, since the last one, and the epoch has their mean as `noise_scale` below
+//     asynchronous processes (async-easgd, async-sgd --own-pace) also have staleness {mean, max, histogram:
+//     [[staleness, meetings], ...]} (sync/centre.hpp) and iterations_of_processes
+//     with --noise-scale also noise_scale {steps (iterations measured), blocks, gradient_square, covariance_trace
+//     (means over the epoch's iterations), gradient_square_variance, covariance_trace_variance, shared_covariance
+//     (of these means; null for fewer than 2 blocks), critical_batch, low, high (images; 80 % interval; null if
+//     undetermined)}; see sync/noise_scale.hpp. With several evaluations per epoch, each of them has these since
+//     the previous one, and the epoch has their mean as `noise_scale` below
 //   evaluations: only with several per epoch: [{epoch, iterations, images, train_s, test_accuracy}], each epoch's own
 //     one among them; `epoch` is images over training images, a real number
-//   tuned: only with --auto-tune and --auto-tune-from: [{iteration, gpu, learners}], the learners that a GPU of each process
-//     had from there on
+//   tuned: only with --auto-tune and --auto-tune-from: [{iteration, gpu, learners}], the number of learners of a GPU
+//     in each process from that iteration on
 //   status: running, epochs done, target reached, time is up, diverged
 //   target, epochs_to_target, iterations_to_target, seconds_to_target: of the first evaluation whose test accuracy
 //     reaches the target, else null
@@ -29,10 +29,10 @@
 //   noise_scale {steps, critical_batch, low, high}: only with --noise-scale: mean over epochs, or evaluations if there are
 //     several per epoch, weighted by progress (sync/noise_scale.hpp)
 //   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
-//   memory {parameters_bytes, replica_bytes and evaluation_bytes (what the learners' replicas and the evaluation's hold
-//   for themselves), activation_bytes (as one learner's pass really lays out outputs and their gradients, beside
-//   plan.offline_bytes), shared_bytes (memory that learners and evaluation really take turns in, workspaces included,
-//   beside plan.turns_bytes; 0 where each has its own), process_peak_bytes, plan (see memory_report.hpp)}
+//   memory {parameters_bytes, replica_bytes and evaluation_bytes (memory that the learners' and the evaluation's
+//   replicas own), activation_bytes (actual size of one learner's outputs and their gradients, to compare with
+//   plan.offline_bytes), shared_bytes (actual memory that learners and evaluation use in turn, workspaces included,
+//   to compare with plan.turns_bytes; 0 if each has its own), process_peak_bytes, plan (see memory_report.hpp)}
 #include <chrono>
 #include <optional>
 #include <string>
@@ -43,21 +43,21 @@ namespace lockstep::train {
 
 /// The epoch or evaluation that reached a target.
 struct Reached {
-  Json epoch;  ///< a whole number, or a real one of an evaluation
+  Json epoch;  ///< an integer, or for an evaluation a real number
   std::int64_t iterations = 0;
-  double seconds = 0;  ///< of training, since the run began
+  double seconds = 0;  ///< seconds of training since the start of the run
 };
 
 /// The first entry with a test accuracy of at least `target`. `entries` are the record's epochs or evaluations.
 std::optional<Reached> first_reached(const Json& entries, double target);
-/// The first epoch, the fifth at the earliest, at which the median of the last 5 test accuracies is at least `target`.
+/// The first epoch, at the earliest the fifth, at which the median of the last 5 test accuracies is at least `target`.
 std::optional<Reached> median_reached(const Json& epochs, double target);
 
-/// Adds what follows from the epochs and evaluations (empty: one per epoch): accuracies, epochs, iterations and seconds
-/// to the target.
+/// Adds the fields that follow from the epochs and evaluations (empty: one per epoch): accuracies, and epochs,
+/// iterations and seconds to the target.
 void add_outcome(Json& record, const Json& epochs, const Json& evaluations, const std::optional<double>& target);
 
-/// Largest resident memory of this process so far, in bytes.
+/// Returns the peak resident memory of this process so far, in bytes.
 std::int64_t process_peak_bytes();
 
 inline double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a person sees of a run: a line per epoch on standard output, a progress bar on standard error.
+// Prints a run for people: one line per epoch on standard output, and a progress bar on standard error.
 #include <chrono>
 #include <string>
 
@@ -9,8 +9,8 @@ namespace lockstep::train {
 
 class Screen final : public Observer {
  public:
-  /// `has_bar`: standard error is a terminal and nobody asked for quiet. `has_notes`: remarks on standard error. `epochs`: the
-  /// largest number of epochs.
+  /// `has_bar`: standard error is a terminal and --quiet is not given. `has_notes`: prints remarks to standard error.
+  /// `epochs`: the maximum number of epochs.
   Screen(bool has_bar, bool has_notes, int epochs) : has_bar_(has_bar), has_notes_(has_notes), epochs_(epochs) {}
 
   void resumed(std::int64_t epochs, std::int64_t iterations) override;
@@ -21,7 +21,7 @@ class Screen final : public Observer {
 
  private:
   void clear_bar();
-  /// ", at most 12 min left": at the pace since the first call. Empty in the first two seconds.
+  /// ", at most 12 min left", at the pace since the first call. Empty in the first two seconds.
   std::string time_left(double epochs_done);
 
   bool has_bar_;
@@ -34,7 +34,7 @@ class Screen final : public Observer {
   double first_epochs_ = 0;  ///< done before the first call: above 0 in a resumed run
 };
 
-/// The lines after the table.
+/// The lines after the table of epochs.
 std::string summary_text(const Json& record);
 
 }  // namespace lockstep::train

@@ -1,7 +1,7 @@
 #pragma once
-// A training algorithm as `train` knows it: one file of algorithms/ declares what it is, the flags that it reads, what of
-// them is refused, what the record keeps of them, and how it is made. The command line, --help, the checks and the record
-// follow from that; all_trained_algorithms() names the files.
+// A training algorithm in `train`. One file of algorithms/ declares it: the flags that it reads, the values that it
+// refuses, the options that it adds to the record, and its construction. The command line, --help, the checks and the
+// record follow from that. all_trained_algorithms() lists the files.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,30 +13,30 @@
 
 namespace lockstep::train {
 
-/// Something that the algorithm reads of the command line. The values of flags of algorithms are in
-/// Request::of_algorithm; flags that all runs share have fields of their own, and are only named here.
+/// A flag that the algorithm reads. Values of an algorithm's own flags are in Request::of_algorithm. Flags that all
+/// runs share have their own fields there, and are only named here.
 struct Flag {
   std::string name;  ///< "--tau"
-  std::string help;  ///< with the usual value in brackets; empty: of all runs
+  std::string help;  ///< with the default value in brackets; empty: a flag of all runs
   bool is_switch = false;
 };
 
-/// Where nobody says so.
+/// Defaults of an algorithm.
 struct Usual {
   int learners = 1;  ///< per GPU
   int batch = 16;
-  /// Rates at which LeNet learns from the first iteration on, with MNIST as with synthetic images.
+  /// A rate at which LeNet learns from the first iteration on, with MNIST and with synthetic images.
   double learning_rate = 0.005;
 };
 
-/// What TrainedAlgorithm::make() needs.
+/// The arguments of TrainedAlgorithm::make().
 struct TrainableInputs {
   const Settings& settings;
   sync::Processes& processes;
   sync::VectorOps& ops;
   const sync::Layout& layout;
   const std::vector<float>& initial;
-  std::int64_t images;  ///< of the training set, for what is given in epochs
+  std::int64_t images;  ///< size of the training set, for options given in epochs
 
   int workers() const { return settings.request.gpus * settings.learners; }
 };
@@ -49,48 +49,49 @@ class TrainedAlgorithm {
   virtual std::string summary() const = 0;
   virtual std::vector<Flag> flags() const = 0;
   virtual Usual usual() const { return {}; }
-  /// Of values, beside which flags are given at all. Throws InputError.
+  /// Checks values, and which flags may be combined. Throws InputError.
   virtual void check(const Request& /*request*/, int /*processes*/) const {}
-  /// The record's options, of `settings` that were resolved.
+  /// Adds the algorithm's options to the record; `settings` are resolved.
   virtual void add_to_json(const Settings& /*settings*/, Json& /*json*/) const {}
-  /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.
+  /// The number of learners per process, on all its GPUs, that use a batch in every iteration; the maximum over
+  /// processes.
   virtual int learners_of_process(const Settings& s) const { return s.request.gpus * s.learners; }
-  /// Images of an iteration whose gradients count.
+  /// The number of images per iteration whose gradients are used.
   virtual std::int64_t global_batch(const Settings& s) const {
     return std::int64_t{s.processes} * s.request.gpus * s.learners * s.batch;
   }
-  /// Replicas that an optimizer's state is shared out among.
+  /// The number of replicas among which an optimizer's state is divided.
   virtual int shards(const Settings& /*settings*/) const { return 1; }
   virtual std::unique_ptr<Trainable> make(const TrainableInputs& inputs) const = 0;
 
   bool reads(const std::string& flag) const;
 };
 
-/// In the order in which they are listed.
+/// All algorithms, in the order of --help.
 const std::vector<const TrainedAlgorithm*>& all_trained_algorithms();
-/// Throws std::logic_error for one that is not trained: resolve() refuses it before.
+/// Throws std::logic_error for an algorithm that `train` does not support; resolve() refuses it earlier.
 const TrainedAlgorithm& trained_algorithm(Algorithm algorithm);
 
-/// Rule, momentum, decay and LARS of the run.
+/// The run's update rule, momentum, decay and LARS.
 sync::UpdateOptions update_options(const Settings& settings);
-/// Bytes of a replica's state of updates, its share where they are shared out; 0 where the algorithm has rules of its own.
+/// The bytes of optimizer state per replica; with sharding, its shard. 0 if the algorithm has its own update rules.
 std::int64_t optimizer_bytes(const Settings& settings, std::int64_t parameters);
-/// What of them is read of the command line; the others follow.
+/// The flags of update rules that a command line may have, followed by `others`.
 std::vector<Flag> update_flags(std::vector<Flag> others = {});
 
-// ---- values of flags, each refused in one line where it is none ----
+// ---- values of flags; each invalid one is refused with one line ----
 
 bool is_given(const Request& request, const std::string& flag);
 std::optional<std::string> word_of(const Request& request, const std::string& flag);
 std::optional<double> number_of(const Request& request, const std::string& flag);
-/// Above 0, and 0 or more.
+/// A number above 0, or of at least 0.
 std::optional<double> positive_of(const Request& request, const std::string& flag);
 std::optional<double> at_least_0_of(const Request& request, const std::string& flag);
-/// 0 or more, below 1.
+/// A number of at least 0 and below 1.
 std::optional<double> share_of(const Request& request, const std::string& flag);
 std::optional<std::int64_t> whole_of(const Request& request, const std::string& flag, std::int64_t least,
                                      std::int64_t most);
-/// Iterations, 1 unless given; sync::kNever where `may_be_never`.
+/// Iterations, by default 1; sync::kNever if `may_be_never` and the flag says so.
 int tau_of(const Request& request, bool may_be_never);
 /// --alpha, from 0 to 1.
 std::optional<double> pull_of(const Request& request);
@@ -98,12 +99,12 @@ Flag alpha_flag();
 Json alpha_json(const Request& request);
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed);
 
-/// One replica per GPU: more learners would be a larger batch.
+/// Refuses more than one replica per GPU, because more learners would only be a larger batch.
 void require_one_replica(const Request& request, Algorithm algorithm);
 
-// ---- what several of algorithms/ share ----
+// ---- shared by several of algorithms/ ----
 
-/// A Trainable that is an algorithm of engine/sync.
+/// A Trainable that wraps an algorithm of engine/sync.
 template <typename Sync>
 class TrainableOf : public Trainable {
  public:
@@ -117,7 +118,7 @@ class TrainableOf : public Trainable {
   Sync sync_;
 };
 
-/// The same with a replica on each GPU.
+/// A TrainableOf with one replica on each GPU.
 template <typename Sync>
 class TrainableOfReplicas : public TrainableOf<Sync> {
  public:
@@ -129,7 +130,7 @@ class TrainableOfReplicas : public TrainableOf<Sync> {
 /// Adds to an epoch's record the staleness of the workers' gradients, and the iterations of each process.
 void add_meetings(const sync::Centre& centre, Json& epoch);
 
-/// A Trainable whose processes come to a centre, each at its own pace.
+/// A Trainable whose processes visit a centre, each at its own pace.
 template <typename Sync>
 class AsynchronousTrainable : public Trainable {
  public:
@@ -153,7 +154,7 @@ class AsynchronousTrainable : public Trainable {
   Sync sync_;
 };
 
-/// What a run of processes that do not keep step cannot be: of one process, of several learners each, on GPUs, in fp16.
+/// Refuses options that an asynchronous run does not support: one process, several learners per process, GPUs, fp16.
 void check_asynchronous(const Request& request, int processes, const std::string& what);
 
 }  // namespace lockstep::train

@@ -1,18 +1,18 @@
 #pragma once
 // A training run: data, learners, algorithm and learning rate, evaluations, checkpoints, the record.
 //
-// An epoch ends with the iteration after which as many images have counted as the training set holds (times the number
-// of the epoch). It ends with an evaluation; with --evaluations-per-epoch K there is one after every K-th part of the
-// images, at the first iteration that completes it. The learning rate of an iteration is that of its number in a run
-// with the first iteration's batch.
+// Epoch E ends with the iteration after which at least E times the number of training images have been used. It ends
+// with an evaluation. With --evaluations-per-epoch K there is an evaluation after every K-th part of the images, at the
+// first iteration that completes it. The learning rate of an iteration follows from its number, in a run that keeps the
+// batch of the first iteration.
 //
-// On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
-// often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not, and with
-// --auto-tune-from, which decides as the run of a record did, they do. What processes train at their own pace (async-easgd,
-// async-sgd --own-pace) is never quite the same.
+// On the host, the same settings and seed give bit-identical models, whatever the number of threads and however often
+// the run was killed and resumed. That also holds with --auto-tune-from, which repeats the decisions of a recorded run.
+// It does not hold with --auto-tune, which acts on measured speed, nor for asynchronous processes (async-easgd,
+// async-sgd --own-pace).
 //
-// Several processes (mpirun) run this alike, each with its own learners: what they train is one model, its record and
-// the checkpoint of all of them are written by process 0.
+// All processes of mpirun run this, each with its own learners. They train one model; process 0 writes its record and
+// the checkpoint of all of them.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -29,32 +29,32 @@
 
 namespace lockstep::train {
 
-/// Who watches a run. Called on the thread that calls run().
+/// Observes a run. Called on the thread that calls run().
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void resumed(std::int64_t /*epochs*/, std::int64_t /*iterations*/) {}
-  /// After an iteration; `share` of the running epoch is done, in [0, 1].
+  /// Called after an iteration; `share`, in [0, 1], is the fraction of the current epoch that is done.
   virtual void iteration(std::int64_t /*epoch*/, double /*share*/, double /*loss*/) {}
-  /// After an epoch, with its entry in the record.
+  /// Called after an epoch, with its entry in the record.
   virtual void epoch(const Json& /*epoch*/) {}
   virtual void tuned(int /*gpu*/, int /*learners*/) {}
-  /// A line on the run's data.
+  /// Reports a line about the run's data.
   virtual void remark(const std::string& /*line*/) {}
 };
 
 class Trainer {
  public:
-  /// Loads data and model, makes device and learners. Throws InputError, or std::runtime_error for the device.
-  /// `processes`, where given, must outlive it and be settings.processes many.
+  /// Loads data and model, and creates device and learners. Throws InputError, or std::runtime_error for the device.
+  /// `processes`, if given, must outlive this object and have settings.processes processes.
   Trainer(const Settings& settings, const std::vector<std::string>& argv, sync::Processes* processes = nullptr);
 
   /// Trains to the end and returns the record, which it also writes to --output after every epoch. A run with a
-  /// checkpoint stops at a signal (engine/base/interrupt.hpp): the checkpoint is written, and of the record there is
-  /// only {"status": "interrupted", "epochs", "iterations"}.
+  /// checkpoint stops at a signal (engine/base/interrupt.hpp). It then writes the checkpoint and returns only
+  /// {"status": "interrupted", "epochs", "iterations"}.
   Json run(Observer& observer);
 
-  /// Of the model that is evaluated.
+  /// The parameters of the model that is evaluated.
   std::vector<float> parameters() const { return evaluated().to_host(); }
 
  private:
@@ -66,18 +66,18 @@ class Trainer {
   void save();
   void train_epoch(Observer& observer);
   void one_iteration();
-  /// own_pace.cpp: an epoch, or the rest of one, of processes that do not keep step, in stretches between evaluations.
+  /// In own_pace.cpp: trains an epoch, or its rest, with asynchronous processes, in stretches between evaluations.
   void train_at_own_pace(Observer& observer);
   void one_stretch(Observer& observer);
   void finish_epoch(Observer& observer);
-  /// Says how many images could not be read by now, where there are more than it said before.
+  /// Reports the number of unreadable images if it has grown since the last report.
   void remark_on_images(Observer& observer);
   Json data_facts() const;
   /// The algorithm's model, or its moving average.
   const sync::DeviceVector& evaluated() const { return average_ ? average_->value() : trainable_->model(); }
   double test_accuracy();
   void evaluate();
-  /// Entries of `evaluations_` after so many iterations.
+  /// Returns the entries of `evaluations_` after iteration `iterations`.
   Json evaluations_since(std::int64_t iterations) const;
   std::int64_t next_evaluation() const;
   bool has_finite_model();
@@ -90,7 +90,7 @@ class Trainer {
   double elapsed_s() const;
 
   void start_pipeline();
-  /// Process 0's answer.
+  /// Returns process 0's answer in all processes.
   bool all_agree(bool own);
 
   Settings settings_;
@@ -103,29 +103,29 @@ class Trainer {
   Images images_;
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<Trainable> trainable_;
-  std::unique_ptr<sync::MovingAverage> average_;  ///< where asked for
+  std::unique_ptr<sync::MovingAverage> average_;  ///< null unless requested
   Learners learners_;
   Evaluator evaluator_;
   data::BatchOrder order_;
   InputPipeline pipeline_;
   sync::LearningRate schedule_;
   Tuning tuning_;
-  Json tuned_ = Json::array();  ///< the decisions so far
+  Json tuned_ = Json::array();  ///< decisions so far
 
-  // State of the run, all of it in the checkpoint.
+  // The state of the run; the checkpoint holds all of it.
   std::int64_t position_ = 0;    ///< in the sequence of images
   std::int64_t counted_ = 0;     ///< images whose gradients counted
-  std::int64_t iterations_ = 0;  ///< that were not dropped
+  std::int64_t iterations_ = 0;  ///< without dropped ones
   double train_s_ = 0;
-  double epoch_s_ = 0;     ///< of the running epoch, and so on
+  double epoch_s_ = 0;     ///< of the current epoch, as the fields below
   double epoch_loss_ = 0;  ///< sum
   std::int64_t epoch_losses_ = 0;
   std::int64_t epoch_counted_ = 0;
   std::int64_t resumed_ = 0;
   Json epochs_ = Json::array();
-  Json evaluations_ = Json::array();  ///< only where there are several per epoch
+  Json evaluations_ = Json::array();  ///< empty unless there are several per epoch
 
-  std::size_t remarked_images_ = 0;  ///< that could not be read
+  std::size_t remarked_images_ = 0;  ///< unreadable images reported so far
 
   std::string status_ = "running";
   double last_loss_ = 0;

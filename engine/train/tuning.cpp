@@ -9,7 +9,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::int64_t kIterations = 20;  // a decision every so many at most; the others need no agreement
+constexpr std::int64_t kIterations = 20;  // iterations between decisions at most; the others need no agreement
 
 }  // namespace
 

@@ -1,24 +1,24 @@
 #pragma once
-// cuDNN, cuBLASLt and NCCL, loaded when one of their functions is first called: a program that has the CUDA backend
-// starts, and trains on the host or imports logs, on a machine that has none of them. The CUDA runtime is linked
-// statically, and loads the driver in the same way.
+// Loads cuDNN, cuBLASLt and NCCL at the first call of one of their functions. So a program with the CUDA backend starts
+// on a machine without them, and can train on the host or import logs. The CUDA runtime is linked statically and loads
+// the driver in the same way.
 //
-// Each source of this folder defines the functions of one library that Lockstep calls, as the library's header declares
-// them, and passes them on. A library is looked for in the folders of LD_LIBRARY_PATH, then where CMake found it, then
-// wherever the system's loader looks.
+// Each source in this folder defines the functions of one library that Lockstep calls, with the declarations of the
+// library's header, and forwards them. A library is searched first in LD_LIBRARY_PATH, then where CMake found it, then
+// in the default folders of the system's loader.
 #include <string>
 
 namespace lockstep::cuda {
 
 class LoadedLibrary {
  public:
-  /// `found_at_build`: path of the library, or of a link to it in the same folder. Throws std::runtime_error in one line
-  /// that says where it was looked for.
+  /// `found_at_build` is the path of the library or of a link to it in the same folder. Throws std::runtime_error, one
+  /// line with the paths searched.
   LoadedLibrary(const std::string& soname, const std::string& found_at_build);
   LoadedLibrary(const LoadedLibrary&) = delete;
   LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
-  /// Throws std::runtime_error where this version of the library has no such function.
+  /// Throws std::runtime_error if this version of the library lacks the function.
   void* function(const char* name) const;
 
  private:
@@ -28,8 +28,8 @@ class LoadedLibrary {
 
 }  // namespace lockstep::cuda
 
-/// Defines NAME, a function of the library LIBRARY(), by passing its arguments on. RESULT, PARAMETERS as the library's
-/// header has them, or the compiler refuses it.
+/// Defines NAME, a function of the library LIBRARY(), which forwards its arguments. RESULT and PARAMETERS must be those
+/// of the library's header, or compilation fails.
 #define LOCKSTEP_PASS_ON(LIBRARY, RESULT, NAME, PARAMETERS, ARGUMENTS)                       \
   RESULT NAME PARAMETERS {                                                                   \
     static const auto loaded = reinterpret_cast<decltype(&NAME)>(LIBRARY().function(#NAME)); \

@@ -1,5 +1,5 @@
 #pragma once
-// Keys of a HuggingFace configuration, with the defaults of the class that transformers would read it by.
+// Reads keys of a HuggingFace configuration, with the defaults of the transformers class that would read it.
 #include <string>
 #include <vector>
 
@@ -13,27 +13,29 @@ class ConfigReader {
   /// `class_name`: as in transformers, "LlamaConfig".
   ConfigReader(const JsonNode& node, std::string class_name) : node_(node), class_name_(std::move(class_name)) {}
 
-  /// Absent and null are the class's default, which is noted.
+  /// An absent key or null means the class's default, which is recorded as an assumption.
   int whole(const std::string& key, int otherwise, int low = 1, int high = 1'000'000'000) const;
   bool boolean(const std::string& key, bool otherwise) const;
-  /// A probability, as whether it is above 0.
+  /// Reads a probability and returns whether it is above 0.
   bool drops(const std::string& key, double otherwise) const;
   double fraction(const std::string& key, double otherwise) const;
   std::string text(const std::string& key, const std::string& otherwise) const;
-  /// One of transformers' names of activations.
+  /// Reads one of transformers' names of activations.
   LayerKind activation(const std::string& key, const std::string& otherwise) const;
   LayerKind activation_named(const std::string& key, const std::string& name) const;
-  /// Null is none, 0; absent the class's default, which is noted (a default of none is not).
+  /// Null means none, 0. An absent key means the class's default, which is recorded unless it is none.
   int nullable(const std::string& key, int otherwise, int low = 0) const;
-  /// Null or absent: a number that follows from others, which is not noted.
+  /// Null or absent means `derived`, a number that follows from other keys and is not recorded.
   int whole_or(const std::string& key, int derived) const;
-  /// The first of the keys that is given, else the first of all: configurations of one class spell a number in two ways.
+  /// The first of the keys that is present, else the first of all. Configurations of one class use two names for some
+  /// numbers.
   std::string given_of(const std::vector<std::string>& keys) const;
   std::vector<int> wholes(const std::string& key) const;
   bool has(const std::string& key) const;
   JsonNode at(const std::string& key) const { return node_.at(key); }
 
-  /// A key whose value changes the arithmetic in a way that is not modelled must be `only`, or absent.
+  /// Refuses a key unless its value is `only` or it is absent; other values change the arithmetic in a way that is not
+  /// modelled.
   void must_be(const std::string& key, const Json& only, const std::string& why) const;
   void note(const std::string& key, const Json& value, const std::string& source) const;
   [[noreturn]] void fail(const std::string& key, const std::string& wrong, const std::string& allowed) const;

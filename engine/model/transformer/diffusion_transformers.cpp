@@ -25,7 +25,7 @@ int joint_tokens(GraphBuilder& net, const std::string& name, const std::vector<i
   return net.opaque(name, sides, {net.shape(sides[0]).channels, tokens, 1}, {}, 0);
 }
 
-// Matrices of one side's queries, keys and values, with norms of heads.
+// Holds the matrices of one side's queries, keys and values, with norms per head.
 struct Heads {
   int q, k, v;
 };

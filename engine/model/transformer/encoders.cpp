@@ -174,7 +174,7 @@ TransformerSpec vit(const ConfigReader& c) {
   s.position_rows = s.usual_tokens();
   s.causal = false;
   s.objective = Objective::image_class;
-  // Of a model without names of classes, transformers makes two.
+  // If a model has no names of classes, transformers creates two classes.
   s.vocabulary = c.has("id2label") ? static_cast<int>(c.at("id2label").members().size()) : c.whole("num_labels", 2);
   s.dropout = c.drops("hidden_dropout_prob", 0);
   s.attention_dropout = c.drops("attention_probs_dropout_prob", 0);

@@ -1,5 +1,5 @@
 #pragma once
-// From a configuration of one family to its numbers; each with the defaults of its class in transformers 4.
+// Reads configurations of one family each, with the defaults of the family's class in transformers 4.
 #include "engine/model/transformer/config_reader.hpp"
 #include "engine/model/transformer/spec.hpp"
 
@@ -7,20 +7,20 @@ namespace lockstep::model::families {
 
 constexpr int kMostLayers = 10'000;
 
-/// Sizes that a class has where a configuration leaves them out. kv_heads 0 and head_dim 0: those of multi-head attention, as
-/// many as heads and hidden / heads.
+/// The class's sizes for absent keys. kv_heads 0 and head_dim 0 mean multi-head attention: kv_heads = heads and
+/// head_dim = hidden / heads.
 struct DecoderDefaults {
   int vocabulary, hidden, inner, layers, heads, kv_heads, head_dim, context;
   bool tied;
 };
 
-/// RMS norms, rotary positions, a gate, no biases.
+/// Reads a decoder with RMS norms, rotary positions, gates and no biases.
 TransformerSpec gated_decoder(const ConfigReader& config, const DecoderDefaults& defaults, const char* activation);
-/// The windows of layers by "layer_types"; false where there is no such key.
+/// Sets the windows of layers from "layer_types"; returns false if that key is absent.
 bool set_windows_by_type(const ConfigReader& config, int window, TransformerSpec& spec);
 void set_all_windows(int window, TransformerSpec& spec);
 
-// Decoders with RMS norms, rotary positions and gates (llama_like.cpp).
+// llama_like.cpp reads decoders with RMS norms, rotary positions and gates.
 TransformerSpec llama(const ConfigReader& config);
 TransformerSpec mistral(const ConfigReader& config);
 TransformerSpec mixtral(const ConfigReader& config);
@@ -33,7 +33,7 @@ TransformerSpec gemma2(const ConfigReader& config);
 TransformerSpec deepseek_v2(const ConfigReader& config);
 TransformerSpec deepseek_v3(const ConfigReader& config);
 
-// Those of 2024 and later (later_decoders.cpp).
+// Decoders of 2024 and later (later_decoders.cpp).
 TransformerSpec phi3(const ConfigReader& config);
 TransformerSpec gemma3(const ConfigReader& config);
 TransformerSpec olmo2(const ConfigReader& config);
@@ -50,7 +50,7 @@ TransformerSpec glm4_moe(const ConfigReader& config);
 TransformerSpec minimax_m2(const ConfigReader& config);
 TransformerSpec olmoe(const ConfigReader& config);
 
-// Layer norms and no gate, after GPT-3 (ungated_decoders.cpp).
+// Decoders after GPT-3 with layer norms and no gate (ungated_decoders.cpp).
 TransformerSpec falcon(const ConfigReader& config);
 TransformerSpec bloom(const ConfigReader& config);
 TransformerSpec gptj(const ConfigReader& config);
@@ -58,7 +58,7 @@ TransformerSpec phi(const ConfigReader& config);
 TransformerSpec gpt_bigcode(const ConfigReader& config);
 TransformerSpec starcoder2(const ConfigReader& config);
 
-// Those before them: layer norms and biases (gpt_like.cpp).
+// gpt_like.cpp reads earlier decoders, which have layer norms and biases.
 TransformerSpec gpt2(const ConfigReader& config);
 TransformerSpec gpt_neo(const ConfigReader& config);
 TransformerSpec gpt_neox(const ConfigReader& config);
@@ -90,7 +90,7 @@ TransformerSpec mpt(const ConfigReader& config);
 TransformerSpec phimoe(const ConfigReader& config);
 TransformerSpec dbrx(const ConfigReader& config);
 
-// By Megatron-LM's numbers (megatron.cpp).
+// Configurations with Megatron-LM's keys (megatron.cpp).
 TransformerSpec megatron(const ConfigReader& config);
 
 // Encoders, and encoder-decoders (encoders.cpp).
@@ -103,7 +103,7 @@ TransformerSpec mt5(const ConfigReader& config);
 TransformerSpec bart(const ConfigReader& config);
 TransformerSpec vit(const ConfigReader& config);
 
-/// `total` over `parts`; a remainder is refused at `key`.
+/// Returns `total` / `parts`; throws InputError at `key` if there is a remainder.
 int share(const ConfigReader& config, const std::string& key, int total, int parts);
 
 }  // namespace lockstep::model::families

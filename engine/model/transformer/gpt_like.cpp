@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kRowsBeforePositions = 2;  // of OPT's table, which begins behind the padding
 
-// Biases in every matrix, layer norms before each part.
+// Every matrix has biases, and layer norms come before each part.
 TransformerSpec biased() {
   TransformerSpec s;
   s.qkv_bias = s.attention_out_bias = s.inner_bias = true;

@@ -1,10 +1,10 @@
-// Decoders of 2024 and later without experts.
+// Reads decoders of 2024 and later without experts.
 #include "engine/model/transformer/families.hpp"
 
 namespace lockstep::model::families {
 namespace {
 
-// The share of a head's features that rotary positions turn.
+// Sets the number of a head's features that rotary positions rotate.
 void turn_part(const ConfigReader& c, double otherwise, TransformerSpec& s) {
   s.rotary_features = static_cast<int>(s.head_dim * c.fraction("partial_rotary_factor", otherwise));
 }
@@ -21,7 +21,7 @@ TransformerSpec phi3(const ConfigReader& c) {
   return s;
 }
 
-// Five layers of a window, then one without.
+// Five layers have a window, then one has none.
 TransformerSpec gemma3(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {262208, 2304, 9216, 26, 8, 4, 256, 131072, true}, "gelu_pytorch_tanh");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);

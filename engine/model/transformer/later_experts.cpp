@@ -1,4 +1,4 @@
-// Decoders of 2024 and later with experts.
+// Reads decoders of 2024 and later with experts.
 #include <algorithm>
 
 #include "engine/model/transformer/families.hpp"

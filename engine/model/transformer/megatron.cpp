@@ -90,7 +90,8 @@ void read_windows(const ConfigReader& c, TransformerSpec& s) {
   for (int layer = 1; layer <= s.layers; ++layer) s.windows.push_back(layer % every == 0 ? 0 : window);
 }
 
-// Mamba-2 layers of MambaMixer: a convolution of four tokens with bias, chunks of 128 tokens (megatron/core/ssm/mamba_mixer.py).
+// Reads Mamba-2 layers of MambaMixer: a convolution of four tokens with bias, chunks of 128 tokens
+// (megatron/core/ssm/mamba_mixer.py).
 void read_hybrid(const ConfigReader& c, TransformerSpec& s) {
   if (!c.has("hybrid_layer_pattern")) return;
   const int layers = s.layers;

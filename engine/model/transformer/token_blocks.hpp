@@ -11,7 +11,7 @@ struct AttentionPart {
   int head_dim = 0;
   bool qv_bias = true, k_bias = true, out_bias = true;
   bool causal = false;
-  int norm_width = 0;  ///< RMS norm of queries and keys over so many features; 0: none
+  int norm_width = 0;  ///< RMS norm of queries and keys over this many features; 0: none
   bool rotary = false;
 };
 
@@ -21,17 +21,17 @@ class TokenBlocks {
   explicit TokenBlocks(GraphBuilder& net) : net_(net) {}
 
   int layer_norm(const std::string& name, int at) { return net_.norm(name, LayerKind::layer_norm, at); }
-  /// Queries of `at` over keys and values of `memory`, back to the width of `at`.
+  /// Adds attention with queries from `at` and keys and values from `memory`; the output is as wide as `at`.
   int attention(const std::string& name, int at, int memory, const AttentionPart& part);
-  /// Two matrices with biases and `activation` between them; gated: the first is twice as wide.
+  /// Two matrices with biases and `activation` between them. If gated, the first is twice as wide.
   int network(const std::string& name, int at, int inner, LayerKind activation, bool is_gated = false);
   /// x + attention(norm(x)), then x + network(norm(x)).
   int pre_norm_block(const std::string& name, int at, const AttentionPart& part, int inner, LayerKind activation);
-  /// Appends a further input of the sample, such as the text of an image: no parameters, no FLOP.
+  /// Appends a further input of the sample, such as the text of an image, without parameters or FLOP.
   int add_input(const std::string& name, int tokens, int features);
-  /// Appends a norm without parameters of its own, scaled and shifted by a vector of the sample (adaptive layer norm).
+  /// Appends a norm without parameters, scaled and shifted by a vector of the sample (adaptive layer norm).
   int add_modulated_norm(const std::string& name, int at, int vector);
-  /// Two matrices with biases and a SiLU between them, of one vector.
+  /// Transforms one vector by two matrices with biases and a SiLU between them.
   int vector_network(const std::string& name, int at, int inner, int out);
 
  private:

@@ -1,4 +1,4 @@
-// CLIP (Radford et al. 2021) and Whisper (Radford et al. 2022), by transformers' configurations.
+// Reads CLIP (Radford et al. 2021) and Whisper (Radford et al. 2022) from transformers' configurations.
 #include "engine/model/transformer/composite.hpp"
 #include "engine/model/transformer/config_reader.hpp"
 #include "engine/model/transformer/families.hpp"

@@ -20,7 +20,7 @@ struct Level {
   int transformers;  ///< layers of each transformer; 0: the level has none
 };
 
-// A number, or one for each level.
+// Reads one number for all levels, or one for each.
 std::vector<int> per_level(const ConfigReader& c, const std::string& key, std::size_t levels, int otherwise) {
   if (!c.has(key) || !c.at(key).is_array()) return std::vector<int>(levels, c.whole(key, otherwise));
   std::vector<int> values = c.wholes(key);

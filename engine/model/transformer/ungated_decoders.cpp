@@ -1,4 +1,4 @@
-// Decoders with layer norms and two matrices in the feed-forward network, after GPT-3.
+// Reads decoders after GPT-3 with layer norms and two matrices in the feed-forward network.
 #include "engine/model/transformer/families.hpp"
 
 namespace lockstep::model::families {
@@ -21,7 +21,7 @@ void set_positions(bool is_rotary, int features, TransformerSpec& s) {
 
 }  // namespace
 
-// Attention and network in parallel: behind one norm, or behind one each in the newer architecture.
+// Attention and network run in parallel, after one common norm, or in the newer architecture after one norm each.
 TransformerSpec falcon(const ConfigReader& c) {
   TransformerSpec s;
   s.title = "Falcon";
@@ -112,7 +112,7 @@ TransformerSpec phi(const ConfigReader& c) {
   return s;
 }
 
-// GPT-2 with one head of keys and values.
+// GPT-2 with one head of keys and values; with "multi_query": false, as many as heads.
 TransformerSpec gpt_bigcode(const ConfigReader& c) {
   TransformerSpec s = gpt2(c);
   s.title = "GPT BigCode";

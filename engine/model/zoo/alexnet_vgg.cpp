@@ -1,5 +1,5 @@
-// AlexNet (Krizhevsky, Sutskever & Hinton, NIPS 2012; layers as in Caffe's bvlc_alexnet) and VGG (Simonyan & Zisserman,
-// ICLR 2015, configurations A, B, D and E).
+// Defines AlexNet (Krizhevsky, Sutskever & Hinton, NIPS 2012; layers as in Caffe's bvlc_alexnet) and VGG (Simonyan &
+// Zisserman, ICLR 2015, configurations A, B, D and E).
 #include <array>
 #include <utility>
 

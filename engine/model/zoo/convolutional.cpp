@@ -1,4 +1,5 @@
-// Convolutional networks after their papers, beside those of the seed papers; at 224x224, Inceptions at 299x299.
+// Defines convolutional networks from their papers, in addition to those of the seed papers. Images are 224x224; for
+// Inceptions 299x299.
 #include <array>
 #include <string>
 
@@ -14,7 +15,7 @@ int residual_stem(GraphBuilder& net) {
   return net.max_pool("pool1", conv_bn_relu(net, "conv1", 0, 64, square(7, 2, 3)), square(3, 2, 1));
 }
 
-// He et al. 2016, Table 1: two 3x3 convolutions a block.
+// He et al. 2016, Table 1: each block has two 3x3 convolutions.
 Graph basic_resnet(const std::string& name, const std::string& title, std::array<int, 4> blocks) {
   GraphBuilder net(name, title, {3, 224, 224});
   int at = residual_stem(net);
@@ -50,7 +51,7 @@ Graph resnext50() {
   return classified(net, at, kClasses);
 }
 
-// Krizhevsky 2014, "one weird trick": one tower, without local response normalisation.
+// Krizhevsky 2014, "one weird trick": it has one tower, without local response normalisation.
 Graph alexnet_owt() {
   GraphBuilder net("alexnet_owt", "AlexNet, one tower (224x224)", {3, 224, 224});
   int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 64, square(11, 4, 2)), square(3, 2));
@@ -64,7 +65,7 @@ Graph alexnet_owt() {
   return net.finish();
 }
 
-// As the model "alexnet" of tf_cnn_benchmarks: convolutions of 64, 192, 384, 384 and 256 channels, at 227x227.
+// As the model "alexnet" of tf_cnn_benchmarks, it has convolutions of 64, 192, 384, 384 and 256 channels, at 227x227.
 Graph alexnet_tf() {
   GraphBuilder net("alexnet_tf", "AlexNet of tf_cnn_benchmarks (227x227)", {3, 227, 227});
   int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 64, square(11, 4)), square(3, 2));
@@ -171,7 +172,7 @@ Graph densenet(const std::string& name, const std::string& title, std::array<int
   return classified(net, net.relu("last/relu", net.batch_norm("last/bn", at)), kClasses);
 }
 
-// Lin, Chen & Yan 2014, as in Caffe's model zoo.
+// As defined by Lin, Chen & Yan 2014 and by Caffe's model zoo.
 Graph nin() {
   GraphBuilder net("nin", "Network in Network (224x224)", {3, 224, 224});
   const auto block = [&](const std::string& name, int from, std::array<int, 3> out, Window window) {

@@ -1,4 +1,4 @@
-// GoogLeNet (Szegedy et al., "Going Deeper with Convolutions", CVPR 2015; layers as in Caffe's bvlc_googlenet).
+// Defines GoogLeNet (Szegedy et al., "Going Deeper with Convolutions", CVPR 2015; layers as in Caffe's bvlc_googlenet).
 #include "engine/model/zoo/blocks.hpp"
 #include "engine/model/zoo/entries.hpp"
 

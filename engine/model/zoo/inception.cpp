@@ -46,7 +46,7 @@ int module_35(GraphBuilder& net, const std::string& name, int from, int pooled_c
   return net.concat(name + ".concat", {b0, b1, b2, b3});
 }
 
-/// Module 6a, from 35x35 to 17x17.
+/// Adds module 6a, from 35x35 to 17x17.
 int reduce_to_17(GraphBuilder& net, const std::string& name, int from) {
   const int b0 = chain(net, name + ".b0.", from, {{384, square(3, 2)}});
   const int b1 = chain(net, name + ".b1.", from, {{64, square(1)}, {96, keep_size(3, 3)}, {96, square(3, 2)}});
@@ -65,7 +65,7 @@ int module_17(GraphBuilder& net, const std::string& name, int from, int c) {
   return net.concat(name + ".concat", {b0, b1, b2, b3});
 }
 
-/// Module 7a, from 17x17 to 8x8.
+/// Adds module 7a, from 17x17 to 8x8.
 int reduce_to_8(GraphBuilder& net, const std::string& name, int from) {
   const int b0 = chain(net, name + ".b0.", from, {{192, square(1)}, {320, square(3, 2)}});
   const int b1 = chain(net, name + ".b1.", from,
@@ -74,7 +74,7 @@ int reduce_to_8(GraphBuilder& net, const std::string& name, int from) {
   return net.concat(name + ".concat", {b0, b1, b2});
 }
 
-/// A 1x3 and a 3x1 convolution side by side.
+/// Adds a 1x3 and a 3x1 convolution in parallel, and concatenates them.
 int split(GraphBuilder& net, const std::string& name, const std::string& branch, int from) {
   const int a = conv_bn_relu(net, name + "a", from, 384, keep_size(1, 3));
   const int b = conv_bn_relu(net, name + "b", from, 384, keep_size(3, 1));

@@ -21,7 +21,7 @@ struct DecoderSizes {
   bool tied = false;
 };
 
-// RMS norms, rotary positions, a gate in the feed-forward network, no biases.
+// Sizes a decoder with RMS norms, rotary positions, a gated feed-forward network and no biases.
 TransformerSpec gated_decoder(const DecoderSizes& z) {
   TransformerSpec s;
   s.name = z.name;
@@ -42,7 +42,7 @@ TransformerSpec gated_decoder(const DecoderSizes& z) {
   return s;
 }
 
-// Of these, those with two matrices in the feed-forward network, and layer norms.
+// Makes a decoder with two matrices in the feed-forward network and layer norms.
 TransformerSpec ungated_decoder(const DecoderSizes& z, LayerKind activation) {
   TransformerSpec s = gated_decoder(z);
   s.gated = false;
@@ -87,7 +87,7 @@ TransformerSpec nemotron(const DecoderSizes& z) {
   return s;
 }
 
-// One head of keys and values; attention and the network beside each other; heads of 256 features.
+// It has one head of keys and values, heads of 256 features, and attention in parallel with the feed-forward network.
 TransformerSpec palm(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 256;
@@ -137,7 +137,7 @@ TransformerSpec falcon(const DecoderSizes& z) {
   return s;
 }
 
-// With biases, a quarter of a head's features turned; attention and the network beside each other.
+// It has biases, rotates a quarter of a head's features, and runs attention in parallel with the feed-forward network.
 TransformerSpec gpt_neox(const DecoderSizes& z) {
   TransformerSpec s = falcon(z);
   s.rotary_features = s.head_dim / 4;
@@ -145,7 +145,7 @@ TransformerSpec gpt_neox(const DecoderSizes& z) {
   return s;
 }
 
-// Like Falcon, but with one norm before both.
+// As Falcon, but one norm is shared by both.
 TransformerSpec falcon_7b() {
   TransformerSpec s = falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true});
   s.norm_place = NormPlace::parallel_one;
@@ -218,7 +218,7 @@ TransformerSpec deepseek(const DecoderSizes& z, int query_rank, const DeepSeekEx
   return s;
 }
 
-// Without its module of multi-token prediction.
+// Its module for multi-token prediction is omitted.
 TransformerSpec deepseek_v3(const DecoderSizes& z, const DeepSeekExperts& e) {
   TransformerSpec s = deepseek(z, 1536, e);
   s.mixture.balancing_bias = true;

@@ -1,8 +1,8 @@
-// GNMT (Wu et al. 2016) in the smaller form of MLPerf's reference: four layers each way of 1,024 LSTM cells, the first
-// of the encoder in both directions, and the attention of Bahdanau et al. 2015.
+// GNMT (Wu et al. 2016) in the smaller form of MLPerf's reference: an encoder and a decoder of four layers with 1,024
+// LSTM cells each. The encoder's first layer is bidirectional. Attention is that of Bahdanau et al. 2015.
 //
-// What enters a layer is multiplied for all tokens at once; what it hands itself is not, token by token, with the same
-// matrix. Sentences have some 28 pieces of words in each language, of 32,317.
+// The input of a layer is multiplied for all tokens at once; its recurrent input is multiplied token by token, with the
+// same matrix. Sentences have about 28 subwords in each language, from a vocabulary of 32,317.
 #include <string>
 
 #include "engine/model/zoo/entries.hpp"
@@ -55,7 +55,7 @@ class Gnmt {
     return at;
   }
 
-  // Every target token's query against every source token's key, through a layer of tanh.
+  // Matches every target token's query with every source token's key, through a layer of tanh.
   int attention(int queries, int encoded) {
     const int q = net_.linear("attention/q", queries, kTokens, kWidth, kWidth, false);
     const int k = net_.linear("attention/k", encoded, kTokens, kWidth, kWidth, false);

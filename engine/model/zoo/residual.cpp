@@ -1,4 +1,4 @@
-// Residual networks beside the zoo's: ResNet-200 and those on CIFAR (He et al. 2016), wide ones (Zagoruyko & Komodakis
+// Defines further residual networks: ResNet-200 and those for CIFAR (He et al. 2016), wide ones (Zagoruyko & Komodakis
 // 2016), Inception-ResNet-v2 (Szegedy et al. 2017).
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// ResNet-50/101/152 (He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1).
+// Defines ResNet-50/101/152 (He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1).
 #include <array>
 
 #include "engine/model/zoo/blocks.hpp"

@@ -1,4 +1,4 @@
-// Networks for MNIST and CIFAR-10: LeNet as in Crossbow and in Caffe, Caffe's CIFAR-10 quick, ResNet-32.
+// Defines networks for MNIST and CIFAR-10: LeNet as in Crossbow and in Caffe, Caffe's CIFAR-10 quick, ResNet-32.
 #include "engine/model/zoo/blocks.hpp"
 #include "engine/model/zoo/entries.hpp"
 

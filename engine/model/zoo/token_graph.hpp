@@ -1,7 +1,6 @@
 #pragma once
-// Graphs of networks whose samples are sequences, for their costs alone, where they are taken apart further than
-// GraphBuilder's layers are: attention in passes, recurrence token by token. Layers have the parameters, multiply-adds
-// and elements that they are given.
+// Graphs of sequence networks for cost predictions, with more detail than GraphBuilder's layers: attention with its
+// scores in memory, recurrence token by token. Each layer has the parameters, multiply-adds and elements given for it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,25 +11,25 @@ namespace lockstep::model::zoo {
 
 class TokenGraph {
  public:
-  /// `tokens` vectors of `width` features go in.
+  /// The input is `tokens` vectors of `width` features.
   TokenGraph(std::string name, std::string title, int tokens, int width);
 
-  /// `rows` vectors times a matrix of in x out: in * out weights, rows * in * out multiply-adds.
+  /// Multiplies `rows` vectors by a matrix of in x out: in * out weights, rows * in * out multiply-adds.
   int linear(const std::string& name, int from, int rows, int in, int out, bool bias = true);
-  /// A square kernel over an image, with bias.
+  /// Applies a square kernel to an image, with bias.
   int convolution(const std::string& name, int from, Shape in, Shape out, int kernel);
-  /// As linear() with a matrix that another layer has.
+  /// As linear(), but with the matrix of another layer.
   int tied(const std::string& name, int from, int rows, int in, int out);
-  /// A product of two activations: multiply-adds without parameters; backward it is two products as large.
+  /// The product of two activations: multiply-adds without parameters. Its backward pass is two products of that size.
   int product(const std::string& name, const std::vector<int>& from, std::int64_t macs, std::int64_t input_elements,
               std::int64_t elements);
-  /// Passes over elements, as many as layer_cost.cpp has for the kind.
+  /// Element-wise work on `elements` elements; layer_cost.cpp gives the number of passes over memory for the kind.
   int each(const std::string& name, LayerKind kind, const std::vector<int>& from, std::int64_t elements);
-  /// Tokens of a sample; without, samples are images.
+  /// Sets the number of tokens per sample; without it, samples are images.
   void count_tokens(int tokens) { graph_.tokens = tokens; }
-  /// Normalises vectors of `width` features, with a gain and a bias for each.
+  /// Normalises vectors of `width` features, with a gain and a bias per feature.
   int norm(const std::string& name, int from, std::int64_t elements, int width);
-  /// Rows of tables with so many parameters, looked up and copied.
+  /// Looks up rows of tables and copies them; `tables` lists the number of parameters per table.
   int lookup(const std::string& name, int from, const std::vector<std::int64_t>& tables, std::int64_t elements);
 
   Graph finish() { return std::move(graph_); }

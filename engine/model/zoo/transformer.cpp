@@ -1,9 +1,9 @@
-// Transformers of the time before fused attention, each also with it: BERT (Devlin et al. 2019), RoBERTa (Liu et al.
-// 2019), GPT-2 (Radford et al. 2019), GPT-3's sizes (Brown et al. 2020, Table 2.1), Megatron-LM's (Shoeybi et al. 2019),
-// ViT (Dosovitskiy et al. 2021).
+// Transformers from before fused attention, each also with it: BERT (Devlin et al. 2019), RoBERTa (Liu et al. 2019),
+// GPT-2 (Radford et al. 2019), GPT-3's sizes (Brown et al. 2020, Table 2.1), Megatron-LM's (Shoeybi et al. 2019), ViT
+// (Dosovitskiy et al. 2021).
 //
-// Multiply-adds of a sequence of T tokens, width d: 12 d^2 T of a layer's matrices, 2 T^2 d of its attention, and d V
-// for every token whose word is predicted, of V words.
+// Multiply-adds for T tokens and width d: 12 d^2 T for a layer's matrices, 2 T^2 d for its attention, and d V for every
+// predicted token, with V words.
 #include <string>
 
 #include "engine/model/transformer/spec.hpp"
@@ -12,7 +12,7 @@
 namespace lockstep::model::zoo {
 namespace {
 
-constexpr int kHeadWidth = 64;  // where nothing else is said
+constexpr int kHeadWidth = 64;  // unless given
 
 struct Sizes {
   const char* id;
@@ -46,7 +46,8 @@ TransformerSpec gpt(const Sizes& z) {
   return s;
 }
 
-// Of BERT, whether a sentence follows is learned too; of RoBERTa it is not, and two rows of positions are padding's.
+// BERT also learns whether one sentence follows another. RoBERTa does not, and two rows of its positions are for
+// padding.
 TransformerSpec masked(const Sizes& z, bool is_roberta) {
   TransformerSpec s = biased(z);
   s.tied_output = s.output_bias = true;

@@ -157,7 +157,7 @@ SequenceJob read_job(const JsonNode& node, int tokens) {
   return job;
 }
 
-// `place`: the configuration itself, or the object around it.
+// `place` is the configuration itself, or the object around it.
 Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens) {
   const TransformerSpec spec = transformer_of_huggingface(config);
   const SequenceJob job = read_job(place, tokens);

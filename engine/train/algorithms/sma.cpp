@@ -36,9 +36,9 @@ class SmaAlgorithm final : public TrainedAlgorithm {
             {"--auto-tune", "learners per GPU by the observed throughput", true},
             {"--auto-tune-from", "learners per GPU as the auto-tuner chose them in the run of this record"}};
   }
-  /// One SMA learner bears a third of the rate that plain SGD does: on a loss of curvature h, Alg. 1 with alpha 1 and
-  /// momentum mu oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), several times
-  /// more is better.
+  /// With one SMA learner, the rate must be a third of plain SGD's. On a loss of curvature h, Alg. 1 with alpha 1 and
+  /// momentum mu oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), a several times
+  /// higher rate is better.
   Usual usual() const override { return {1, 16, 0.01}; }
   void check(const Request& r, int processes) const override {
     if (is_tuned(r) && r.learners)
