@@ -1,16 +1,16 @@
 #pragma once
-// Attention and experts as the kernels that they are, each by the roofline of layer_cost.hpp. For a batch of b samples,
-// activations of a bytes, T queries and S keys, h heads of d features (values: e) over g heads of keys and values:
+// Models attention and experts as their kernels, each by the roofline of layer_cost.hpp. Symbols: b samples in a batch,
+// a bytes per activation, T queries, S keys, h heads, g heads of keys and values, d features of a key, e of a value.
 //
-//   q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e elements;
-//   P pairs that are computed: b h T S unfused; where fused, what masks hide whole is passed over
-//   (AttentionShape::seen_pairs): about half of it under a causal mask.
+//   Elements: q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e.
+//   Computed pairs P: b h T S if unfused. Fused attention skips tiles that the mask hides entirely
+//   (AttentionShape::seen_pairs), about half of the pairs under a causal mask.
 //
-// Attention, fused (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
-//   forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes
-//   backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes
-//   The scores are computed again: five products in place of four, 2.5 times the forward pass where d = e.
-// Attention, in passes (n = b h T S scores):
+// Fused attention (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
+//   Forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes.
+//   Backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes.
+//   The scores are computed again: five GEMMs in place of four, 2.5 times the forward pass where d = e.
+// Unfused attention, one kernel per line (n = b h T S scores):
 //   forward   heads transposed     2 (q + k + v) a bytes
 //             scores               2 n d FLOP,  (q + k + n) a
 //             scale and mask       2 n a
@@ -43,14 +43,14 @@ inline namespace cost {
 /// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: whether the layer's inputs need a
 /// gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
-/// Rows that come from several ranks lie by rank: where a rank has several experts they are copied into the experts' order
-/// and back, forward and backward 2 kernels of 2 r w a bytes (Megatron-LM, token_dispatcher.py: sort_chunks_by_idxs() of
-/// MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess()). `layer` has the rank's experts and
-/// tokens; `load`: its rows over an even share.
+/// The seconds to reorder experts' rows. Rows from several ranks arrive ordered by rank. If a rank has several experts,
+/// rows are copied into the experts' order and back. Each pass has 2 such kernels of 2 r w a bytes. `layer` has the
+/// rank's experts and tokens; `load`: its rows over an even share. Source: Megatron-LM, token_dispatcher.py,
+/// sort_chunks_by_idxs() in MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess().
 LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
 /// Whether the layer is one of these.
 bool is_token_layer(const model::Layer& layer);
-/// Kernels of such a layer, forward and backward.
+/// Counts the kernels of such a layer, forward and backward.
 KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost
