@@ -7,17 +7,17 @@
 // A message that shares no link takes exactly latency + bytes / (bandwidth of the narrowest link). Messages that share
 // a link divide its bandwidth max-min fairly, whatever their latencies. The routes:
 //
-//   same node        In a pcie-tree: the GPUs' PCIe links, switches, root complexes and, between sockets, the socket
+//   `same node`      In a pcie-tree: the GPUs' PCIe links, switches, root complexes and, between sockets, the socket
 //                    link. In an nvlink-mesh: the NVLinks of the pair or, if it has none, the route of a pcie-tree.
 //                    With nvswitch: the NVLinks of both GPUs.
-//   between nodes    From the GPU to its NIC (in a pcie-tree over the links between them), through the fabric, and from
+//   `between nodes`  From the GPU to its NIC (in a pcie-tree over the links between them), through the fabric, and from
 //                    the receiver's NIC to the GPU.
-//   staged           A message is staged in host memory if the GPUs cannot reach each other (peer_across_sockets false,
+//   `staged`         A message is staged in host memory if the GPUs cannot reach each other (peer_across_sockets false,
 //                    or host_staging) or cannot reach the NIC (gpudirect false). Its route also contains the host
 //                    memory's link of each socket where it is staged, with bandwidth and latency. With host_staging
 //                    every sender has such a link of its own. Staging is pipelined: the slowest copy counts, not the
 //                    sum of copies.
-//   input            From the memory of a socket to its GPUs, and from the network through NIC 0 to the memory of that
+//   `input`          From the memory of a socket to its GPUs, and from the network through NIC 0 to the memory of that
 //                    NIC's socket. The route has the links between them and the memory's link, shared with staged
 //                    messages.
 //

@@ -10,7 +10,7 @@ namespace lockstep::sim::cost {
 
 /// Returns the peak FLOP/s over which a job's utilisation (MFU) is computed. As is common, it is the dense
 /// half-precision peak for mixed precision and for fewer bits, so that a job in fp8 can be compared with one in bf16.
-/// torchtitan's get_peak_flops() (torchtitan/tools/utils.py) also returns bf16's peak whatever the precision. Single
+/// So torchtitan's get_peak_flops() (torchtitan/tools/utils.py) also returns bf16's peak whatever the precision. Single
 /// precision and tf32 have their own peaks. GPUs without units of half precision compute in single precision. 0:
 /// unknown.
 inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {

@@ -2,9 +2,9 @@
 // Reads a GPU's name as publications write it, and finds the GPUs that NVLink joins across nodes.
 //
 // A GPU is found by its name, its aliases, and three longer forms.
-//   "HGX B300-SXM-288GB"             a name between its maker, socket and memory, if socket and memory are that GPU's
-//   "Blackwell GPU (B200-SXM-180GB)" a name before or in the brackets
-//   "GB200-NVL72"                    a GPU of a rack in which NVLink joins 72
+//   "HGX B300-SXM-288GB"             A name between its maker, socket and memory, if socket and memory are that GPU's.
+//   "Blackwell GPU (B200-SXM-180GB)" A name before or in the brackets.
+//   "GB200-NVL72"                    A GPU of a rack in which NVLink joins 72.
 // NVLink joins the nodes of a rack (trays of 4 GPUs). The simulated cluster therefore has larger nodes than the job
 // gives.
 #include <string>

@@ -119,7 +119,7 @@ struct MeasuredRun {
   std::string of_gpu{};                ///< measured on that GPU and scaled to the job's; empty: the job's own
 };
 
-/// Returns the text that lists a default: "not stated; " and the reason.
+/// Returns the text that lists a default: `"not stated; "` and the reason.
 std::string default_reason(const std::string& reason);
 
 struct [[nodiscard]] Job {

@@ -1,10 +1,10 @@
 #pragma once
 // Describes every fact of a job once: its key in records, its option on command lines, its range, its meaning. This
 // table defines how records are read and written, the command-line options with their help, and how jobs are compared.
-// given_split.hpp has the facts of how replicas are split, the keys of a scenario's "parallel".
+// The facts of how replicas are split, the keys of a scenario's "parallel", are in given_split.hpp.
 //
-//   gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation   Numbers; "batch" is read as "batch_per_gpu".
-//   software, model, gpu, link, network         Ids or names of the catalogue. A network may also be a text, "8x
+//   `gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation`   Numbers; "batch" is read as "batch_per_gpu".
+//   `software, model, gpu, link, network`       Ids or names of the catalogue. A network may also be a text, "8x
 //                                               InfiniBand NDR", or {"id", "count", "rate"}.
 //   algorithm                                   A name that `simulate job --list` prints: "ring", "sharded", "kvstore".
 //                                               It sets transport, all_reduce, scheme and overlap where not given.

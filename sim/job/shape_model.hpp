@@ -10,8 +10,8 @@ namespace lockstep::sim::job {
 std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens);
 
 /// Returns the catalogue's transformer with only its first `layers` layers, in sequences of `tokens` (0: the entry's).
-/// nullptr: it has no more layers than that, the catalogue does not describe it by numbers, or the result cannot be
-/// built.
+/// Returns nullptr if it has no more layers than that, if the catalogue does not describe it by numbers, or if the
+/// result cannot be built.
 std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens);
 
 /// True if the number of layers, of hidden features and of heads are given. They define a GPT as in Brown et al. 2020:
