@@ -2,20 +2,22 @@
 // Python and the page call answer() with options as JSON and get JSON back. `simulate` and `plan` take the same options and
 // give the same numbers.
 //
-//   question     options of         answer
-//   job          simulate job       what its --json writes (schema lockstep/predictions/1)
-//   scenario     simulate job       what its --scenario writes
-//   result       simulate job       what simulate --json says of that scenario (schema lockstep/result/1): where an iteration's time goes
-//   layers       simulate job       a row per layer of one GPU, at the batch of the largest number of GPUs
-//   timeline     simulate job       Chrome trace events of the GPUs of traced_gpus()
-//   table        simulate job       what it prints, as a text
-//   plan_job     plan job           what its --json writes (schema lockstep/plan-result/1)
-//   all_reduce   simulate all-reduce   what its --json writes
-//   kernel       simulate kernel    what its --json writes; the option "kernel" names the kind: gemm, attention, ...
-//   loss         simulate loss      what its --json writes (schema lockstep/loss/1)
-//   options      none               the options of "job": their types, ranges, choices, help
-//   plan_options none               the options of "plan_job", in the same form
-//   names        none               models, GPUs, links, networks, software, algorithms of the catalogue
+//   Question       Options of            Answer
+//   `job`          simulate job          The output of --json (schema lockstep/predictions/1).
+//   `scenario`     simulate job          The output of --scenario.
+//   `result`       simulate job          The output of `simulate --json` for that scenario (schema lockstep/result/1).
+//                  It
+//                                        tells where an iteration's time goes.
+//   `layers`       simulate job          A row per layer of one GPU, at the batch of the largest number of GPUs.
+//   `timeline`     simulate job          Chrome trace events of the GPUs of traced_gpus().
+//   `table`        simulate job          The printed table, as a text.
+//   `plan_job`     plan job              The output of --json (schema lockstep/plan-result/1).
+//   `all_reduce`   simulate all-reduce   The output of --json.
+//   `kernel`       simulate kernel       The output of --json. The option "kernel" names the kind: gemm, attention, ...
+//   `loss`         simulate loss         The output of --json (schema lockstep/loss/1).
+//   `options`      None                  The options of "job": their types, ranges, choices, help.
+//   `plan_options` None                  The options of "plan_job", in the same form.
+//   `names`        None                  Models, GPUs, links, networks, software, algorithms of the catalogue.
 #include <string>
 #include <vector>
 
@@ -32,7 +34,7 @@ std::vector<std::string> question_names();
 /// command's message, for an unknown question or option, a value out of range, or an impossible job.
 Json answer(const std::string& question, const Json& options, const Catalogue& catalogue);
 
-/// The options of `simulate job`, of `plan job`.
+/// Describe the options of `simulate job` and of `plan job`.
 const OptionTexts& job_option_texts();
 const OptionTexts& plan_option_texts();
 

@@ -11,12 +11,12 @@
 
 namespace lockstep::sim::api {
 
-/// The words of a command line that give these options. Null options are skipped; an object is
-/// passed as its JSON text. Throws InputError for a key that `texts` does not have, with the nearest ones, for a boolean where
-/// a value is needed, and for a list where one value is allowed.
+/// Converts these options to the words of a command line. Null options are skipped; an object is passed as its JSON
+/// text. Throws InputError for a key that `texts` does not have, and lists the nearest ones. Also throws it for a
+/// boolean where a value is needed, and for a list where one value is allowed.
 std::vector<std::string> command_words(const Json& options, const OptionTexts& texts);
 
-/// "kernel", the kind and its options: {"kernel": "gemm", "m": 8192} -> kernel gemm --m=8192.
+/// Makes these words of "kernel", the kind and its options: {"kernel": "gemm", "m": 8192} gives kernel gemm --m=8192.
 std::vector<std::string> kernel_words(const Json& options);
 
 /// Gives the words to `app`. Throws InputError with the message that a command line would get.

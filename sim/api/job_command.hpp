@@ -1,5 +1,5 @@
 #pragma once
-// The question of `simulate job`, from its options.
+// Builds the question of `simulate job` from its options.
 #include <string>
 
 #include "sim/api/job_options.hpp"

@@ -25,7 +25,7 @@ inline std::string network_help() {
          ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)";
 }
 
-/// The help of a fact by its key.
+/// Returns the help of a fact, given its key.
 inline std::string job_help(const std::string& key) {
   if (key == "network") return network_help();
   std::string help;
@@ -223,7 +223,7 @@ inline void declare_measured_step(CLI::App& app, GivenStep& step, OptionTexts& t
       OptionType::text);
 }
 
-/// The storage of checkpoints, for `simulate job` and `plan job`.
+/// Adds the option of checkpoint storage, for `simulate job` and `plan job`.
 inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& texts) {
   const auto check = [](const std::string& text) {
     try {

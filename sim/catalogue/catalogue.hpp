@@ -1,7 +1,7 @@
 #pragma once
-// What the project knows beside the inputs of a prediction: GPUs, links, networks, software and models by name, and
-// constants fitted on records. Files of scenarios/catalogue/, schema "lockstep/catalogue/1"; every figure with its kind
-// and source.
+// The catalogue of GPUs, links, networks, software and models by name, and of constants fitted on records. Predictions
+// look up here what their inputs only name. The files are in scenarios/catalogue/, schema "lockstep/catalogue/1". Every
+// figure has its kind and source.
 //
 //   gpus.json        {"id", "name", "generation", "speed_of"?, "kernels_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "gpus_per_tray"?, "nvlink_domain"?, "other_links"?, "nvlink_bridge"? (one way, by data

@@ -47,7 +47,7 @@ struct GpuEntry : Entry {
   int gpus_per_tray = 0;                  ///< of a rack that NVLink joins into one node; 0: no rack
   GpuSpec spec;
 
-  /// From V100 on, by its products in half precision.
+  /// True for V100 and later GPUs, told by their half-precision FLOP/s.
   bool has_tensor_cores() const { return spec.fp16_flops > 50e12; }
 };
 
@@ -75,7 +75,7 @@ struct MachineSigns {
 };
 
 struct NetworkEntry : Entry {
-  double port_bytes_per_s = 0;  ///< as an application sees it with RDMA, the line rate with TCP; 0: of the stated rate
+  double port_bytes_per_s = 0;  ///< that an application sees with RDMA, the line rate with TCP; 0: from the given rate
   double line_bits_per_s = 0;   ///< of a port, by its standard; 0: none of its own
   double latency_s = 0;
   bool rdma = true;

@@ -37,8 +37,9 @@ class NameIndex {
   /// Adds a name of `entry`. Returns the entry that has it already, where that is another: the name is then not added.
   std::optional<std::size_t> add(const std::string& name, std::size_t entry);
   std::optional<std::size_t> find(const std::string& name) const;
-  /// The entries that a user may have meant, each once, at most `count`: those of the name's family (name_family()) by the
-  /// fewest characters that differ, then others with a slip of the pen at most. Empty: none is like it.
+  /// Returns the entries that a user may have meant, each once, at most `count`. Entries of the name's family
+  /// (name_family()) come first, those with the fewest differing characters leading. Others follow if only a typing
+  /// error separates them. Empty: no name is similar.
   std::vector<std::size_t> nearest(const std::string& name, std::size_t count) const;
 
  private:

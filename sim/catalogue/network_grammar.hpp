@@ -1,18 +1,21 @@
 #pragma once
-// A network between nodes as a user writes it:
+// Reads a network between nodes as a user writes it:
 //
-//   [COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]     "8x 400 Gb/s InfiniBand", "100 GbE", "2x HDR", "400 Gb/s per GPU"
+//   `[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]`
+//   Examples: "8x 400 Gb/s InfiniBand", "100 GbE", "2x HDR", "400 Gb/s per GPU".
 //
-//   COUNT  ports of a node, 1 to 128; with "per GPU" of each GPU, with "per 4 GPUs" of so many. Without it: one.
-//   RATE   of a port: a number of Mb/s, Gb/s or Tb/s (Gbit/s, Gbps, 400G), or of GbE, which is Ethernet. Bytes (GB/s)
-//          are refused. Or a name that has a rate of its own: an InfiniBand generation, Slingshot, Omni-Path, a class.
-//   KIND   a network of the catalogue: Ethernet, TCP, RoCE, InfiniBand, EFA, ... It may stand before the rate too.
-//          GbE alone is Ethernet with TCP. A rate alone is InfiniBand from 56 Gb/s (FDR) on and Ethernet with TCP
-//          below, which is an assumption, and marked so.
+//   COUNT  The ports of a node, 1 to 128. With "per GPU" each GPU has COUNT ports, with "per 4 GPUs" each four GPUs
+//          have. Without COUNT: one port.
+//   RATE   The rate of a port: a number of Mb/s, Gb/s or Tb/s (Gbit/s, Gbps, 400G), or of GbE, which means Ethernet.
+//          Bytes (GB/s) are refused. RATE may also be a name that implies a rate: an InfiniBand generation, Slingshot,
+//          Omni-Path, a class.
+//   KIND   A network of the catalogue: Ethernet, TCP, RoCE, InfiniBand, EFA, ... It may also stand before the rate.
+//          GbE without KIND is Ethernet with TCP. Other rates without KIND are assumed to be InfiniBand from 56 Gb/s
+//          (FDR) on, Ethernet with TCP below; the result marks this assumption.
 //
-// A class of the catalogue (aws-p4d) is a node's whole network and stands alone. Case and blanks do not matter, but for
-// the B of bytes. What a port carries: the catalogue's figure where the rate is that of the entry's standard; else the
-// line rate with TCP, and 0.94 of it with RDMA (11.75 of 12.5 GB/s).
+// A class of the catalogue (aws-p4d) is the whole network of a node and stands alone. Case and blanks do not matter,
+// except for the B of bytes. If the rate is that of the entry's standard, a port carries the bandwidth of the
+// catalogue. Otherwise it carries the line rate with TCP, and 0.94 of it with RDMA (11.75 of 12.5 GB/s).
 #include <optional>
 #include <string>
 
@@ -22,7 +25,7 @@ namespace lockstep::sim {
 inline namespace catalogue {
 
 inline constexpr const char* kNetworkGrammar = "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]";
-/// Of a line rate that an application reaches with RDMA.
+/// The share of the line rate that an application reaches with RDMA.
 inline constexpr double kRdmaShare = 0.94;
 
 struct NetworkFound {
@@ -48,7 +51,7 @@ std::string network_words(const NetworkFound& network);
 /// The same with what it carries: "8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)".
 std::string network_description(const NetworkFound& network);
 
-/// The grammar for people, with examples; a line each.
+/// Describes the grammar to users, with an example on each line.
 std::string network_grammar_text(const Entries<NetworkEntry>& networks);
 
 }  // namespace catalogue

@@ -6,7 +6,7 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-/// A number with a unit of bits: "400 Gb/s", "100GbE".
+/// A number read with a unit of bits: "400 Gb/s", "100GbE".
 struct WrittenRate {
   double bits_per_s = 0;
   bool is_ethernet = false;  ///< written in GbE

@@ -1,21 +1,25 @@
 #pragma once
-// A cluster as a description: what links there are, and which of them a message takes. Nodes are alike, so that a
-// node's links and routes are kept once (node_layout.hpp), and the fabric's are formulae (fabric.hpp): a cluster takes
-// no time and no memory that grows with its GPUs. Nothing here runs; sim/cluster/platform.hpp builds SimGrid's platform
-// from it, for messages.
+// Describes a cluster: its links, and the links that each message crosses. All nodes are identical, so that the links
+// and routes of one node are stored (node_layout.hpp). Those of the fabric are formulae (fabric.hpp). Building a
+// cluster therefore takes the same time and memory for any number of GPUs. Nothing is simulated here;
+// sim/cluster/platform.hpp builds SimGrid's platform from it to send messages.
 //
-// A message takes latency + bytes / (bandwidth of the narrowest link) when it is alone, exactly; messages that meet on
-// a link share its bandwidth max-min fairly, whatever their latencies. The routes:
+// A message that shares no link takes exactly latency + bytes / (bandwidth of the narrowest link). Messages that share
+// a link divide its bandwidth max-min fairly, whatever their latencies. The routes:
 //
-//   same node        pcie-tree: over the GPUs' PCIe links, switches, root complexes and, between sockets, the socket
-//                    link; nvlink-mesh: over the NVLinks of the pair, else as a pcie-tree; nvswitch: over both NVLinks.
-//   between nodes    to the GPU's NIC (in a pcie-tree over what lies between), the NIC, the fabric, and down again.
-//   staged           where GPUs cannot reach each other (peer_across_sockets false, or host_staging, which is a link of
-//                    its own of every sender) or the NIC (gpudirect false), the
-//                    route also contains the link of the host memory of the sockets where the data is staged, with its
-//                    bandwidth and latency. Staging is pipelined: it narrows the route, the copies do not add up.
-//   input            from memory of a socket to its GPUs, and from the network by NIC 0 to memory of that NIC's socket:
-//                    over what lies between and the memory's link, which staged messages share.
+//   `same node`      In a pcie-tree: the GPUs' PCIe links, switches, root complexes and, between sockets, the socket
+//                    link. In an nvlink-mesh: the NVLinks of the pair or, if it has none, the route of a pcie-tree.
+//                    With nvswitch: the NVLinks of both GPUs.
+//   `between nodes`  From the GPU to its NIC (in a pcie-tree over the links between them), through the fabric, and from
+//                    the receiver's NIC to the GPU.
+//   `staged`         A message is staged in host memory if the GPUs cannot reach each other (peer_across_sockets false,
+//                    or host_staging) or cannot reach the NIC (gpudirect false). Its route also contains the host
+//                    memory's link of each socket where it is staged, with bandwidth and latency. With host_staging
+//                    every sender has such a link of its own. Staging is pipelined: the slowest copy counts, not the
+//                    sum of copies.
+//   `input`          From the memory of a socket to its GPUs, and from the network through NIC 0 to the memory of that
+//                    NIC's socket. The route has the links between them and the memory's link, shared with staged
+//                    messages.
 //
 // Links are per direction.
 #include <memory>
@@ -72,7 +76,8 @@ class Cluster {
   int node_of(int gpu) const { return gpu / spec_.gpus_per_node; }
 
   Endpoint gpu(int gpu) const;
-  /// A node's CPU, for what runs beside the GPUs: messages from and to it pass host memory and NIC 0.
+  /// Returns the endpoint of a node's CPU, for computing in parallel with the GPUs. Its messages cross host memory and
+  /// NIC 0.
   Endpoint cpu(int node) const { return {node, layout_.cpu()}; }
 
   /// Two ends of a message.
@@ -82,7 +87,8 @@ class Cluster {
   };
   /// A batch's copy to the GPU, from memory of the GPU's socket.
   Ends host_copy_ends(int gpu) const;
-  /// Reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's socket.
+  /// Returns the ends of reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's
+  /// socket.
   Ends file_read_ends(int gpu) const;
 
   /// Between two different GPUs; the latency is that of the links.
@@ -97,15 +103,15 @@ class Cluster {
   double link_bandwidth(int link) const;  ///< bytes/s
   std::string link_name(int link) const;
 
-  /// GPUs of a unit: units may change places, and nothing of a message but the numbers of its links changes
-  /// (fabric.hpp). All GPUs where no smaller units are alike.
+  /// GPUs of a unit. Two units can be exchanged without changing messages, except for the numbers of their links
+  /// (fabric.hpp). If there are no smaller units, all GPUs are one unit.
   int gpus_of_unit() const;
   int units() const { return (gpus_ + gpus_of_unit() - 1) / gpus_of_unit(); }
   Fabric::UnitLink unit_of(int link) const;
   int links_of_unit() const;
 
-  /// From now on every message from or to the node stands for `ways` alike ones, to or from as many nodes: its links
-  /// carry 1/ways of their bandwidth. Links of the fabric stay as they are.
+  /// From now on every message from or to the node stands for `ways` identical messages, to or from as many nodes. The
+  /// node's links carry 1/ways of their bandwidth. Links of the fabric keep theirs.
   void bundle_messages_of_node(int node, int ways);
 
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }

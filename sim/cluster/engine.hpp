@@ -9,16 +9,16 @@ namespace lockstep::sim::cluster {
 /// keeps the weights of the solver at 1.
 constexpr double kRawLatency_s = 1;
 
-/// Which flows' rates SimGrid works out again when flows begin or end.
+/// Which flows' rates SimGrid computes again when flows begin or end.
 ///
-///   all      those of all flows, each time: right always
-///   changed  those that the change reaches (SimGrid's "Lazy"): several times faster where many flows begin and end at
-///            times of their own. SimGrid 3.32 looks for what a flow that begins changes from the first link of its
-///            route on, and not at all if that link has changed at the same moment: of two flows that begin at once on
-///            one first link, the second one's other links keep their old shares, and may carry twice their bandwidth.
-///            Right where no two flows with a first link in common are ever under way together, and none begins when
-///            another ends: routes begin at the sender's own link, so where every GPU sends one message at a time, and
-///            every message has a latency.
+///   all      All flows, each time. The rates are always right.
+///   changed  The flows that the change affects (SimGrid's "Lazy"). This is several times faster if many flows begin
+///            and end at different times. It can be wrong: SimGrid 3.32 searches from the first link of a new flow's
+///            route, and skips the search if that link has already changed at the same moment. If two flows begin at
+///            once on one first link, the other links of the second flow therefore keep their old shares. They may then
+///            carry twice their bandwidth. The rates are right if flows with the same first link never overlap, and
+///            none begins when another ends. Routes begin at the sender's own link, so both hold if every GPU sends one
+///            message at a time and every message has a latency.
 enum class FlowUpdates { all, changed };
 /// For the engine that this process starts later; all, unless called. Throws std::logic_error when it has started.
 void set_flow_updates(FlowUpdates updates);

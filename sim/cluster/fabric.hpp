@@ -1,14 +1,15 @@
 #pragma once
-// The links between a cluster's nodes and the routes over them, by formula: nothing is kept per pair, per node or per
+// Computes the links between a cluster's nodes and the routes over them by formula, without storing any pair, node or
 // link. Routes are those of SimGrid's zones of the same names (3.32), which carry the messages of fidelity `message`.
 //
-//   star       a switch that never is the bottleneck: no link, or, where the ports carry less than a node's NICs, each
-//              node's port, out and in.
-//   fat tree   up by d-mod-k (at level l port floor(destination / product of the parents below) mod the ports of l),
-//              then down by the labels; of parallel cables the one that is source mod cables.
-//   torus      dimension by dimension, the shorter way round.
-//   dragonfly  minimal: in the chassis to the router that is wired to the other group, to chassis 0, over, and likewise
-//              there. A route that changes both router and chassis within a group goes on as if from chassis 0.
+// - Star: a switch that is never the bottleneck has no link. If its ports carry less than a node's NICs, a route has
+//   the ports of both nodes, out and in.
+// - Fat tree: up by d-mod-k, then down by the labels. At level l d-mod-k takes port floor(destination / product of the
+//   parents below) mod the ports of l. Among parallel cables a route takes number source mod cables.
+// - Torus: one dimension after the other, in the shorter direction.
+// - Dragonfly: the minimal route. It goes in the chassis to the router that is wired to the other group, to chassis 0,
+//   to the other group, and there in the same way. A route that changes both router and chassis within a group
+//   continues as if from chassis 0.
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,8 +29,9 @@ class Fabric {
   /// How many times a message between the two pays the fabric's latency.
   virtual int hops(int from, int to) const = 0;
 
-  /// Units: so many nodes in a row that units may change places. A route takes links of its ends' units alone, and the same
-  /// ones of them whichever two units these are, or whichever one. 0: no fewer than all nodes are such a unit.
+  /// Returns the nodes of a unit: consecutive nodes that can be exchanged for another unit without changing routes. A
+  /// route only uses links of the units of its two ends. Their places in a unit do not depend on which units these are.
+  /// 0: only all nodes together are a unit.
   virtual int nodes_of_unit() const { return 0; }
   struct UnitLink {
     int unit;
@@ -39,7 +41,7 @@ class Fabric {
   virtual int links_of_unit() const { return links(); }
 };
 
-/// Of `spec.fabric`, with `nodes` nodes on the places of lowest number.
+/// Makes the fabric of `spec.fabric`. The `nodes` nodes take its places of lowest number.
 std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
 }  // namespace lockstep::sim::cluster

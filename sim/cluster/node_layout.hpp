@@ -17,8 +17,8 @@ struct NodeLink {
   bool begins_routes;
 };
 
-/// Endpoints are the GPUs 0 .. gpus - 1, the CPU, the port, where the fabric begins, and, where they are asked for, the
-/// memories of the sockets, which send to GPUs and receive from the port.
+/// The endpoints are the GPUs 0 .. gpus - 1, the CPU, the port, where the fabric begins, and optionally the memories of
+/// the sockets. Memories send to GPUs and receive from the port.
 class NodeLayout {
  public:
   explicit NodeLayout(const ClusterSpec& spec, bool has_memories = false);

@@ -1,8 +1,8 @@
 #pragma once
-// A cluster in SimGrid, for messages alone: a host per GPU, per node's CPU and per memory, a full zone with one
-// precomputed route per pair for every node, as the leaves of SimGrid's own zone for the fabric. Building takes time
-// that grows with the square of the nodes (SimGrid seeks every new name in all zones): 4096 GPUs a tenth of a second,
-// 65,536 a minute.
+// Builds a cluster in SimGrid, only for messages. It has a host per GPU, per node's CPU and per memory. Every node is a
+// full zone with one precomputed route per pair, and a leaf of SimGrid's own zone for the fabric. SimGrid seeks every
+// new name in all zones, so that building takes time that grows with the square of the nodes: 0.1 s for 4096 GPUs, a
+// minute for 65,536.
 #include <memory>
 
 #include "sim/cluster/cluster.hpp"
@@ -22,7 +22,7 @@ class Platform {
   Platform(const Platform&) = delete;
   Platform& operator=(const Platform&) = delete;
 
-  /// Of capacity 1 (flop/s): a kernel of t seconds is t of work.
+  /// Returns the host of an endpoint. It has a speed of 1 flop/s, so that a kernel of t seconds is t flop of work.
   simgrid::s4u::Host* host(Endpoint end) const;
   simgrid::s4u::Host* gpu_host(int gpu) const { return host(cluster_.gpu(gpu)); }
   simgrid::s4u::Host* cpu_host(int node) const { return host(cluster_.cpu(node)); }

@@ -1,6 +1,6 @@
 #pragma once
-// The differences between SimGrid 3.32 (Debian 12) and 4.x (Debian 13), in one place. 4.x renames create_* to add_*,
-// has a root zone from the start, and fills cluster zones when they are sealed.
+// Hides the differences between SimGrid 3.32 (Debian 12) and 4.x (Debian 13). 4.x renames create_* to add_*, has a root
+// zone from the start, and fills cluster zones when they are sealed.
 #include <functional>
 #include <simgrid/s4u.hpp>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// Project Adam's exchange of a fully-connected layer (Chilimbi et al. 2014; as Poseidon, section 3.2, describes it):
-// the workers push their sufficient factors to the one server that owns the layer, it multiplies them out, and they
-// pull back the whole matrix. The owner receives (P1 - 1) K (I + O) numbers and sends (P1 - 1) I O: the load is on it
-// alone.
+// Project Adam's exchange of a fully-connected layer (Chilimbi et al. 2014; as Poseidon, section 3.2, describes it).
+// One server owns the layer. The workers push their sufficient factors to it, it multiplies them out, and the workers
+// pull back the whole matrix. The owner receives (P1 - 1) K (I + O) numbers and sends (P1 - 1) I O, so it carries all
+// the load.
 #include "sim/collective/sufficient_factors.hpp"
 
 namespace lockstep::sim::collective {

@@ -1,11 +1,11 @@
 #pragma once
 // Poseidon's choice between parameter server and sufficient factors for a layer (Zhang et al. 2017, Table 1 and
-// Algorithm 1): what a node that is both server and worker sends and receives together, in numbers, for a
-// fully-connected layer of M x N, a batch of K per worker, P1 workers and P2 servers:
-//   parameter server    2 M N (P1 + P2 - 2) / P2
-//   sufficient factors  2 K (P1 - 1) (M + N)
-//   Adam, the owner     (P1 - 1) (M N + K M + K N)
-// Sufficient factors where they are no more. All other layers go by parameter server.
+// Algorithm 1). It compares how many numbers a node that is both server and worker sends and receives in all. The layer
+// is fully-connected, M x N, with a batch of K per worker, P1 workers and P2 servers:
+//   `parameter server`    2 M N (P1 + P2 - 2) / P2.
+//   `sufficient factors`  2 K (P1 - 1) (M + N).
+//   `Adam, the owner`     (P1 - 1) (M N + K M + K N).
+// Sufficient factors are chosen if they send no more than a parameter server. Other layers use the parameter server.
 #include <cstdint>
 
 #include "sim/modules.hpp"

@@ -1,7 +1,7 @@
 #pragma once
-// The collective algorithms, one file each. All sum a vector of S bytes that every one of n ranks holds, over ranks
-// 0 .. n - 1 in the order of the GPUs; with one rank the plan is empty. alpha is what a message costs beside its bytes,
-// beta the seconds per byte of the narrowest link, without contention.
+// The collective algorithms, one file each. Every one of n ranks holds a vector of S bytes, and the vectors are summed
+// over ranks 0 .. n - 1 in the order of the GPUs. With one rank the plan is empty. A message takes alpha seconds plus
+// beta per byte. The narrowest link sets beta, without contention.
 #include <cstdint>
 
 #include "sim/collective/plan.hpp"
@@ -20,8 +20,8 @@ Plan all_gather(int ranks, std::int64_t bytes);
 /// Three-phase hierarchical all-reduce over groups of k consecutive ranks (Jia et al. 2018, Fig. 5): reduce to each
 /// group's first rank, ring all-reduce over these n/k masters, broadcast within each group. Reduce and broadcast are
 /// chains pipelined in m slices, so each takes k - 2 + m rounds of S/m:
-///   T = 2(k-2+m)(alpha + S beta / m) + 2(n/k - 1)(alpha + S beta k / n).
-/// m = k, the default (slices = 0), gives the paper's count of 4(k-1) + 2(n/k - 1) rounds; more slices fill the
+///   `T = 2(k-2+m)(alpha + S beta / m) + 2(n/k - 1)(alpha + S beta k / n)`.
+/// The default, m = k (slices = 0), gives the paper's count of 4(k-1) + 2(n/k - 1) rounds. More slices fill the
 /// pipeline better and cost more messages.
 /// The last group is smaller when k does not divide n. With n <= k there is one group: a plain ring over it.
 /// Bytes: k - 1 members send S in the reduce, k - 1 send S in the broadcast, each master 2(g-1)/g S for g groups.
@@ -32,13 +32,13 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
 /// When n is no power of two, the 2(n - 2^p) first ranks fold in pairs before (S one way) and unfold after.
 Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes);
 
-/// Binomial tree, the whole vector at every hop: rank r + 2^k gives to rank r in level k, and all the way back (Caffe's
-/// own data parallelism over the GPUs of a node).
+/// Binomial tree that sends the whole vector at every hop. In level k rank r + 2^k sends to rank r; the sum returns on
+/// the same way. Caffe's own data parallelism over the GPUs of a node does so.
 ///   T = 2 ceil(log2 n) (alpha + S beta); together 2(n-1)S.
 Plan tree_all_reduce(int ranks, std::int64_t bytes);
 
-/// Double binary tree (Sanders, Speck & Traff 2009), in the shape that NCCL builds: two trees over all ranks, each for half
-/// of the vector; inner ranks of one are leaves of the other. Reduced up, broadcast down, pipelined in `slices` per half.
+/// Double binary tree (Sanders, Speck & Traff 2009), in the shape that NCCL builds: two trees over all ranks, each for
+/// half of the vector. Inner ranks of one are leaves of the other. Each tree reduces and broadcasts in `slices`.
 /// Each rank sends at most 2S in all, together 2(n-1)S.
 Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes);
 

@@ -6,7 +6,7 @@
 
 namespace lockstep::sim::collective {
 
-/// Every rank sends a different n-th of its vector of S bytes to every other, pairwise: in round k rank i sends to rank
+/// Every rank sends a different n-th of its vector of S bytes to every other, pairwise. In round k rank i sends to rank
 /// i + k and receives from rank i - k, as OpenMPI does with large blocks.
 ///   T = (n-1)(alpha + S beta / n); each rank sends (n-1)/n S.
 Plan all_to_all(int ranks, std::int64_t bytes);
@@ -23,12 +23,12 @@ struct HostAllReduce {
   double network_bytes_per_s = 0;  ///< of a node, each direction
 };
 
-/// MPI_Allreduce by the ring, on vectors in host memory. A message in a node is copied twice, into and out of shared
-/// memory, by cores of the sender and the receiver that also do so for the other neighbour; one between nodes takes the
-/// network. Adding does not overlap with its message:
-///   T = 2(n-1)(alpha + S / (n r)) + (n-1) S / (n reduction),  r = min(copy / 2, memory / (2 processes), network)
-/// with the network only where there are several nodes. The plan states this as its time (Plan::call); its transfers
-/// are those between the ranks' GPUs' places, so that the network is shared with what else there is.
+/// MPI_Allreduce by the ring, on vectors in host memory. A message in a node is copied into and out of shared memory.
+/// The cores of sender and receiver also copy for their other neighbours. A message between nodes crosses the network.
+/// Adding does not overlap with its message:
+///   `T = 2(n-1)(alpha + S / (n r)) + (n-1) S / (n reduction),  r = min(copy / 2, memory / (2 processes), network)`
+/// The network counts only with several nodes. The plan has this time (Plan::call). Its transfers run between the
+/// places of the ranks' GPUs, so that they share the network with other messages.
 Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes);
 
 }  // namespace lockstep::sim::collective

@@ -7,24 +7,24 @@
 // src/graph/tuning.cc (what is named in nccl_tables.hpp by the names there). CollNet and PAT are off, as they are
 // without SHARP and with several GPUs a node.
 //
-// With R ranks on N nodes, ppn = R / N, ch channels of b bytes/s (b: inside the node up to two nodes, between nodes
-// beyond), B = ch b:
+// There are R ranks on N nodes, ppn = R / N. The ch channels have b bytes/s each, B = ch b. With up to two nodes b is
+// that inside the node, with more nodes that between nodes.
 //
-//   ring      bus = B (LL: half, at most the LL limit; LL128: 92 %, at most the limit of ch channels)
-//             all-reduce: S / T at most bus R / (2(R-1)); latency of 2(R-1) hops of which 2(N-1) pass the network
-//   tree      bus = 92 % of B, at most the limit of ch channels; S / T at most bus / 2, times a correction by size;
-//             latency of 2(ppn-1) hops in the node and 2 log2 N between nodes
-//   NVLS      one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between)
-//   NVLSTree  several nodes: NVLS in the node and a double tree between nodes
+//   `ring`      bus = B (LL: half, at most the LL limit; LL128: 92 %, at most the limit of ch channels).
+//               All-reduce: S / T at most bus R / (2(R-1)); latency of 2(R-1) hops, 2(N-1) of them over the network.
+//   `tree`      bus = 92 % of B, at most the limit of ch channels; S / T at most bus / 2, times a correction by size.
+//               Latency of 2(ppn-1) hops in the node and 2 log2 N between nodes.
+//   `NVLS`      On one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between).
+//   `NVLSTree`  On several nodes: NVLS in the node and a double tree between nodes.
 //
-// What NCCL's tables leave out, so that its choice hardly knows: before NVLS and NVLSTree are at that bandwidth, their first
-// round passes every stage by itself. A round is what all channels and heads pass on together, r = channels heads chunk
-// bytes, its chunk by the call's size (src/enqueue.cc); with C and D the bytes/s of all channels in the node and between
-// nodes, and p passes of the network,
+// NCCL's tables leave out how NVLS and NVLSTree fill their pipeline, so that its choice hardly depends on it. Their
+// first round passes every stage before the next one follows. In a round all channels and heads together pass on r =
+// channels heads chunk bytes; the chunk depends on the size of the operation (src/enqueue.cc). All channels together
+// have C bytes/s in the node and D between nodes, and there are p passes of the network:
 //
-//   fill = r (2 / C + p / D - 1 / B)
+//   `fill = r (2 / C + p / D - 1 / B)`
 //
-// which is in the latency of the call that is chosen. 2 nodes of H100 take 25 to 130 us of it, 2 of B200 40 to 175 us.
+// This is added to the latency of the chosen operation: 25 to 130 us on 2 nodes of H100, 40 to 175 us on 2 of B200.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -64,7 +64,7 @@ struct NcclSystem {
   std::vector<std::array<int, 3>> nvlinks;      ///< of a mesh: local GPU, local GPU, number of links
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO
-  // What was measured beside what the tables say; the choice is by the tables, for NCCL knows nothing else.
+  // Measured corrections of the tables. The choice uses the tables alone, because NCCL knows nothing else.
   double latency_excess_s = 0;  ///< of every call; may be negative, as the next
   double pass_excess_s = 0;     ///< of every pass of the network (nccl_fit.hpp)
   double bandwidth_factor = 1;  ///< measured bandwidth over the tables'
@@ -95,25 +95,25 @@ struct NcclMeasured {
   double seconds;  ///< by the tables; of nccl_choice() with all that follows
 };
 
-/// The excess e and the factor f that make the chosen calls of `system` (measured ones, of one node) last as measured:
-///   t_i = L_i + e + S_i / (f B_i)
-/// by least squares of the relative error, L_i and B_i from the tables. From one node they are carried over to several:
-/// what a call costs before it moves anything, and what share of the tables' bandwidth the machine gives.
-/// Needs two sizes. Throws std::invalid_argument where they do not determine a factor above 0.
+/// Corrects the tables by measured operations on one node of `system`, with an excess e and a factor f:
+///   `t_i = L_i + e + S_i / (f B_i)`
+/// L_i and B_i are those of the tables. The fit is by least squares of the relative error. The excess is the time of an
+/// operation before it moves data; f is the share of the tables' bandwidth that the machine reaches. Both also serve
+/// for several nodes. Needs two sizes. Throws std::invalid_argument if they do not determine a factor above 0.
 struct NcclCorrection {
   double latency_excess_s = 0;
   double bandwidth_factor = 1;
 };
 NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured);
 
-/// The call as a plan with NCCL's time (Plan::call). `bytes` is the whole vector: what an all-gather ends with, what a
-/// reduce-scatter begins with. Its transfers spread over links as NCCL's channels do: ring and tree over neighbours in
-/// the node (over the NVLinks of a mesh in proportion) and over all NICs between nodes. Bytes sent by all ranks:
-///   ring       2(R-1) S; reduce-scatter, all-gather and broadcast S
-///   tree       2(R-1) S
-///   NVLS       R S + S: what the switch reads from every GPU, and the reduced shares that it multicasts; a transfer to
-///              the neighbour stands for a GPU's link to and from the switch
-///   NVLSTree   the same on each node, and 2(N-1) S between nodes
+/// Returns the operation as a plan with NCCL's time (Plan::call). `bytes` is the whole vector: the output of an
+/// all-gather, the input of a reduce-scatter. Transfers spread over links as NCCL's channels do. Ring and tree use
+/// neighbours in the node (the NVLinks of a mesh in proportion) and all NICs between nodes. Bytes sent by all ranks:
+///   `ring`      2(R-1) S; reduce-scatter, all-gather and broadcast S.
+///   `tree`      2(R-1) S.
+///   `NVLS`      R S + S: the switch reads S from every GPU, and multicasts the reduced shares. A transfer to the
+///               neighbour stands for a GPU's link to and from the switch.
+///   `NVLSTree`  The same on each node, and 2(N-1) S between nodes.
 Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
 /// `count` transfers between nodes, the next one `stride` nodes further on; of a double binary tree over the nodes

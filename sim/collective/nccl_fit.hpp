@@ -1,16 +1,19 @@
 #pragma once
-// NCCL's calls over several nodes as measured: what its cost model (nccl.hpp) lacks between nodes, so that calls over
-// more nodes than were measured follow. For a call i whose algorithm and protocol the model chooses,
+// Corrects NCCL's cost model (nccl.hpp) by operations that were measured over several nodes, so that it predicts more
+// nodes than were measured. For an operation i, with the algorithm and protocol that the model chooses:
 //
-//   t_i = L_i + e + p_i x + S_i / (f B_i)
+//   `t_i = L_i + e + p_i x + S_i / (f B_i)`
 //
-// L_i, B_i: latency and bandwidth of the model; p_i: how often one after the other data pass the network, 2 (N - 1)
-// times in a ring all-reduce over N nodes, 2 log2 N times in a tree (NcclTime::network_passes); e: what every call
-// takes more, x: what every pass takes more; f: share of the model's bandwidth between nodes. By least squares of the
-// relative error.
+// * L_i and B_i are the latency and bandwidth of the model.
+// * p_i is the number of sequential passes over the network (NcclTime::network_passes): 2 (N - 1) in a ring all-reduce
+//   over N nodes, 2 log2 N in a tree.
+// * Every operation takes e longer, and every pass x.
+// * The machine reaches the share f of the model's bandwidth between nodes.
+// The fit is by least squares of the relative error.
 //
-// e comes from calls on one node where there are any. Otherwise it is fitted, too, where the calls differ in p_i. Where
-// they do not (two nodes alone), nothing tells e from x, and e is 0: all of it grows with the nodes.
+// If operations were measured on one node, e comes from them. Otherwise e is fitted as well if the operations differ in
+// p_i. If they do not (two nodes only), e and x cannot be told apart. Then e is 0, and all of the excess grows with
+// nodes.
 #include <optional>
 #include <vector>
 
@@ -38,7 +41,7 @@ NcclNetworkCorrection fit_nccl_network(const std::vector<NcclCurve>& curves, Ncc
 /// The system with the correction instead of its own.
 NcclSystem corrected(NcclSystem system, const NcclNetworkCorrection& correction);
 
-/// |relative error| of the fit's predictions.
+/// Holds |relative error| of the fit's predictions.
 struct NcclFitErrors {
   int calls = 0;
   double median_residual = 0;

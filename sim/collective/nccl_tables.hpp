@@ -1,6 +1,6 @@
 #pragma once
 // Constants of NCCL 2.28, src/graph/tuning.cc, under their names there. Microseconds and GB/s (1e9 bytes/s), as there;
-// indices are protocols LL, LL128, Simple. What goes by the GPU's generation is in nccl_generations.hpp.
+// indices are protocols LL, LL128, Simple. Constants that depend on the GPU's generation are in nccl_generations.hpp.
 #include <cstdint>
 
 #include "sim/modules.hpp"
@@ -20,7 +20,7 @@ constexpr Latencies kNvlink{{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, 25, 25};    // hw
 constexpr Latencies kPci{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, 0, 0};          // hwLatencies, PCI
 constexpr Latencies kNetwork{{5.0, 8.5, 14}, {2.7, 4.0, 14.0}, 18, 20.9};  // hwLatencies, NET
 
-/// llMaxBws between nodes, which go by the CPU: two nodes, more.
+/// llMaxBws between nodes, which depend on the CPU: for two nodes, for more.
 constexpr double kLlIntel[2]{39.0, 20.4};
 constexpr double kLlAmd[2]{22.5, 19.0};
 

@@ -1,14 +1,14 @@
 #pragma once
-// 1-bit quantisation with error feedback (Seide et al. 2014, as in CNTK): a gradient matrix travels as one bit per
-// element and two 32-bit means per column, for its zeros and its ones; what that loses is kept, the residual, and added
-// to the next gradient. The owner of a share adds up the workers' bits, quantises the sum with a residual of its own
-// and sends bits back. Bytes on the wire: E/8 + 8 C for E elements in C columns, either way.
+// 1-bit quantisation with error feedback (Seide et al. 2014, as in CNTK). A gradient matrix is sent as one bit per
+// element and two 32-bit means per column, for its zeros and its ones. The worker keeps the error, called the residual,
+// and adds it to the next gradient. The owner of a share adds up the workers' bits, quantises the sum with a residual
+// of its own and sends bits back. Bytes on the wire: E/8 + 8 C for E elements in C columns, either way.
 //
 // It costs passes over memory, of 4 bytes per element:
-//   worker, before the push  gradient and residual are read for the means, read again for the bits, and the residual is
-//                            written: 5 passes over E elements, and E/8 bytes of bits
-//   owner                    per worker the sum is read and written: 2 P1 passes over its share, then 5 as above
-//   worker, after the pull   the bits become a gradient: 1 pass, and E/8 bytes
+//   Worker, before the push  Reads gradient and residual for the means, again for the bits, and writes the residual: 5
+//                            passes over E elements, and E/8 bytes of bits.
+//   Owner                    Reads and writes the sum for each worker: 2 P1 passes over its share, then 5 as above.
+//   Worker, after the pull   Makes a gradient of the bits: 1 pass, and E/8 bytes.
 #include <cstdint>
 
 #include "sim/modules.hpp"
@@ -16,7 +16,7 @@
 namespace lockstep::sim::collective {
 
 std::int64_t one_bit_bytes(std::int64_t elements, std::int64_t columns);
-/// Bytes of memory traffic of the three steps; `share`: elements of one owner, `pushes`: P1.
+/// Return the memory traffic of the three steps, in bytes. `share`: elements of one owner, `pushes`: P1.
 double quantise_memory_bytes(std::int64_t elements);
 double serve_quantised_memory_bytes(std::int64_t share, int pushes);
 double dequantise_memory_bytes(std::int64_t elements);

@@ -1,15 +1,15 @@
 #pragma once
-// The parameter server: every worker pushes its gradient to the servers that hold the parameters, the servers add up
-// what arrives, and every worker pulls the new parameters back (Li et al. 2014).
+// The parameter server (Li et al. 2014). Every worker pushes its gradient to the servers that hold the parameters. The
+// servers add up the gradients, and every worker pulls the new parameters back.
 //
-// Who is who. A worker is a GPU that computes; the workers of one node first add up their gradients at the node's
-// leader, its first worker, so that P1 leaders take part in the exchange, and hand on what it pulls. A server is a
-// GPU's rank too: that of a leader (co-located: what a leader keeps for its own server needs no message), or that of a
-// GPU that computes nothing.
+// Roles: A worker is a GPU that computes. The workers of a node first add up their gradients at the node's leader, its
+// first worker. Only the P1 leaders take part in the exchange, and pass the new parameters on to their workers. A
+// server is also the rank of a GPU. It may be a leader (co-located: the leader's share for its own server needs no
+// message), or a GPU that does not compute.
 //
-// Bytes, with S bytes of parameters on P2 servers: a leader pushes S and pulls S, a server receives and sends P1 S /
-// P2; where both are one rank, the share S / P2 that stays at home is not sent. Every leader's gradient reaches every
-// server once. T of push or pull, balanced, without contention elsewhere, co-located: alpha + (P1 - 1) S beta / P1.
+// Bytes: There are S bytes of parameters on P2 servers. A leader pushes S and pulls S, a server receives and sends
+// P1 S / P2. If both are one rank, its own share S / P2 is not sent. Every leader's gradient reaches every server once.
+// A push or pull takes alpha + (P1 - 1) S beta / P1 if it is balanced, co-located and without contention elsewhere.
 //
 // Consistency is bulk-synchronous per exchange: a server leaves the push when all gradients are there, and only then
 // takes part in the pull.

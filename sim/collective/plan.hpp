@@ -1,11 +1,11 @@
 #pragma once
-// A collective operation as what it is on the wire: phases of message rounds between ranks.
+// Describes a collective by its messages: phases of message rounds between ranks.
 //
 // A phase is a set of transfers that is performed `rounds` times. A rank enters a round when it has left its previous
-// one; a transfer starts when its sender and its receiver are both in the round, and takes latency + bytes/bandwidth
-// (at most the rate at which the receiver can add, where it adds what arrives); a rank leaves the round when all its
-// own transfers have ended. Ranks without a transfer in a round skip it. There is no barrier: ranks drift apart as far
-// as their messages let them.
+// one. A transfer starts when its sender and its receiver are both in the round, and takes latency + bytes/bandwidth.
+// If the receiver adds the data to its own, the rate at which it can add is a limit, too. A rank leaves the round when
+// all its own transfers have ended. Ranks without a transfer in a round skip it. There is no barrier: ranks drift apart
+// as far as their messages let them.
 //
 // Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
 // textbook's total.
@@ -29,7 +29,7 @@ struct Transfer {
   bool reduces = false;  ///< the receiver adds the data to its own as they arrive
 };
 
-/// Transfers alike, at even distances: the i-th goes from src + i src_stride to dst + i dst_stride.
+/// Equal transfers at even distances: the i-th goes from src + i src_stride to dst + i dst_stride.
 struct Run {
   int src;
   int dst;
@@ -42,7 +42,7 @@ struct Run {
   int src_at(int i) const { return src + i * src_stride; }
   int dst_at(int i) const { return dst + i * dst_stride; }
   Transfer at(int i) const { return {src_at(i), dst_at(i), bytes, reduces}; }
-  /// The same ranks in the same order, whatever the bytes.
+  /// True if the ranks are the same in the same order, whatever the bytes.
   bool is_alike(const Run& other) const;
 };
 
@@ -77,7 +77,7 @@ class Transfers {
 
     /// Goes on with the last run where it can.
     void push_back(const Transfer& transfer);
-    /// Of a count of 0: nothing.
+    /// Appends a run; a run with a count of 0 changes nothing.
     void append(const Run& run);
     const std::vector<Run>& runs() const { return runs_; }
     bool empty() const { return runs_.empty(); }
@@ -85,7 +85,7 @@ class Transfers {
     /// Bytes of each transfer where all have the same; -1 where some differ or there is none.
     std::int64_t bytes_of_each() const;
     bool is_alike(const Block& other) const;
-    /// With so many bytes in each transfer.
+    /// Returns a copy with `bytes` in each transfer.
     Block of_bytes(std::int64_t bytes) const;
     Iterator begin() const { return {runs_.data(), 0}; }
     Iterator end() const { return {runs_.data() + runs_.size(), 0}; }
@@ -140,10 +140,10 @@ struct Phase {
 
 /// The time of a whole collective by the cost model of the library that performs it (nccl.hpp).
 ///
-/// Ranks then start together, when the last one has arrived, and leave together. The plan is one round whose transfers
-/// are all that the ranks exchange, at the rates at which they take `transfer_s`; it ends `latency_s + transfer_s`
-/// after its start, or later where links are narrower than the model thinks, or shared. Routes' latencies and message
-/// overheads are part of `latency_s`, which is never below them.
+/// Ranks then start together, when the last one has arrived, and leave together. The plan is one round with all
+/// transfers between the ranks, at rates for which they take `transfer_s`. It ends `latency_s + transfer_s` after its
+/// start, or later if links are shared or narrower than in the model. Routes' latencies and message overheads are part
+/// of `latency_s`, which is never below them.
 struct CallTime {
   double latency_s = 0;
   double transfer_s = 0;

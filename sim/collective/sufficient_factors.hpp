@@ -1,21 +1,21 @@
 #pragma once
-// Sufficient-factor broadcasting (Xie et al. 2016; Poseidon, Zhang et al. 2017, section 3.2). The gradient of a
-// fully-connected layer of I inputs and O outputs is, summed over a batch of K samples, a product of two matrices K x I
-// and K x O (the layer's inputs and its outputs' gradients). Every worker sends these K (I + O) numbers, its factors,
-// to every other and multiplies out what it gets. Bytes of one node: (P1 - 1) times its factors out and as many in;
-// they grow with the batch and the number of nodes, not with I O. The bias's gradient is the sum of a factor's rows: no
-// bytes of its own.
+// Sufficient-factor broadcasting (Xie et al. 2016; Poseidon, Zhang et al. 2017, section 3.2). A fully-connected layer
+// has I inputs and O outputs. Its gradient, summed over a batch of K samples, is a product of two matrices K x I and K
+// x O: the layer's inputs and its outputs' gradients. Every worker sends these K (I + O) numbers, its factors, to every
+// other worker and multiplies out the factors that it receives. A node sends (P1 - 1) times its factors and receives as
+// many. These bytes grow with the batch and the number of nodes, not with I O. The bias's gradient is the sum of a
+// factor's rows, and needs no bytes of its own.
 #include <cstdint>
 
 #include "sim/collective/parameter_server.hpp"
 
 namespace lockstep::sim::collective {
 
-/// K (I + O) numbers of `wire_bytes`.
+/// Returns the bytes of K (I + O) numbers of `wire_bytes` each.
 std::int64_t factor_bytes(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int wire_bytes);
 
-/// The workers of a node hand their factors to its leader, leaders exchange those of their nodes, all with all, and
-/// hand them all on to their workers, which multiply each for itself. `bytes`: of one worker's factors.
+/// The workers of a node send their factors to its leader. Leaders exchange the factors of their nodes, all with all,
+/// and pass all of them on to their workers, which multiply them out. `bytes`: of one worker's factors.
 Plan broadcast_factors(const Roles& roles, std::int64_t bytes);
 
 /// FLOP by which one worker turns the factors of the `workers` - 1 others into their gradients; its own gradient is

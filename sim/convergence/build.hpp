@@ -13,15 +13,17 @@ struct ProfileRequest {
   std::vector<std::string> held_out;  ///< cells that the fits must not see
 };
 
-/// The run of one record. `cell` names the runs that differ in nothing but the seed. Iterations to a target are where
-/// the test error crosses it, log-linear between the last evaluation before and the first that reaches it; where the
-/// first evaluation of all reaches it, its own. A run that did not end counts as far as it came. Throws InputError.
+/// Reads the run of one record. `cell` names the runs that differ in nothing but the seed. The iterations to a target
+/// are where the test error crosses it, log-linear between two evaluations. These are the last one before it and the
+/// first one that reaches it. If the first evaluation of all reaches it, its own iterations count. A run that did not
+/// end counts as far as it came. Throws InputError.
 ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const std::vector<TargetAccuracy>& targets);
 
-/// All records in the given files, folders and studies (engine/base/study.hpp), but those below a folder "search", which
-/// trained on part of the data; a cell is the folder of its records. Also takes one profile, named before any record:
-/// its runs are fitted anew. Profiles in folders are passed over, since they are made of records. Throws InputError: no
-/// record, one that counts twice, records of different models or data, a cell to hold out that is not there.
+/// Reads all records in the given files, folders and studies (engine/base/study.hpp). Folders "search" are left out,
+/// because their runs trained on part of the data. A cell is the folder of its records. One profile may be given before
+/// any record; its runs are fitted again. Profiles in folders are ignored, since they are made of records. Throws
+/// InputError: no record, one that counts twice, records of different models or data, a cell to hold out that is not
+/// there.
 ConvergenceProfile profile_of(const std::vector<std::string>& paths, const ProfileRequest& request);
 
 /// Fits every law that the runs allow; what they do not is left out, and `not_fitted` says why. `uses_noise_scale`: a law

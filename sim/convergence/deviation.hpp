@@ -1,15 +1,15 @@
 #pragma once
-// What cells deviate from their law by, and what that says of cells between them.
+// Models the deviations of cells from their law, and predicts those of cells between them.
 //
-// The cells of a sweep (runs at one x) lie above or below a law of two parameters together with their neighbours: the
-// law bends otherwise than training does. Log iterations are the law's plus a deviation d(x) with
+// A cell is the runs of a sweep at one x. Neighbouring cells lie above or below a law of two parameters together,
+// because the law's curve differs from that of training. Log iterations are the law's plus a deviation d(x):
 //
-//   cov(d(x), d(x')) = between (0.7 exp(-|ln x - ln x'| / 2) + 0.3 [x = x'])      (ln (1 + x) where x begins at 0)
+//   `cov(d(x), d(x')) = between (0.7 exp(-|ln x - ln x'| / 2) + 0.3 [x = x'])`      (ln (1 + x) where x begins at 0)
 //
-// of which a cell's mean over its runs shows d plus within / runs. Its mean elsewhere, given the cells, is the best
-// linear predictor (simple kriging: Rasmussen and Williams 2006, eq. 2.25). Far from all cells it is zero, and the law
-// alone speaks. The part that neighbours share and its reach are assumed: chosen on the records of LeNet to 95 to 97 %,
-// whose held-out cells come out with a median error of 11 % (results/convergence/2026-11-21/laws.txt).
+// A cell's mean over its runs measures d with the variance within / runs. Elsewhere the mean of d, given the cells, is
+// the best linear predictor (simple kriging: Rasmussen and Williams 2006, eq. 2.25). Far from all cells it is zero, and
+// only the law counts. The share and range of the neighbours' common part are assumed. They were chosen on the records
+// of LeNet to 95 to 97 %, whose held-out cells have a median error of 11 % (results/convergence/2026-11-21/laws.txt).
 #include <vector>
 
 #include "sim/modules.hpp"

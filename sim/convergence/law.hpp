@@ -1,17 +1,17 @@
 #pragma once
-// Laws of how many iterations (parameter updates) training takes to a target, in one variable x, and their fits to runs
-// of which some did not reach it.
+// Laws of the number of iterations (parameter updates) that training takes to a target, in one variable x. They are
+// fitted to runs, some of which may not have reached the target.
 //
-//   saturating   S_min (1 + x_c / x)   S-SGD by the images of an update, with the critical batch x_c (McCandlish et al.
-//                                      2018, eq. 2.11: far below it twice the batch halves the updates, far above it
-//                                      nothing is won); averaging algorithms by their learners
-//   linear       S_0 (1 + c x)         stale gradients by their age in updates
-//   power        S_1 x^p               tau, iterations between synchronisations
+//   `saturating`   S_min (1 + x_c / x): S-SGD by the images of an update, or averaging algorithms by their learners.
+//                  For S-SGD x_c is the critical batch (McCandlish et al. 2018, eq. 2.11). Far below it twice the batch
+//                  halves the updates. Far above it a larger batch saves none.
+//   `linear`       S_0 (1 + c x): stale gradients by their age in updates.
+//   `power`        S_1 x^p: tau, the iterations between synchronisations.
 //
-// A run's iterations scatter about the law by a normal in their logarithm. A run that was cut off at T iterations
-// counts by the probability that it takes longer than T (a Tobit model): maximum likelihood over the two parameters and
-// the spread, with a wide normal prior (a factor of e^3 about the first guess) that keeps what the runs do not
-// determine finite. A censored run is neither dropped nor taken to have reached the target.
+// The logarithm of a run's iterations is normal around the law's. A run that was cut off at T iterations counts by the
+// probability that it takes longer than T (a Tobit model). The fit is maximum likelihood over the two parameters and
+// the spread. A wide normal prior (a factor of e^3 about the first guess) keeps parameters finite that the runs do not
+// determine. A censored run is neither dropped nor taken to have reached the target.
 #include <Eigen/Core>
 #include <string>
 #include <vector>
@@ -30,7 +30,8 @@ struct LawObservation {
   bool is_censored = false;
 };
 
-/// Parameters in the logarithm: saturating (log S_min, log S_min x_c), linear (log S_0, log S_0 c), power (log S_1, p).
+/// Holds parameters in the logarithm: saturating (log S_min, log S_min x_c), linear (log S_0, log S_0 c), power (log
+/// S_1, p).
 struct Law {
   LawKind kind = LawKind::saturating;
   Eigen::Vector2d parameters = Eigen::Vector2d::Zero();
@@ -40,7 +41,7 @@ struct Law {
   Deviations deviations;                                 ///< of the cells from it
 
   double log_iterations(double x) const;
-  /// The same with what neighbouring cells deviate by: the best guess at x.
+  /// Adds the deviation predicted from neighbouring cells, which gives the best estimate at x.
   double expected_log_iterations(double x) const;
   /// d log_iterations / d parameters.
   Eigen::Vector2d gradient(double x) const;

@@ -1,6 +1,6 @@
 #pragma once
-// A convergence profile, schema "lockstep/convergence/1": how many iterations training of one model on one data set
-// took to each of several targets, run by run, and the laws fitted to them. README.md describes the file.
+// A convergence profile, schema "lockstep/convergence/1", for one model and one data set. It has the iterations that
+// each run took to several targets, and the laws fitted to them. README.md describes the file.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,7 +56,7 @@ struct ProfileRun {
   std::string cell;
   TrainingSetting setting;
   std::uint64_t seed = 0;
-  double learning_rate = 0;  ///< 0: not stated
+  double learning_rate = 0;  ///< 0: not given
   bool is_held_out = false;  ///< from the fits, to check them
   bool is_diverged = false;  ///< takes no part in the fits
   std::vector<TargetReached> targets;

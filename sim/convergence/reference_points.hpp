@@ -53,7 +53,7 @@ struct ReferenceCheck {
 
   double median_error() const;
 };
-/// Each batch by the network's other batches.
+/// Predicts each batch from the network's other batches.
 ReferenceCheck check_batches(const ConvergenceProfile& profile);
 /// The points that a round added, by those of older rounds. Networks whose points are all of one round have no errors.
 ReferenceCheck check_newer_rounds(const ReferenceNetwork& network);

@@ -19,9 +19,9 @@ struct TimeToAccuracy {
   std::vector<std::string> notes = {};
 };
 
-/// Updates to the target when each averages the gradients of `workers` workers and trains on `global_batch` samples:
-/// by iterations_by_workers, interpolated linearly in the logarithms (beyond its ends with the slope there), otherwise
-/// epochs * training samples / global batch.
+/// Returns the updates to the target, if each averages the gradients of `workers` workers and trains on `global_batch`
+/// samples. If given, iterations_by_workers is interpolated linearly in the logarithms, and extrapolated with the slope
+/// at its ends. Otherwise the result is epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
 /// The same by whatever the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.

@@ -1,16 +1,17 @@
 #pragma once
 // The time of a worker's step as a random variable: the machines' own variation and their stragglers.
 //
-// Drawn by inversion, X = Q(u) with u uniform for (seed, worker, step), so that a worker's delay in a step is the same
-// however many others there are: configurations are compared on the same luck.
+// Delays are drawn by inversion: X = Q(u), with u uniform for (seed, worker, step). A worker's delay in a step
+// therefore does not depend on the number of workers, and configurations are compared on the same random numbers.
 //
-// Pareto tail: with the slowest share p of a lognormal body of median m and deviation sigma,
+// A lognormal body of median m and deviation sigma has a Pareto tail in place of its slowest share p. With z(u), the
+// quantile of the standard normal:
 //
-//   Q(u) = m exp(sigma z(u))                          for u < 1 - p,  z the quantile of the standard normal
-//   Q(u) = m exp(sigma z(1 - p)) (p / (1 - u))^(1/a)  above:          P(X > x) = p (x / Q(1 - p))^-a
+//   Q(u) = m exp(sigma z(u))                          for u < 1 - p.
+//   Q(u) = m exp(sigma z(1 - p)) (p / (1 - u))^(1/a)  above. There P(X > x) = p (x / Q(1 - p))^-a.
 //
-// For a given p, ln Q is linear in (ln m, sigma, 1/a): a fit to percentiles is linear least squares, p sought over a
-// grid. (Chen et al. 2016, Figs. 3 and 4, show such a body with a tail of up to 200 times its median.)
+// For a given p, ln Q is linear in (ln m, sigma, 1/a). A fit to percentiles is therefore linear least squares for each
+// p of a grid. (Chen et al. 2016, Figs. 3 and 4, show such a body with a tail of up to 200 times its median.)
 #include <cstdint>
 #include <vector>
 
@@ -34,7 +35,7 @@ class Delay {
 
   /// The specification, with what was fitted in place of percentiles.
   const DelaySpec& spec() const { return spec_; }
-  /// Of a fit: root mean square of ln(fitted/given) over the percentiles; 0 for everything else.
+  /// If the delay was fitted, the root mean square of ln(fitted/given) over the percentiles; otherwise 0.
   double fit_residual() const { return fit_residual_; }
 
  private:
@@ -50,7 +51,7 @@ struct TailFit {
   double rms_residual;  ///< of ln(fitted/given)
 };
 
-/// A lognormal with a Pareto tail through percentiles (two or more, ascending), by least squares on the logarithms.
+/// Fits a lognormal with a Pareto tail to two or more ascending percentiles, by least squares on the logarithms.
 TailFit fit_tail(const std::vector<PercentileSpec>& percentiles);
 
 /// Quantile of the gamma distribution of scale 1; shape > 0, p in (0, 1).

@@ -8,7 +8,7 @@ namespace lockstep::sim::cost {
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share = 1);
 /// The device with all its arithmetic in half precision, where some of it is in eight bits.
 DeviceCost in_half(DeviceCost device);
-/// Copies of so many elements of operands into the fewer bits that a product takes them in.
+/// Returns the seconds that copying `elements` operands takes, into the fewer bits that a matrix multiplication reads.
 double operand_copy_s(const DeviceCost& device, double elements);
 /// Copies of a layer's parameters between single and half precision, one way.
 double casts_s(const DeviceCost& device, double parameters);

@@ -9,16 +9,18 @@
 // over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
 // norms.
 //
-// The processor enqueues kernels one after the other and runs ahead of the GPU, so that a pass lasts as long as its kernels
-// or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch). What software writes out in
-// steps (GELUs, RMS norms, rotary positions) is as many kernels as steps, and an operation of the processor's for every four.
+// The CPU enqueues kernels one after the other and runs ahead of the GPU. A pass takes the time of its kernels or the
+// time to enqueue them, whichever is longer: t_pass = max(sum of t, kernels * host launch). Software may write out
+// GELUs, RMS norms and rotary positions in steps. Each step is then a kernel, and every four steps are one operation of
+// the CPU.
 //
-// Tensor cores are fed by loads of 16 bytes. A product with weights is unaligned where the rows of an operand are no
-// multiple of that, as those of a vocabulary of 50257 in half precision: its FLOP take 1 / unaligned_efficiency of the
-// time.
+// Tensor cores load 16 bytes at once. A GEMM with weights is unaligned if the rows of an operand are no multiple of
+// that, such as those of a vocabulary of 50257 in half precision. Its FLOP then take 1 / unaligned_efficiency times as
+// long.
 //
-// In eight bits every product with weights also makes its operands: forward x is read and written in a byte an element,
-// backward dy, and once more transposed, as the products of the GPU want it (Transformer Engine's cast and transpose).
+// In eight bits every GEMM with weights also casts its operands: x in the forward pass and dy in the backward pass.
+// Each is read in half precision and written twice with one byte per element, as it is and transposed (Transformer
+// Engine's cast and transpose).
 //
 // A published rate anchors the model: all times are multiplied by the factor that makes one iteration at the anchor's
 // batch last batch/rate. The roofline then only says how the time is spread over layers and how it changes with the
@@ -39,14 +41,16 @@ struct EfficiencyPoint {
   double efficiency;
 };
 
-/// Of products of matrices whose rows do not begin on 16 bytes, over other ones: where they begin on 2 bytes, and on 4 or 8.
+/// The efficiency of GEMMs whose rows do not begin on 16 bytes, relative to aligned ones: rows begin on 2, or on 4 or 8
+/// bytes.
 struct UnalignedEfficiency {
   double on_2_bytes = 1, on_4_bytes = 1;
 };
 
 /// A device as the cost model sees it.
 struct DeviceCost {
-  /// Laws that products with weights, fused attention and experts go by; null: the roofline. Start-up times are theirs.
+  /// The fitted laws of GEMMs with weights, fused attention and experts; null: the roofline. They include start-up
+  /// times.
   std::shared_ptr<const TrainingKernels> kernels;
   bool is_half = false;        ///< with `kernels`: all products are in half precision
   double peak_flops = 0;       ///< in the arithmetic used
@@ -59,8 +63,8 @@ struct DeviceCost {
   double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
   double expert_efficiency = 1;     ///< of experts' kernels, over what the roofline says of them (token_cost.hpp)
   UnalignedEfficiency unaligned_efficiency;
-  /// Per element and both passes, of layers that the software writes out in steps, each a kernel (RMS norms and rotary
-  /// positions: of an element that is turned); 0: one kernel a pass.
+  /// Bytes per element, both passes together, of layers that the software writes out in steps, each a kernel. For
+  /// rotary positions an element is one that is rotated. 0: one kernel per pass.
   double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;
   double loss_bytes_per_logit = 0;  ///< of both passes; 0: as the passes of a softmax have it (layer_cost.cpp)
   double memory_efficiency = 1;
@@ -72,11 +76,11 @@ struct DeviceCost {
   /// Per parameter, of the copies in half precision that mixed precision makes of weights before a layer's forward
   /// kernel, and in single precision of gradients behind the backward one.
   double cast_bytes_per_parameter = 0;
-  /// Of an element of a transformer's sums and norms: autocast adds single precision, in which the embedding is, to a
-  /// product's half. 0: activation_bytes.
+  /// Bytes per element in a transformer's sums and norms: autocast adds the embedding's single precision to the half
+  /// precision of GEMMs. 0: activation_bytes.
   double sum_bytes = 0;
-  /// Of a score of attention in passes in its softmax, where that is in another precision than products, with a copy before
-  /// and one behind it (autocast: 4). 0: activation_bytes.
+  /// Bytes per score in the softmax of unfused attention, if it has another precision than the GEMMs (autocast: 4).
+  /// Scores are then copied before and after it. 0: activation_bytes.
   double softmax_bytes = 0;
   int update_element_bytes = 4;  ///< of a weight, a gradient and an array of the optimizer's state
 };
@@ -87,7 +91,7 @@ struct RateAnchor {
   double samples_per_s;
 };
 
-/// Of a layer, forward and backward.
+/// The number of kernels that a layer launches in each pass.
 struct KernelCounts {
   int forward;
   int backward;
@@ -106,12 +110,13 @@ struct ModelCost {
   double sharded_update_s(int shares) const { return update_launch_s + (update_s - update_launch_s) / shares; }
   double forward_s() const;
   double backward_s() const;
-  /// One iteration on one GPU without communication.
+  /// Returns the seconds of an iteration on one GPU, without communication.
   double iteration_s() const { return forward_s() + backward_s() + update_s; }
   void scale(double factor);
 };
 
-/// Of a score, both passes, by a loss that is computed in single precision in kernels of its own (layer_cost.cpp).
+/// Returns the bytes per logit, both passes together, of a loss that separate kernels compute in single precision
+/// (layer_cost.cpp).
 double float_loss_bytes(int activation_bytes);
 /// Bytes on which all rows of the layer's operands begin, at most 16; 16 where it is no product of matrices.
 int alignment_bytes(const model::Layer& layer, int element_bytes);
@@ -122,8 +127,8 @@ KernelCounts layer_kernels(const model::Layer& layer, const DeviceCost& device, 
 ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch,
                         const std::vector<int>& repeats = {});
 
-/// The factor by which roofline times must be multiplied at `batch` to agree with the anchors (measured on `graph`, the
-/// anchors' own model, which may be another one than the predicted).
+/// Returns the factor that makes roofline times at `batch` agree with the anchors. The anchors were measured on
+/// `graph`, which may be another model than the predicted one.
 double anchor_factor(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer,
                      const std::vector<RateAnchor>& anchors, int batch);
 

@@ -1,22 +1,22 @@
 #pragma once
 // GPU memory of learners (Koliousis et al. 2019, "Crossbow", section 4.5), which bounds how many fit on a GPU.
 //
-// A learner keeps its replica, its gradients and its difference with the average model; the outputs of its operators,
-// forward and backward; and a workspace. The GPU keeps besides, once for all learners: the average model, the one
-// before it (for momentum) and the sum of the differences; and the input, `prefetch` batches a learner.
+// A learner keeps its replica, its gradients, its difference from the average model, the outputs of its operators,
+// forward and backward, and a workspace. The GPU also keeps, once for all learners, the average model, the one before
+// it (for momentum) and the sum of the differences. It keeps `prefetch` input batches per learner.
 //
-// Beside Crossbow's account, whose learners take plain steps: the state of a learner's own optimizer.
+// Crossbow's learners take plain SGD steps. Here a learner may have an optimizer of its own, whose state is added.
 //
-// The outputs are laid out by the engine's offline plan (engine/model/memory_plan.hpp), each learner's on its own: that
-// learners may share buffers of operators that do not run at once is not counted, so that the bound is on the safe
-// side.
+// The engine's offline plan (engine/model/memory_plan.hpp) lays out the outputs of each learner separately. Learners
+// could share buffers of operators that do not run at once; this is not counted, so the estimate is too high, never too
+// low.
 #include "engine/model/graph.hpp"
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::cost {
 
-/// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan. `recomputes_blocks`: with
-/// activation checkpointing (engine/model/checkpoints.hpp).
+/// Returns the bytes of the layers' outputs and their gradients in one iteration, laid out by the engine's offline
+/// plan. `recomputes_blocks`: with activation checkpointing (engine/model/checkpoints.hpp).
 double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks = false);
 
 struct LearnerMemory {

@@ -1,5 +1,5 @@
 #pragma once
-// What fraction of a GPU the kernels of a model can use, estimated from their threads.
+// Estimates the fraction of a GPU that a model's kernels can use, from their number of threads.
 //
 // A GPU runs at most S R threads at once: S multiprocessors of R resident threads each. A kernel of n threads then
 // fills
@@ -12,13 +12,13 @@
 // backward kernels do the same multiply-adds and are taken to be cut into as many threads (the gradient of the weights
 // by splitting its sum over the batch).
 //
-// While a kernel is launched the stream uses nothing of the GPU. Over a kernel of t seconds of which l are its launch
-// the fill is o (t - l) / t, and over an iteration the mean of its kernels' fills by their time:
+// While a kernel is launched the stream does not use the GPU. If a kernel takes t seconds and its launch l of them, its
+// fill is o (t - l) / t. The fill of an iteration is the mean over its kernels, weighted by time:
 //
-//   f = sum_i t_i fill_i / sum_i t_i,    0 < f <= 1
+//   f = sum_i t_i fill_i / sum_i t_i,    0 < f <= 1.
 //
-// Limits: the library's choice of kernels is not known, nor its tiles; the unused part of a kernel's last wave of
-// blocks counts as used; kernels that meet do not compete for caches. It is an estimate for small batches, where n < S
+// Limits: The library's choice of kernels and tiles is unknown. The unused part of a kernel's last wave of blocks
+// counts as used. Concurrent kernels do not compete for caches. This estimate is meant for small batches, where n < S
 // R.
 #include "sim/cost/layer_cost.hpp"
 
@@ -31,7 +31,7 @@ struct OccupancyDevice {
   int outputs_per_thread = 64;   ///< of matrix kernels: 8 x 8 of a thread's registers
 };
 
-/// o of a layer's kernels for a batch; of the input layer 1.
+/// Returns o of a layer's kernels for a batch; 1 for the input layer.
 double layer_occupancy(const model::Layer& layer, int batch, const OccupancyDevice& device);
 /// o of a kernel that passes once over `elements`.
 double streaming_occupancy(double elements, const OccupancyDevice& device);

@@ -1,39 +1,40 @@
 #pragma once
-// Attention and experts as the kernels that they are, each by the roofline of layer_cost.hpp. For a batch of b samples,
-// activations of a bytes, T queries and S keys, h heads of d features (values: e) over g heads of keys and values:
+// Models attention and experts as their kernels, each by the roofline of layer_cost.hpp. A batch has b samples of T
+// queries and S keys, with a bytes per activation. There are h heads, and g heads of keys and values. A key has d
+// features, a value has e.
 //
-//   q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e elements;
-//   P pairs that are computed: b h T S unfused; where fused, what masks hide whole is passed over
-//   (AttentionShape::seen_pairs): about half of it under a causal mask.
+//   Elements: q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e.
+//   Computed pairs P: b h T S if unfused. Fused attention skips tiles that the mask hides entirely
+//   (AttentionShape::seen_pairs), about half of the pairs under a causal mask.
 //
-// Attention, fused (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
-//   forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes
-//   backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes
-//   The scores are computed again: five products in place of four, 2.5 times the forward pass where d = e.
-// Attention, in passes (n = b h T S scores):
-//   forward   heads transposed     2 (q + k + v) a bytes
-//             scores               2 n d FLOP,  (q + k + n) a
-//             scale and mask       2 n a
-//             softmax              3 n a; in s bytes a score: n (a + s), 2 n s, n (s + a), scale and mask 2 n a each
-//             dropout              2 n a, where it has one
-//             weights times values 2 n e FLOP,  (n + v + o) a
-//             heads merged         2 o a
-//   backward  as much for the copies; products twice; mask 3 n a, softmax 2 n a, dropout 3 n a; in s bytes a score n (a + s),
-//             3 n s, n (s + a), mask and scale 2 n a each
+// Fused attention (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
+//   Forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes.
+//   Backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes.
+//   The scores are computed again: five GEMMs in place of four, 2.5 times the forward pass where d = e.
+// Unfused attention, one kernel per line (n = b h T S scores):
+//   Forward   `heads transposed     2 (q + k + v) a bytes`
+//             `scores               2 n d FLOP,  (q + k + n) a`
+//             `scale and mask       2 n a`
+//             `softmax              3 n a; in s bytes a score: n (a + s), 2 n s, n (s + a), scale and mask 2 n a each`
+//             `dropout              2 n a, where it has one`
+//             `weights times values 2 n e FLOP,  (n + v + o) a`
+//             `heads merged         2 o a`
+//   Backward: The copies take the same bytes, and there are twice the GEMMs. Mask 3 n a, softmax 2 n a, dropout 3 n a.
+//             In s bytes a score: n (a + s), 3 n s, n (s + a), mask and scale 2 n a each.
 //
-// Experts: k at work on a token, so r = b T k rows, spread over E experts of width f on tokens of width w; grouped
-// products read the weights of every expert once, m = 2 matrices of w f, or 3 with a gate:
-//   forward   permutation          (b T w + r w) a
-//             inner products       2 r w f (m - 1) FLOP,  (r w + r f (m - 1) + E w f (m - 1)) a
-//             activation, gate     (m r f) a
-//             outer product        2 r f w FLOP,          (r f + r w + E w f) a
-//             weighted sum         (r w + b T w) a
-//   backward  as much for permutation and sum, which also needs what came out: r w a; products twice, by weights and by
-//             inputs; activation and gate read m r f and write (m - 1) r f
-// In eight and four bits the products' operands are made as those of other matrices (layer_cost.hpp): r w + r f elements
+// Experts: Each token goes to k experts, so there are r = b T k rows. They are spread over E experts of width f on
+// tokens of width w. Grouped GEMMs read the weights of every expert once, m = 2 matrices of w f, or 3 with a gate:
+//   Forward   `permutation          (b T w + r w) a`
+//             `inner GEMMs          2 r w f (m - 1) FLOP,  (r w + r f (m - 1) + E w f (m - 1)) a`
+//             `activation, gate     (m r f) a`
+//             `outer GEMM           2 r f w FLOP,          (r f + r w + E w f) a`
+//             `weighted sum         (r w + b T w) a`
+//   Backward: Permutation and sum take the same bytes; the sum also reads its inputs again, r w a. There are twice the
+//             GEMMs, by weights and by inputs. Activation and gate read m r f and write (m - 1) r f.
+// In eight and four bits the GEMMs' operands are cast as those of other matrices (layer_cost.hpp): r w + r f elements
 // forward, r w + r f (m - 1) backward.
-// An expert has few rows of a batch, and each its own product: all of these kernels, and the copies by row below, take
-// 1 / expert_efficiency of their rooflines.
+// An expert has few rows of a batch, and each has its own GEMM. All of these kernels, and the copies by row below,
+// therefore take 1 / expert_efficiency times their rooflines.
 // A router is a matrix and a softmax over its scores.
 #include "sim/cost/layer_cost.hpp"
 
@@ -43,14 +44,14 @@ inline namespace cost {
 /// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: whether the layer's inputs need a
 /// gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
-/// Rows that come from several ranks lie by rank: where a rank has several experts they are copied into the experts' order
-/// and back, forward and backward 2 kernels of 2 r w a bytes (Megatron-LM, token_dispatcher.py: sort_chunks_by_idxs() of
-/// MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess()). `layer` has the rank's experts and
-/// tokens; `load`: its rows over an even share.
+/// The seconds to reorder experts' rows. Rows from several ranks arrive ordered by rank. If a rank has several experts,
+/// rows are copied into the experts' order and back. Each pass has 2 such kernels of 2 r w a bytes. `layer` has the
+/// rank's experts and tokens; `load`: its rows over an even share. Source: Megatron-LM, token_dispatcher.py,
+/// sort_chunks_by_idxs() in MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess().
 LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
 /// Whether the layer is one of these.
 bool is_token_layer(const model::Layer& layer);
-/// Kernels of such a layer, forward and backward.
+/// Counts the kernels of such a layer, forward and backward.
 KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost

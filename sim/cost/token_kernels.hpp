@@ -21,17 +21,21 @@ void add_gemm(Kernels& kernels, double flop, double elements);
 /// Adds one memory-bound kernel per pass; `forward` and `backward` are elements read and written.
 void add_memory_kernel(Kernels& kernels, double forward, double backward);
 
-/// Kernels of a layer that carries a state from token to token (engine/model/recurrence.hpp), by rule; n = b T tokens of a batch,
-/// W = H P values, K = G N keys (of all heads H N), chunks of C tokens, n / C states of H P N elements in single precision (delta: half):
+/// Lists the kernels of a layer that carries a state from token to token (engine/model/recurrence.hpp), by its rule.
+/// Symbols: n = b T tokens of a batch, W = H P values, K = G N keys (of all heads H N), chunks of C tokens.
+/// There are n / C states of H P N elements in single precision (delta: half).
 ///
-///   per_head     mamba_ssm 2 (Dao & Gu 2024): convolution; state of each chunk, 2 n W N FLOP; states passed on; products of
-///                keys and queries, 2 n C K; scan, 2 n W (C / 2 + N); gated norm. Backward everything but scan and norm again,
-///                then gradients of states, values, keys, queries and their products
-///   per_channel  mamba_ssm 1 (Gu & Dao 2023): convolution, two products, one scan whose exponentials take as long as its traffic
-///                (assumed). Backward the convolution and the steps again
-///   delta        flash-linear-attention (Yang et al. 2024): convolution, norms, products of keys, their inverse, two products
-///                by it, states in sequence, outputs, gated norm. Backward the convolution, the products by the inverse and the states again
-///   fixed        lightning attention (Qin et al. 2024): activation, one kernel, norm, gate
+///   `per_head`     Kernels of mamba_ssm 2 (Dao & Gu 2024): convolution; state of each chunk, 2 n W N FLOP; states
+///                  passed
+///                on; GEMMs of keys and queries, 2 n C K; scan, 2 n W (C / 2 + N); gated norm.
+///                Backward: all but scan and norm again, then gradients of states, values, keys, queries and their
+///                GEMMs.
+///   `per_channel`  Kernels of mamba_ssm 1 (Gu & Dao 2023): convolution, two GEMMs, one scan whose exponentials take as
+///                long as its traffic (assumed). Backward: the convolution and the steps again.
+///   `delta`        Kernels of flash-linear-attention (Yang et al. 2024): convolution, norms, GEMMs of keys, their
+///                inverse, two GEMMs with it, states in sequence, outputs, gated norm.
+///                Backward: the convolution, the GEMMs with the inverse and the states again.
+///   `fixed`        Kernels of lightning attention (Qin et al. 2024): activation, one kernel, norm, gate.
 ///
 /// The latency of the sequential pass over chunks is not modelled, so times for few tokens are too short.
 Kernels list_recurrence_kernels(const model::Layer& layer, int batch);

@@ -1,20 +1,20 @@
 #pragma once
-// The kernels of a training by their measured laws (sim/kernel), in place of the roofline of layer_cost.hpp.
+// Predicts the kernels of a training by their measured laws (sim/kernel), in place of the roofline of layer_cost.hpp.
 //
-//   product     a GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m). In eight and
-//               four bits without the casts that were timed with it: frameworks fuse them with norms and activations, and
-//               layer_cost.hpp counts their bytes
-//   attention   forward: the law of unmasked attention times (visible pairs + 64 per query) / all pairs; the 64, half a tile,
-//               only if causal. Laws of causal attention were timed with a paged cache of keys and values, which training
-//               does not use. On an H100 this is within 12 % of cuDNN's forward and backward pass from 512 tokens on
-//               (tests/records); the causal law is up to twice as slow on short sequences. Without an unmasked law the
-//               causal one stands in. DeepSeek's latent attention has a law of its own
-//               backward: (3 d + 2 e) / (d + e) times the FLOP at kAttentionBackward of the forward pass's rate; d features
-//               of queries and keys, e of values
-//   experts     forward: the law of a layer of experts. Backward: each GEMM twice, so twice the forward pass
+//   product     A GEMM of m rows, n columns, k inputs. Backward: dx is a GEMM (m, k, n), dw one of (n, k, m). In eight
+//               and four bits the law was timed with casts, which are left out: frameworks fuse them with norms and
+//               activations. Their bytes are counted by layer_cost.hpp.
+//   attention   Forward: the law of unmasked attention times (visible pairs + 64 per query) / all pairs. The 64, half a
+//               tile, are added only if causal. Laws of causal attention were timed with a paged cache of keys and
+//               values, which training does not use. On an H100 this is within 12 % of cuDNN's forward and backward
+//               pass from 512 tokens on (tests/records); the causal law is up to twice as slow on short sequences.
+//               Without an unmasked law the causal one is used. DeepSeek's latent attention has a law of its own.
+//               Backward: (3 d + 2 e) / (d + e) times the FLOP at kAttentionBackward of the forward pass's rate. Here d
+//               are the features of queries and keys, e those of values.
+//   experts     Forward: the law of a layer of experts. Backward: each GEMM twice, so twice the forward pass.
 //
-// speed: rate of these kernels in a training over their rate in short benchmarks; predicted time = law / speed. Clocks fall
-// under sustained power, and software adds time that no kernel shows.
+// `speed` is the rate of these kernels in a training over their rate in short benchmarks; predicted time = law / speed.
+// Clocks fall under sustained power, and software adds time that no kernel shows.
 #include <memory>
 
 #include "engine/model/graph.hpp"
@@ -28,7 +28,7 @@ inline namespace cost {
 /// 0.85; FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608): 0.75.
 constexpr double kAttentionBackward = 0.75;
 
-/// Laws that a device's kernels go by.
+/// The measured laws that predict a device's kernels.
 class TrainingKernels {
  public:
   /// `precision`: of GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits. Kernels

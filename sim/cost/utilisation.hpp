@@ -8,10 +8,11 @@
 
 namespace lockstep::sim::cost {
 
-/// Operations per second of a GPU that a job's arithmetic is divided by: the peak of dense half precision for mixed
-/// precision and for what is narrower, as the field has it, so that a job in fp8 compares with one in bf16 (torchtitan's
-/// get_peak_flops(), torchtitan/tools/utils.py, is bf16's peak whatever the precision). Single precision and tf32: their
-/// own. GPUs without units of half precision compute in single precision. 0: not known.
+/// Returns the peak FLOP/s over which a job's utilisation (MFU) is computed. As is common, it is the dense
+/// half-precision peak for mixed precision and for fewer bits, so that a job in fp8 can be compared with one in bf16.
+/// So torchtitan's get_peak_flops() (torchtitan/tools/utils.py) also returns bf16's peak whatever the precision. Single
+/// precision and tf32 have their own peaks. GPUs without units of half precision compute in single precision. 0:
+/// unknown.
 inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   const double half = std::max({gpu.fp16_flops, gpu.bf16_flops, gpu.fp32_flops});
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);

@@ -25,7 +25,7 @@ struct Fault {
   std::vector<FaultVariant> variants;
 };
 
-/// A machine by its entries of the catalogue.
+/// Describes a machine by its entries in the catalogue.
 struct NamedMachine {
   const GpuEntry* gpu = nullptr;
   const IntraNodeEntry* link = nullptr;

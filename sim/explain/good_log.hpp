@@ -7,9 +7,10 @@
 
 namespace lockstep::sim::explain {
 
-/// Leaves each measured collective the sizes that the good log has too, and gives the good log's measurement of each one, in
-/// the same order; several measurements of one kind share it. `left_out` gets a line for each curve that lost sizes. Throws
-/// InputError, with both names, if the good log has no measurement of the same operation and machine, or of the same job.
+/// Keeps those sizes of each measured collective that the good log has, too. Returns the good log's measurement of each
+/// one, in the same order; several measurements of one kind share it. `left_out` gets a line for each curve that lost
+/// sizes. Throws InputError, with both names, if the good log has no measurement of the same operation and machine, or
+/// of the same job.
 Measurements match_good_log(const Measurements& good, Measurements& measured, std::vector<std::string>& left_out);
 
 /// The good measurement as the expectation. Its 80 % interval is that of the scatter of its own repetitions or steps, but

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks causes by their probability, with the measurements that speak for and against each one.
+// Ranks causes by their probability, and shows the measurements that support or contradict each one.
 #include <string>
 #include <vector>
 

@@ -1,11 +1,11 @@
 #pragma once
 // Ranks causes by Bayes' rule: each cause predicts every measurement, and its likelihood is weighted by its prior.
 //
-// log(measured / predicted) of measurement i is s_i (b + e_i). s_i is the standard deviation of the prediction's 80 % interval,
-// ln(high / low) / (2 x 1.28), at least 0.03. b is normal, the same for all measurements: a prediction that is 20 % off at 1 GB is
-// so at 2 GB. e_i is Student's t with 4 degrees of freedom, independent of the others: a single size that is far off decides
-// little. The variance of b is 0.7 and that of e_i 0.3, which is assumed. The likelihood of a cause of unknown strength
-// is the mean over its variants.
+// Measurement i has log(measured / predicted) = s_i (b + e_i). Here s_i is the standard deviation of the prediction's
+// 80 % interval, ln(high / low) / (2 x 1.28), at least 0.03. The error b is normal and the same for all measurements: a
+// prediction with an error of 20 % at 1 GB has the same at 2 GB. Each e_i is independent, by Student's t with 4 degrees
+// of freedom, so that a single size with a large error decides little. The variances of b, 0.7, and of e_i, 0.3, are
+// assumed. The likelihood of a cause of unknown strength is the mean over its variants.
 #include <vector>
 
 #include "sim/modules.hpp"
@@ -23,7 +23,7 @@ struct Expected {
 /// The expectation whose deviation() is the given one.
 Expected with_deviation(double seconds, double deviation);
 
-constexpr double kIndependent = 5;          ///< all sizes of one log count as at most so many independent measurements
+constexpr double kIndependent = 5;  ///< all sizes of one log count as at most this number of independent measurements
 constexpr double kSharedVariance = 0.7;     ///< the part of b
 constexpr double kLeastDeviation = 0.03;    ///< of log(seconds): runs of one machine differ by as much
 constexpr double kLatencyBytes = 64 << 10;  ///< up to this size latency decides

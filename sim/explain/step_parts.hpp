@@ -45,8 +45,8 @@ struct StepBreakdown {
   std::vector<PartTime> parts;  ///< one for each StepPart, means over the ranks
   std::vector<CollectiveTime> collectives;
   std::vector<TracedRank> ranks;  ///< by rank
-  /// Place in `ranks` of the one whose own time is the longest, at least 2 % of the step above the median of the others;
-  /// none: there is no such rank, or a single one.
+  /// Index in `ranks` of the straggler, the rank with the longest time of its own. This must exceed the median of the
+  /// other ranks by at least 2 % of the step. None: no rank does so, or there is only one.
   std::optional<std::size_t> straggler;
   double wait_for_straggler_s = 0;  ///< seconds that the median rank waits for the straggler
 };
@@ -67,17 +67,18 @@ struct TracedJob {
 /// Throws InputError: traces of the same rank, of jobs of different sizes, or without a step that all have.
 TracedJob join_ranks(std::vector<calib::StepTrace> ranks);
 
-/// Parts of an iteration that takes `seconds`, in the proportions of the closed form:
-///   gemm, attention  layers by their kind, recomputation included
-///   memory           all other layers, attention without fused kernels, and the update
-///   communication    exposed, with waiting for other ranks and pipeline stages, during which NCCL kernels run
-///   host             what the host's launches and input add
+/// Divides an iteration of `seconds` into parts, in the proportions of the closed form:
+///   `gemm, attention`  Layers by their kind, recomputation included.
+///   `memory`           All other layers, attention without fused kernels, and the update.
+///   `communication`    Exposed communication. It includes waiting for other ranks and pipeline stages, during which
+///                      NCCL kernels run.
+///   `host`             Time that the host's launches and input add.
 calib::PartSeconds predict_parts(const Workload& workload, double seconds);
 
-/// Causes are ranked by the parts of a traced step. Parts have an error of their own: in three steps that were profiled on an H100
-/// the root mean square of log(measured / predicted) of GEMM, attention and other kernels is 0.23, rounded up to 0.25. Up to
-/// 10 % of a step is spent in parts that are not predicted. So much is added to measured and expected parts before their ratio
-/// is taken, so that small parts do not decide.
+/// Causes are ranked by the parts of a traced step. Parts have an error of their own. Three steps were profiled on an
+/// H100: log(measured / predicted) of GEMM, attention and other kernels has a root mean square of 0.23, rounded up to
+/// 0.25. Up to 10 % of a step is spent in parts that are not predicted. This share is added to measured and expected
+/// parts before their ratio is computed, so that small parts do not decide.
 constexpr double kPartDeviation = 0.25, kPartOffset = 0.1;
 
 /// `expected_parts` add up to expected.seconds. Collectives are without their expectation (predicted_times.hpp).

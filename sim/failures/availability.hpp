@@ -1,8 +1,8 @@
 #pragma once
-// When nodes of a spot market are there: a file of intervals, schema "lockstep/availability/1" (sim/plan/README.md). The
-// trace begins anew at its end, for a training that is longer than it. Nodes that leave and nodes that come at the same
-// instant are the same ones, as far as there are as many: a series of counts is written as intervals that follow each other,
-// and of a fall those leave first that the job does not use.
+// Reads the times at which a spot market has nodes: a file of intervals, schema "lockstep/availability/1"
+// (sim/plan/README.md). For a training longer than the trace, the trace begins again at its end. A series of counts is
+// written as consecutive intervals. Nodes that leave and nodes that come at the same instant are therefore the same
+// nodes, as far as their numbers agree. If the count falls, nodes that the job does not use leave first.
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -44,12 +44,13 @@ struct Holding {
   double to_s = std::numeric_limits<double>::infinity();
 };
 
-/// A job that wants `nodes` at once, holds them from when so many are there until one of its own leaves, and takes free
-/// ones in the order in which they came. Period after period, without end.
+/// The periods in which a job holds `nodes` nodes, without end. A period begins when that many are available, and ends
+/// when one of the job's nodes leaves. The job takes free nodes in the order in which they came.
 class Holdings {
  public:
   Holdings(const Availability& trace, int nodes, double start_s);
-  /// None: so many are never there again. A period without an end ends at infinity.
+  /// Returns the next period. None: there will never be that many nodes again. A period without an end ends at
+  /// infinity.
   std::optional<Holding> next();
 
  private:

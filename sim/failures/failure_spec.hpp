@@ -35,7 +35,7 @@ const ObjectFormat<FailureSpec>& failures_format();
 /// The keys for storage as people write it: "200 GB/s" is what all nodes together write to it and read from it, and
 /// "5 GB/s per node" what each node does. Throws InputError, which begins with `option`.
 Json parse_storage_bandwidth(const std::string& option, const std::string& written);
-/// The JSON Schema of the object.
+/// Returns the JSON Schema of the object.
 Json failures_schema();
 
 /// The failures of hardware, and checkpoints as often as is best against these and the loss of spot nodes together.
@@ -51,7 +51,7 @@ struct FailingTraining {
   double spot_interruptions = 0;  ///< of it by the loss of spot nodes
 };
 FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s);
-/// Why wall_s is infinite, in words.
+/// Explains why wall_s is infinite, in plain text.
 std::string why_never(const Availability& trace, int nodes);
 
 }  // namespace lockstep::sim::failures

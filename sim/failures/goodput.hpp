@@ -1,15 +1,16 @@
 #pragma once
-// What interruptions leave of a training's time. A job runs for `interval_s` of useful work, then stops for
-// `checkpoint_s`; interruptions come as a Poisson process of rate 1 / MTTF while it runs; each loses what was done since the
-// last checkpoint and costs `restart_s`, which may be interrupted too:
+// Computes the share of a training's time that interruptions leave. A job runs for `interval_s` of useful work, then
+// stops for `checkpoint_s`. While it runs, interruptions are a Poisson process of rate 1 / MTTF. Each loses the work
+// since the last checkpoint and costs `restart_s`, which may be interrupted too. M: MTTF, R: restart, t: interval, c:
+// checkpoint.
 //
-//   E[wall time of an interval] = M e^(R/M) (e^((t+c)/M) - 1)           M: MTTF, R: restart, t: interval, c: checkpoint
-//   best interval: (1 - t/M) e^((t+c)/M) = 1, about sqrt(2 c M) where c << M
+//   `E[wall time of an interval] = M e^(R/M) (e^((t+c)/M) - 1)`
+//   `Best interval: (1 - t/M) e^((t+c)/M) = 1, about sqrt(2 c M) where c << M`
 //   J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation
-//   Computer Systems 22 (2006); J. W. Young, Communications of the ACM 17 (1974) for the square root.
+//   Computer Systems 22 (2006). J. W. Young, Communications of the ACM 17 (1974) for the square root.
 //
-// An interruption takes its node out for `repair_s`. A hot spare stands in for it; where all spares are out, the job waits
-// for a node. The nodes that are out form a loss system, so that the share of time that the job waits is Erlang's B:
+// An interruption takes its node out for `repair_s`. A hot spare replaces it; if all spares are out, the job waits for
+// a node. The nodes that are out form a loss system, so that the share of time that the job waits is Erlang's B:
 //
 //   waits = B(spares + 1, a),  a = repair_s / M;   B(n, a) = (a^n / n!) / sum_{k=0..n} a^k / k!
 //   A. K. Erlang 1917; it holds for any distribution of repair times (B. A. Sevastyanov 1957).

@@ -1,11 +1,11 @@
 #pragma once
-// A training on nodes that come and go (availability.hpp). It runs while it holds all its nodes. Where it loses one it has
-// what the last checkpoint kept, or, where the warning is long enough to write one, all it had done until it wrote that;
-// it waits for its nodes, then restarts:
+// A training on nodes that come and go (availability.hpp). It runs while it holds all its nodes. If it loses one, it
+// keeps the work of the last checkpoint. If the warning is long enough to write a checkpoint, it keeps all work until
+// then. It waits for its nodes, then restarts. A period of length h gives this work:
 //
-//   a period of length h: min(floor(w / (t + c')) t [+ the rest, with notice >= c], work left), w = h - R,
-//   t: interval, c: checkpoint, R: restart; none for the first start
-//   c' = t / goodput - t: checkpoints and what failures of hardware take, in the mean (goodput.hpp)
+//   `min(floor(w / (t + c')) t [+ the rest, with notice >= c], work left), w = h - R`
+//   t: interval, c: checkpoint, R: restart; the first start has none.
+//   c' = t / goodput - t: the mean time of checkpoints and of hardware failures (goodput.hpp).
 #include "sim/failures/availability.hpp"
 #include "sim/failures/goodput.hpp"
 
@@ -20,7 +20,8 @@ struct SpotRun {
 /// A training that its trace never gives the nodes for, or never for long enough to get on, takes infinitely long.
 SpotRun spot_run(const Availability& trace, const FailureProcess& process, int nodes, double useful_s, double start_s);
 
-/// How long so many nodes are held between two interruptions, in the mean over a round of the trace; 0: for ever.
+/// Returns the mean time for which `nodes` nodes are held between two interruptions, over a round of the trace; 0: for
+/// ever.
 double mean_holding_s(const Availability& trace, int nodes);
 
 /// Over starts that are evenly spread over the trace.

@@ -13,7 +13,7 @@ namespace lockstep::sim::job {
 /// The member of that key; none where it is missing, null or "".
 std::optional<JsonNode> given_member(const JsonNode& object, const std::string& key);
 
-/// Collects the keys of a table of fields.
+/// Records the key of every field that a table visits.
 class FieldKeys {
  public:
   template <class Field>

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a job that says how a replica is split over GPUs: the keys of a scenario's "parallel" (parallel_format())
-// that are given, under the names that command lines and records have for them.
+// The part of a job that says how a replica is split over GPUs. It holds the given keys of a scenario's "parallel"
+// (parallel_format()). Command lines and records have names of their own for these keys.
 #include <set>
 #include <string>
 

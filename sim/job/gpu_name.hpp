@@ -1,10 +1,12 @@
 #pragma once
-// A GPU's name as publications write it, and the GPUs that NVLink joins beyond a node.
+// Reads a GPU's name as publications write it, and finds the GPUs that NVLink joins across nodes.
 //
-// Beside a name and its aliases these are read: "HGX B300-SXM-288GB", a name between who makes it, its socket and its memory,
-// where both are that GPU's; "Blackwell GPU (B200-SXM-180GB)", of which one side of the bracket is a name; "GB200-NVL72", of
-// whose GPUs 72 are joined. Nodes of a rack (trays of 4) are one node to NVLink, so that a cluster of
-// such GPUs has larger nodes than are stated.
+// A GPU is found by its name, its aliases, and three longer forms.
+//   "HGX B300-SXM-288GB"             A name between its maker, socket and memory, if socket and memory are that GPU's.
+//   "Blackwell GPU (B200-SXM-180GB)" A name before or in the brackets.
+//   "GB200-NVL72"                    A GPU of a rack in which NVLink joins 72.
+// NVLink joins the nodes of a rack (trays of 4 GPUs). The simulated cluster therefore has larger nodes than the job
+// gives.
 #include <string>
 #include <vector>
 
@@ -28,9 +30,10 @@ int cut_nvl(std::string& network);
 /// What NVLink joins.
 struct JoinedNode {
   int gpus = 0;   ///< of a node of the simulated cluster
-  int trays = 1;  ///< nodes as stated that it is made of
+  int trays = 1;  ///< given nodes that NVLink joins into it
 };
-/// Of nodes of `stated` GPUs (> 0): as many as are within `domain` GPUs and divide those of each job, or hold them.
+/// Joins nodes of `stated` GPUs (> 0) into the largest node of at most `domain` GPUs that suits every job: the job fits
+/// into one such node, or fills several of them.
 JoinedNode joined_node(int stated, int domain, const std::vector<int>& gpus_of_jobs);
 
 }  // namespace lockstep::sim::job

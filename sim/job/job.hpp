@@ -1,7 +1,8 @@
 #pragma once
-// A training job in explicit facts: which model, on which machine, by which software and algorithm, split how. A fact is
-// given or it is not. The stack model (sim/stack) chooses defaults for facts that are not given and lists them with the
-// prediction; looking up names (job_names.hpp) notes the few defaults that follow from a name. Every source of jobs ends here: command lines, records, points of a plan.
+// A training job in explicit facts: its model, machine, software, algorithm and split. Each fact is given or not. The
+// stack model (sim/stack) chooses defaults for facts that are not given, and lists them with the prediction. Looking up
+// names (job_names.hpp) notes the few defaults that follow from a name. Every source of jobs ends here: command lines,
+// records, points of a plan.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,13 +41,13 @@ struct OwnModel {
 /// What nodes are connected by.
 struct NetworkStated {
   std::string stated;  ///< as a text (network_grammar.hpp); empty: by its id, or not at all
-  std::string id;      ///< of the catalogue's networks; empty: not stated, or not known
+  std::string id;      ///< of the catalogue's networks; empty: not given, or unknown
   int count = 1;       ///< ports of a node
   bool is_count_stated = false;
   double rate_bits_per_s = 0;  ///< of a port; 0: the catalogue's own
   bool is_none = false;        ///< one node, said to be without
   bool is_stated = false;
-  std::string why_not;  ///< stated, and not known: why
+  std::string why_not;  ///< if the given network is unknown: the reason
 };
 
 /// The software that transfers gradients; each has fitted constants of its own.
@@ -82,7 +83,7 @@ inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   return all;
 }
 
-/// The precision of the layers' arithmetic.
+/// Returns the precision in which the layers compute.
 inline Precision layers_precision(RecordPrecision precision) {
   switch (precision) {
     case RecordPrecision::fp32:
@@ -100,7 +101,7 @@ inline Precision layers_precision(RecordPrecision precision) {
   return Precision::mixed;
 }
 
-/// A transformer as stated; 0: not stated.
+/// The numbers of a transformer that the user gave; 0: not given.
 struct ShapeSpec {
   double parameters = 0;
   int layers = 0, hidden = 0, heads = 0, sequence = 0, vocabulary = 0;
@@ -118,7 +119,7 @@ struct MeasuredRun {
   std::string of_gpu{};                ///< measured on that GPU and scaled to the job's; empty: the job's own
 };
 
-/// "not stated; REASON": how a default is listed.
+/// Returns the text that lists a default: `"not stated; "` and the reason.
 std::string default_reason(const std::string& reason);
 
 struct [[nodiscard]] Job {

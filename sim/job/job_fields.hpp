@@ -1,17 +1,17 @@
 #pragma once
-// Every fact of a job, described once: its key in records, its option on command lines, its range, its meaning. From this
-// table come the reading and writing of records, the command-line options and their help, and the comparison of jobs.
-// Facts of how replicas are split are those of a scenario's "parallel" (given_split.hpp).
+// Describes every fact of a job once: its key in records, its option on command lines, its range, its meaning. This
+// table defines how records are read and written, the command-line options with their help, and how jobs are compared.
+// The facts of how replicas are split, the keys of a scenario's "parallel", are in given_split.hpp.
 //
-//   gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation   numbers; "batch" is read as "batch_per_gpu"
-//   software, model, gpu, link, network   ids or names of the catalogue; a network also as a text, "8x InfiniBand NDR", or
-//                                         {"id", "count", "rate"}
-//   algorithm                             a name that `simulate job --list` has: "ring", "sharded", "kvstore"; it sets
-//                                         what is not given of transport, all_reduce, scheme and overlap
-//   params, layers, hidden, heads, vocab, seq   a transformer by its numbers
-//   tp, pp, dp, cp, ep, etp, microbatch, ...    how a transformer is split: the keys of "parallel", the shorter names too
-//   task                                  "lora" or "sft"
-//   assumed                               {key: why} for what was taken for granted
+//   `gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation`   Numbers; "batch" is read as "batch_per_gpu".
+//   `software, model, gpu, link, network`       Ids or names of the catalogue. A network may also be a text, "8x
+//                                               InfiniBand NDR", or {"id", "count", "rate"}.
+//   algorithm                                   A name that `simulate job --list` prints: "ring", "sharded", "kvstore".
+//                                               It sets transport, all_reduce, scheme and overlap where not given.
+//   params, layers, hidden, heads, vocab, seq   The numbers of a transformer.
+//   tp, pp, dp, cp, ep, etp, microbatch, ...    How a transformer is split: the keys of "parallel", or shorter names.
+//   task                                        "lora" or "sft".
+//   assumed                                     {key: why} for each fact that was assumed.
 #include <string>
 #include <vector>
 

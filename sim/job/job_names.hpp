@@ -33,16 +33,18 @@ const JobAlgorithm* job_algorithm_named(const std::string& name);
 /// Ids of those with the nearest names.
 std::vector<std::string> nearest_algorithms(const std::string& name);
 
-/// Looks up software, model (with the tokens of its sequences), GPU, link and network, and sets the facts that the
-/// exchange's name implies, where they are not among the job's `given` keys.
+/// Looks up software, model (with its sequence length in tokens), GPU, link and network. If the exchange's name implies
+/// other facts, sets those that are not among the job's `given` keys.
 void resolve_names(Job& job, const Catalogue& catalogue);
 /// Gives the job software of that name, and looks it up.
 void set_software(Job& job, const std::string& name, const Catalogue& catalogue);
-/// Nodes of a rack become one where NVLink joins them: where GPU or network are said to ("NVL72"), or the GPU's usually are
-/// and no link is stated. `gpus_per_node`, `trays` and the network's ports are those of the larger node then.
+/// Makes one node of the nodes that NVLink joins in a rack. It does so if the GPU's or network's text says so
+/// ("NVL72"), or if the catalogue has such racks for the GPU and no link is given. Sets `gpus_per_node`, `trays` and
+/// the network's ports to those of the larger node.
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
-/// What it would make of them: by the texts of GPU, network and link, and `gpus_per_node` as stated. Where that is not
-/// stated, a node is as much of a rack as divides the jobs' GPUs, or holds them; of GPUs without racks it has 0 GPUs.
+/// Returns the node that join_nodes() would make, from the texts of GPU, network and link and from `gpus_per_node`. If
+/// `gpus_per_node` is not given, the node is the largest part of a rack that suits the jobs (joined_node()). It has 0
+/// GPUs if the catalogue has no racks for the GPU.
 JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 
 /// Refuses names of command lines that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".

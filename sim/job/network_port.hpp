@@ -10,7 +10,7 @@ inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per
   return rate_bits_per_s / 8 * (network.rdma ? kRdmaShare : 1);
 }
 
-/// The line rate of such a port.
+/// Returns the line rate, in bits/s, of a port that carries `bytes_per_s`.
 inline double line_rate_of(const NetworkEntry& network, double bytes_per_s) {
   return bytes_per_s * 8 / (network.rdma ? kRdmaShare : 1);
 }

@@ -6,21 +6,24 @@
 
 namespace lockstep::sim::job {
 
-/// The catalogue's transformer with sequences of so many tokens. nullptr: its sequence cannot be so long.
+/// Returns the catalogue's transformer with sequences of `tokens` tokens. nullptr: it cannot have such long sequences.
 std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens);
 
-/// The catalogue's transformer cut off behind so many of its layers, in sequences of `tokens` (0: the entry's). nullptr: it
-/// has no more, is none by its numbers, or cannot be so.
+/// Returns the catalogue's transformer with only its first `layers` layers, in sequences of `tokens` (0: the entry's).
+/// Returns nullptr if it has no more layers than that, if the catalogue does not describe it by numbers, or if the
+/// result cannot be built.
 std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens);
 
-/// Layers, hidden features and heads say a GPT as Brown et al. 2020 have it: a feed-forward network of four times the
-/// width, biases, learned positions, the table of words before the layers and behind them.
+/// True if the number of layers, of hidden features and of heads are given. They define a GPT as in Brown et al. 2020:
+/// a feed-forward network of four times the width, biases, learned positions, one table of embeddings for input and
+/// output.
 bool says_shape(const ShapeSpec& shape);
-/// Parameters and hidden features alone say the layers of such a GPT, 12 h^2 parameters each beside the table of words;
-/// heads that are not stated have nearly 128 features, and divide over `tensor` ranks. False: it is left as it was.
+/// Derives the layers of such a GPT from its parameters and hidden features: 12 h^2 parameters per layer, plus the
+/// table of embeddings. Heads that are not given get about 128 features each, in a number that `tensor` ranks divide.
+/// False: `shape` is unchanged.
 bool complete_shape(ShapeSpec& shape, int tensor);
-/// Such a GPT, in sequences of the tokens that are stated, else 2048. `name` is for people. nullptr: the numbers are none of a
-/// transformer.
+/// Builds such a GPT, with sequences of the given length or 2048 tokens. `name` appears in output. nullptr: no
+/// transformer has these numbers.
 std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std::string& name);
 
 /// What stands in where a shape leaves it open: GPT-2's words, padded as Megatron-LM does (Narayanan et al. 2021).

@@ -1,6 +1,6 @@
 #pragma once
-// The software that a user names, as people write it: with a version behind it or within ("PyTorch 2.5.1", "PyTorch 2.1
-// FSDP", "NeMo 24.07"), and with what it is used with ("FSDP + torch.compile", "Megatron, DeepSpeed").
+// Finds the software that a user names. The name may contain a version ("PyTorch 2.5.1", "PyTorch 2.1 FSDP", "NeMo
+// 24.07") and further software that is used with it ("FSDP + torch.compile", "Megatron, DeepSpeed").
 #include <string>
 #include <vector>
 

@@ -1,19 +1,21 @@
 #pragma once
-// The law of one kind of kernel on one GPU, fitted on measured times (sim/validation/kernel_fit.hpp).
+// Predicts one kind of kernel on one GPU by a law that is fitted on measured times (sim/validation/kernel_fit.hpp).
 //
-// Computing kernels, a smooth roofline (Williams, Waterman & Patterson 2009) behind a start-up time:
+// Computing kernels follow a smooth roofline (Williams, Waterman & Patterson 2009) plus a start-up time:
 //
-//   t = start + ((F / (P e))^p + (M / (B b))^p)^(1/p) + Q / (B q)
+//   `t = start + ((F / (P e))^p + (M / (B b))^p)^(1/p) + Q / (B q)`
 //
-//   F FLOP, M bytes overlapped with them, Q bytes moved before or after; P peak FLOP/s, B memory bandwidth, by data sheet;
-//   e share of the peak that is reached; b, q shares of the bandwidth, above 1 if data stay in the second-level cache;
-//   p how sharply one bound takes over from the other.
+//   F is the FLOP, M the bytes overlapped with them, Q the bytes moved before or after.
+//   P is the peak FLOP/s and B the memory bandwidth, both by data sheet.
+//   The kernel reaches the share e of the peak, and b and q of the bandwidth (above 1 if data stay in the L2 cache).
+//   A larger p makes the change from one bound to the other sharper.
 //
 // Collectives within a node:
 //
-//   t = start + hop (n - 1) + W / bandwidth + root sqrt(W)
+//   `t = start + hop (n - 1) + W / bandwidth + root sqrt(W)`
 //
-//   W bytes that each of n GPUs sends; sqrt(W): filling a pipeline whose best number of chunks grows with sqrt(W).
+//   Each of n GPUs sends W bytes. The term sqrt(W) is the time to fill a pipeline whose best number of chunks grows
+//   with sqrt(W).
 //
 // Libraries choose tiles, split-K and kernels for narrow heads by shape, which is not smooth. Each correction table multiplies
 // the law by exp(v / 1000), with v multilinear in the base-2 logarithms of its axes.

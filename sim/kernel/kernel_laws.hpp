@@ -1,8 +1,8 @@
 #pragma once
 // The laws of a GPU's kernels: scenarios/catalogue/kernels/GPU.json, schema "lockstep/kernels/1".
 //
-// A GPU that was not measured, or not in some kind of kernel, takes the law of a related one (`kernels_of` in gpus.json)
-// with its own peaks and bandwidth: shares of peaks carry over within a generation.
+// If a kind of kernel was not measured on a GPU, the GPU uses the law of a related one (`kernels_of` in gpus.json) with
+// its own peaks and bandwidth. Shares of peaks carry over within a generation.
 #include <map>
 #include <memory>
 #include <string>
@@ -13,9 +13,10 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// "KIND/VARIANT/PRECISION" or without a variant: "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
+/// Makes the name "KIND/VARIANT/PRECISION", or without a variant: "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
 std::string kernel_law_name(KernelKind kind, const std::string& variant, KernelPrecision precision);
-/// The same for kinds without a precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch", "quantize/scale_matrix".
+/// Makes the name of a kind without precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch",
+/// "quantize/scale_matrix".
 std::string kernel_law_name(KernelKind kind, const std::string& variant);
 
 /// A file of laws, which were fitted on one GPU.

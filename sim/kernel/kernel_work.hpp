@@ -2,22 +2,25 @@
 // Work of kernels and collectives, from which their laws predict times: FLOP, bytes, and the shape that selects a law's
 // correction. Shapes have the columns of the tables in results/kernels. c: bytes of an operand's element.
 //
-//   GEMM        y[m,n] = x[m,k] w[k,n]: 2 m n k FLOP; c (m k + k n) + max(2, c) m n bytes overlapped with them; in eight
-//               or four bits the cast of x streams another (2 + c) m k bytes
-//   attention   4 batch heads d pairs FLOP. Pairs: s (s + 1) / 2 if causal, with a window of w keys s w - w (w - 1) / 2;
-//               s^2 without a mask, with a window s min(2 w, s). Rows are rounded up to tiles of 128, so FLOP hold padding.
-//               Streamed: 4 batch s d (heads + kv_heads) bytes; a paged cache adds 8 batch s d kv_heads
-//   MLA         DeepSeek's latent attention, causal: 2 batch heads (192 + 128) pairs FLOP; 4 batch heads s (192 + 128)
-//               bytes streamed
-//   experts     r = tokens active / expert_ranks rows over the local experts: 2 r hidden inner matrices FLOP, inner over
-//               tensor_ranks; c hidden inner matrices bytes of weights for each local expert that has rows; streamed, in 2
-//               bytes: (tokens + 2 r) hidden and matrices r inner elements (permuting, gate, weighted sum)
-//   collective  W = 2 (n-1)/n S bytes that each of n GPUs sends in an all-reduce, (n-1)/n S in the others; n - 1 hops. S:
-//               the full buffer of a rank (input of all-reduce and reduce-scatter, output of all-gather, send buffer of
-//               all-to-all)
-//   dispatch    tokens to their experts, or back: W = tokens hidden element_bytes min(active, n) (n-1)/n, one copy for each
-//               rank at most
-//   cast        element_bytes m k bytes: 2 read, and 1 written when scaled
+//   GEMM        y[m,n] = x[m,k] w[k,n]: 2 m n k FLOP; c (m k + k n) + max(2, c) m n bytes overlapped with them.
+//               In eight or four bits the cast of x streams another (2 + c) m k bytes.
+//   Attention   4 batch heads d pairs FLOP.
+//               Causal pairs: s (s + 1) / 2, with a window of w keys s w - w (w - 1) / 2.
+//               Without a mask: s^2 pairs, with a window s min(2 w, s).
+//               Rows are rounded up to tiles of 128, so FLOP include padding.
+//               Streamed: 4 batch s d (heads + kv_heads) bytes; a paged cache adds 8 batch s d kv_heads.
+//   MLA         DeepSeek's latent attention, causal: 2 batch heads (192 + 128) pairs FLOP.
+//               Streamed: 4 batch heads s (192 + 128) bytes.
+//   Experts     The local experts get r = tokens active / expert_ranks rows: 2 r hidden inner matrices FLOP, with inner
+//               divided by tensor_ranks. Weights: c hidden inner matrices bytes for each local expert that has rows.
+//               Streamed, 2 bytes each: (tokens + 2 r) hidden and matrices r inner elements (permuting, gate, weighted
+//               sum).
+//   Collective  Each of n GPUs sends W = 2 (n-1)/n S bytes in an all-reduce, (n-1)/n S in the others, in n - 1 hops.
+//               S is the full buffer of a rank (input of all-reduce and reduce-scatter, output of all-gather, send
+//               buffer of all-to-all).
+//   Dispatch    Sends tokens to their experts, or back: W = tokens hidden element_bytes min(active, n) (n-1)/n. Each
+//               rank gets at most one copy of a token.
+//   Cast        element_bytes m k bytes: 2 read, and 1 written when scaled.
 #include <array>
 #include <cstdint>
 #include <string>

@@ -24,8 +24,8 @@ struct LaunchedJob {
   std::vector<std::string> notes;
 };
 
-/// Throws InputError, which names file and line: a file that cannot be read or parsed, of no format or of several, whose
-/// sources contradict each other, or which describes a model that cannot be predicted.
+/// Throws InputError, which names file and line, if the file cannot be read or parsed, or has no format or several. It
+/// also throws if sources contradict each other, or if the model cannot be predicted.
 LaunchedJob read_launch(const LaunchRequest& request, const Catalogue& catalogue);
 /// The same for a text in place of the file.
 LaunchedJob read_launch_text(const std::string& text, const LaunchRequest& request, const Catalogue& catalogue);

@@ -1,6 +1,6 @@
 #pragma once
-// --from: a launch script or configuration fills the options that the command line does not give, by the ordinary reader of
-// options, so that ranges and checks are those of the options.
+// --from: reads options that the command line does not give from a launch script or configuration. The ordinary parser
+// of options reads them, so that the same ranges and checks apply.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
@@ -56,7 +56,7 @@ inline bool is_same_value(const CLI::Option& option, const LaunchOption& given, 
          lower_case(option.results().front()) == lower_case(given_value(given));
 }
 
-/// As on a command line: "--tensor 4", "--no-sequence".
+/// Writes the option as on a command line: "--tensor 4", "--no-sequence".
 inline std::string written_option(const CLI::Option& option) {
   const std::string name = option.get_name();
   if (option.get_expected_max() == 0) return option.results().front() == "false" ? "--no-" + name.substr(2) : name;

@@ -1,6 +1,6 @@
 #pragma once
-// HuggingFace's Trainer (transformers/training_args.py), Accelerate's configuration, and LLaMA-Factory and axolotl on top of
-// them.
+// Reads HuggingFace's Trainer (transformers/training_args.py), Accelerate's configuration, and LLaMA-Factory and
+// axolotl, which are built on them.
 #include "sim/launch/formats.hpp"
 
 namespace lockstep::sim::launch {

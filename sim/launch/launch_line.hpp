@@ -20,9 +20,9 @@ struct LaunchLine {
 /// The lines of a script that start a Python program or the command of a training framework, in order.
 std::vector<LaunchLine> launch_lines(const ShellScript& script);
 
-/// Keys "sbatch.nodes" of the script's directives.
+/// Returns the script's #SBATCH directives as settings with keys such as "sbatch.nodes".
 LaunchSettings directive_settings(const std::vector<ShellCommand>& directives);
-/// Keys "env.NCCL_IB_HCA" of what the script exports.
+/// Returns the variables that the script exports as settings with keys such as "env.NCCL_IB_HCA".
 LaunchSettings environment_settings(const ShellScript& script);
 /// Variables that SLURM sets by the directives.
 std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& directives);

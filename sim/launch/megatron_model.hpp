@@ -1,5 +1,5 @@
 #pragma once
-// The shape of a model by Megatron-LM's arguments.
+// Reads the shape of a model from Megatron-LM's arguments.
 #include "sim/launch/megatron.hpp"
 
 namespace lockstep::sim::launch {

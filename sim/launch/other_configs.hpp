@@ -1,5 +1,6 @@
 #pragma once
-// Configurations of GPT-NeoX, nanotron, torchtune and LLM Foundry, and the variables of NVIDIA's MLPerf submissions.
+// Reads configurations of GPT-NeoX, nanotron, torchtune and LLM Foundry, and the variables of NVIDIA's MLPerf
+// submissions.
 #include "sim/launch/formats.hpp"
 
 namespace lockstep::sim::launch {

@@ -18,9 +18,9 @@ struct ModelOption {
   std::string note;  ///< empty: nothing was assumed
 };
 
-/// A transformer by the keys of a HuggingFace configuration, or of the type "megatron". The catalogue's entry of the same
-/// shape goes by its name. Without a "vocab_size" the entry's is taken, or else the usual one; both are noted.
-/// `tokens`: of a sequence; 0: not given. Errors begin with `where`.
+/// Reads a transformer from the keys of a HuggingFace configuration, or of the type "megatron". If the catalogue has a
+/// model of the same shape, returns its name. Without a "vocab_size" it takes that model's, or else the default, and
+/// notes which. `tokens`: length of a sequence; 0: not given. Errors begin with `where`.
 ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& catalogue, const std::string& where);
 
 /// "name@4096"; the name alone if no length is given.

@@ -1,5 +1,5 @@
 #pragma once
-// Configurations of pre-training frameworks: torchtitan, NeMo, Megatron-Bridge, Primus, MaxText.
+// Reads configurations of pre-training frameworks: torchtitan, NeMo, Megatron-Bridge, Primus, MaxText.
 #include "sim/launch/formats.hpp"
 
 namespace lockstep::sim::launch {

@@ -54,7 +54,7 @@ struct Unevaluated {
 class LaunchSettings {
  public:
   void add(LaunchSetting setting);
-  /// The settings of another source behind these.
+  /// Adds the settings of another source after these.
   void append(const LaunchSettings& other);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
@@ -89,7 +89,7 @@ class LaunchSettings {
 
   /// The settings of that key are of that use.
   void mark(const std::string& key, Use use, const std::string& why);
-  /// Marks every unread setting by the tables, else as unknown.
+  /// Marks each unread setting as the tables say, or as unknown if no table has its key.
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
   const std::deque<LaunchSetting>& all() const { return all_; }
@@ -106,10 +106,10 @@ class LaunchSettings {
 /// Throws InputError: "FILE:LINE: KEY VALUE: wrong; allowed".
 [[noreturn]] void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed);
 
-/// At most so many bytes of a text on one line, cut at a character's border.
+/// Returns the first `most` bytes of a text on one line, or fewer, so that no character is cut.
 std::string beginning_of(const std::string& text, std::size_t most);
 
-/// A number, as text without quotes: 8, 1.5, true.
+/// Writes a value as text without quotes: 8, 1.5, true.
 std::string plain_text(const Json& value);
 
 }  // namespace lockstep::sim::launch

@@ -37,7 +37,7 @@ struct ShellSurroundings {
 /// Throws InputError for a script that is too long, never ends, or has an open quote or bracket.
 ShellScript read_shell(const std::string& text, const std::string& name, const ShellSurroundings& surroundings = {});
 
-/// The words of "#SBATCH" lines alone.
+/// Reads only the "#SBATCH" lines, and splits them into words.
 std::vector<ShellCommand> read_directives(const std::string& text, const std::string& name);
 
 }  // namespace lockstep::sim::launch

@@ -22,7 +22,7 @@ bool is_declaration(const std::string& word);
 bool is_all_arguments(const std::string& written);
 /// The index of the script that the command sources or starts: source, bash, sbatch, ./train.sh. 0: none.
 std::size_t index_of_script(const ShellCommand& command);
-/// The command's words from `first` on, with blanks between.
+/// Joins the command's words from `first` on with blanks.
 std::string text_of_words(const ShellCommand& command, std::size_t first);
 
 class ShellState {
@@ -35,7 +35,7 @@ class ShellState {
   void assign(const Assignment& assignment, int line, bool is_sure);
   /// The variable's value is not known from here on.
   void forget(const std::string& variable, int line);
-  /// cat <<EOF > FILE; `body`: of the here-document, or null.
+  /// Runs cat <<EOF > FILE. `body`: the here-document, or null.
   void write_file(const ShellCommand& command, const std::string& target, const Token* body);
   /// The text of a file that the script wrote or that lies in its folder; nullopt: there is no such file.
   std::optional<Word> file_text(const Word& path) const;

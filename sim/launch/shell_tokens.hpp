@@ -25,8 +25,8 @@ std::vector<Token> tokens_of(const std::string& text, const std::string& name);
 /// The tokens from `begin` to before `end`, closed as a text of their own.
 std::vector<Token> body_of_function(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);
 
-/// Which way a script goes on where nobody knows the test of an "if" whose first branch begins at `begin`: false, if that
-/// branch ends with "exit 1"; true, if the other one does; nullopt: neither does.
+/// Chooses a branch where the test of an "if" is unknown; its first branch begins at `begin`. False, if the first
+/// branch ends with "exit 1"; true, if the other one does; nullopt, if neither does.
 std::optional<bool> way_without_failure(const std::vector<Token>& tokens, std::size_t begin);
 
 /// The index behind the part of a word that begins at `begin`: a quoted text, "$(...)", "${...}", a backslash with its

@@ -21,7 +21,7 @@ struct Word {
   void add_unknown(const std::string& parts);
 };
 
-/// An array, or a single value.
+/// Holds an array, or a single value.
 using Value = std::vector<Word>;
 
 struct Variables {
@@ -36,7 +36,7 @@ struct Variables {
 /// The words that a word of the script becomes: none, one or several. Throws InputError at `place` if the expansion is
 /// too long.
 std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place);
-/// The same as one word, as in an assignment.
+/// Returns the expansion as one word, as in an assignment.
 Word expand_to_one(const std::string& raw, Variables& variables, const Place& place);
 /// The same in a test, where a variable that the script does not set is empty.
 Word expand_in_test(const std::string& raw, Variables& variables, const Place& place);

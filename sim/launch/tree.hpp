@@ -9,8 +9,8 @@ namespace lockstep::sim::launch {
 
 enum class TreeSyntax { json, yaml, toml };
 
-/// Throws InputError, which begins with `name`: a text that cannot be parsed, is nested deeper than 32, or has more than
-/// 20,000 values (aliases of YAML counted as often as they are used).
+/// Throws InputError, which begins with `name`, if the text cannot be parsed, is nested deeper than 32, or has more
+/// than 20,000 values. Aliases of YAML count each time they are used.
 LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
 
 /// By the name's ending, else by how the text begins.

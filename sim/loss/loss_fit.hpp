@@ -1,10 +1,10 @@
 #pragma once
 // Fits a law of the loss to runs, starting from another law.
 //
-// ln L of a run scatters about the law by Student's t with 4 degrees of freedom (robust against runs that went wrong).
-// Maximum a posteriori by iterated weighted Levenberg-Marquardt steps; the other law's parameters are the prior's mean, so
-// that few runs move only what they determine: the level of the loss on one's own data and vocabulary first, the exponents
-// hardly.
+// The logarithm of a run's loss scatters about the law by Student's t with 4 degrees of freedom (robust against runs
+// that went wrong). The fit is maximum a posteriori, by iterated weighted Levenberg-Marquardt steps. The other law's
+// parameters are the mean of the prior, so that few runs only move parameters that they determine. They move the level
+// of the loss on one's own data and vocabulary first, and hardly the exponents.
 #include <vector>
 
 #include "sim/loss/loss_law.hpp"

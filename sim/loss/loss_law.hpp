@@ -1,14 +1,17 @@
 #pragma once
 // Laws of the loss of a language model: from parameters, tokens and batch to the loss, and back to the tokens.
 //
-//   L(N, D)  = E + (A / N^alpha + B / D_min^beta)^gamma      nats per token
-//   D        = D_min (1 + batch / B_crit)                     tokens needed at this batch
-//   B_crit   = critical_at_1e10 (D_min / 1e10)^critical_exponent   tokens
+//   `L(N, D)  = E + (A / N^alpha + B / D_min^beta)^gamma      nats per token`
+//   `D        = D_min (1 + batch / B_crit)                     tokens needed at this batch`
+//   `B_crit   = critical_at_1e10 (D_min / 1e10)^critical_exponent   tokens`
 //
-// gamma = 1 is Chinchilla's form (Hoffmann et al. 2022, approach 3); E = 0, beta = 1, gamma = alpha_D is Kaplan's (2020, eq.
-// 1.5; an approximation, since the paper trains many steps on a data set of D tokens). D_min are the tokens needed in the limit
-// of small batches: (S/S_min - 1)(D/D_min - 1) = 1 (McCandlish et al. 2018, eq. 2.11). The critical batch is a power of D_min,
-// the same for all N. Below it a larger batch needs few extra tokens. Far above it the number of steps stops falling.
+// With gamma = 1 this is Chinchilla's form (Hoffmann et al. 2022, approach 3). With E = 0, beta = 1 and gamma = alpha_D
+// it is Kaplan's (2020, eq. 1.5). The latter is an approximation, since the paper trains many steps on a data set of D
+// tokens.
+//
+// D_min are the tokens needed in the limit of small batches: (S/S_min - 1)(D/D_min - 1) = 1 (McCandlish et al. 2018,
+// eq. 2.11). The critical batch is a power of D_min, the same for all N. Below it a larger batch needs few extra
+// tokens. Far above it the number of steps stops falling.
 // Batches so small that they train worse are not modelled: a larger batch never lowers the loss.
 //
 // N counts the parameters as the law's runs did (ParameterCount). In a mixture of experts N is between the active and all
@@ -25,7 +28,7 @@ namespace lockstep::sim::loss {
 /// Which parameters N counts.
 enum class ParameterCount { all, without_embeddings };
 
-/// A value with its prediction interval.
+/// Holds a value with its prediction interval.
 struct BoundedValue {
   double middle = 0, low = 0, high = 0;
 };
@@ -71,7 +74,7 @@ struct LossLaw {
 double least_loss(const LossLaw& law, double parameters);
 /// Tokens, of a training whose small-batch tokens are `minimal_tokens`.
 double critical_batch(const LossLaw& law, double minimal_tokens);
-/// D for a D_min, and D_min for a D. batch_tokens 0: a small batch.
+/// Convert D_min to D, and D to D_min. Both return tokens; batch_tokens 0: a small batch.
 double tokens_at_batch(const LossLaw& law, double minimal_tokens, double batch_tokens);
 double minimal_tokens(const LossLaw& law, double tokens, double batch_tokens);
 

@@ -1,10 +1,10 @@
 #pragma once
-// Runs to fit a law of the loss to: a CSV with a line of column names.
+// Reads runs to fit a law of the loss to: a CSV with a line of column names.
 //
-//   parameters     N, as the law will count them
-//   tokens         D
-//   batch_tokens   optional; empty or 0: not known
-//   loss           nats per token at the end of the run
+//   `parameters`     N, as the law will count them.
+//   `tokens`         D.
+//   `batch_tokens`   Optional; empty or 0: unknown.
+//   `loss`           Nats per token at the end of the run.
 //
 // Lines that begin with # are comments. Numbers may be written 1.4e12 or 300B.
 #include <string>
@@ -30,8 +30,8 @@ struct LossTable {
 LossTable read_loss_points(const std::string& path);
 LossTable parse_loss_points(const std::string& text, const std::string& name);
 
-/// Without the rows whose batch is smaller than the best one's at the same N and D, where three or more batches were tried:
-/// there a smaller batch trained worse, which the law does not model.
+/// Leaves out runs with smaller batches than the best batch at the same N and D, if three or more batches were tried.
+/// There a smaller batch trained worse, which the law does not model.
 std::vector<LossPoint> without_small_batches(const std::vector<LossPoint>& points);
 
 }  // namespace lockstep::sim::loss

@@ -1,9 +1,10 @@
 #pragma once
 // A loss as a target of training: the convergence profile that a law of the loss gives for one model.
 //
-// D = D_min (1 + B / B_crit) is the saturating law of synchronous SGD (convergence/law.hpp) with
-//   iterations_least = D_min / B_crit,  critical = B_crit / tokens of a sequence   (x: sequences of an update)
-// so that jobs, scenarios, plans and searches over batches treat a loss as they treat an accuracy.
+// D = D_min (1 + B / B_crit) is the saturating law of synchronous SGD (convergence/law.hpp), in x sequences of an
+// update:
+//   `iterations_least = D_min / B_crit,  critical = B_crit / tokens of a sequence`.
+// Jobs, scenarios, plans and searches over batches thus treat a loss as they treat an accuracy.
 #include "sim/convergence/profile.hpp"
 #include "sim/loss/loss_law.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
-// A plan over MPI ranks: rank 0 hands out chunks and gathers outcomes; every rank, the first too, runs them in forked
-// processes of its own. Only rank 0 reads the journal and writes results.
+// Runs a plan over MPI ranks. Rank 0 hands out chunks and gathers outcomes. Every rank, rank 0 too, runs chunks in
+// forked processes of its own. Only rank 0 reads the journal and writes results.
 //
-// A rank sends a sign of life every second. One that is silent for `patience_s` is given up: what it had not finished
-// is handed out again; where rank 0 is silent for three times as long, the others leave, and the journal has what was
-// finished. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
-// --enable-recovery; otherwise it ends the job, and --resume goes on from the journal).
+// Every rank sends a heartbeat each second. If a rank is silent for `patience_s`, rank 0 hands out its unfinished
+// chunks again. If rank 0 is silent for three times as long, the others leave, and the journal has the finished points.
+// The launcher decides whether the other ranks outlive a dead one. Open MPI needs mpirun --enable-recovery; otherwise
+// it ends the job, and --resume continues from the journal.
 #include <memory>
 #include <string>
 

@@ -1,15 +1,18 @@
 #pragma once
-// Which split trains fastest: all of split_space.hpp that fit into memory, ranked by the closed form's iteration.
+// Finds the fastest split: all splits of split_space.hpp that fit into memory are ranked by the closed form's
+// iteration.
 //
-// Every split has a bound on its time that costs little (sim/replica/least_time.hpp). In the order of these bounds splits are
-// predicted until no bound is below the slowest of the best: the remaining splits are slower. Splits whose times differ by less
-// than kTieShare are ordered by memory, the least first.
+// Every split has a cheap lower bound on its time (sim/replica/least_time.hpp). Splits are predicted in the order of
+// these bounds, until no bound is below the slowest of the best. The remaining splits are slower. Splits whose times
+// differ by less than kTieShare are ordered by memory, the least first.
 //
 // If no split fits and the scenario ignores memory, splits are ranked by memory instead: the one nearest to fitting first.
 //
-// All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. With
-//   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
-// the order of a and b is open where ln(T_b / T_a) <= sqrt(sum d_g^2) over computing, bandwidth and latency: b is tied.
+// All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. The groups
+// g of inputs are computing, bandwidth and latency. Moving a group from its worse to its better end changes T_b/T_a,
+// relatively:
+//   `d_g = (T_b/T_a at the better end - T_b/T_a at the worse end) / 2`
+// If ln(T_b / T_a) <= sqrt(sum d_g^2), the order of a and b is uncertain, and b is tied.
 #include <vector>
 
 #include "sim/program/gpu_memory.hpp"
@@ -52,7 +55,7 @@ struct NoSplit : InputError {
 /// if no split fits, unless the scenario ignores memory, and the errors of splits_of().
 SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
 
-/// The scenario with a split on so many GPUs.
+/// Returns the scenario with the split `spec` at `gpus` GPUs.
 Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus);
 
 }  // namespace lockstep::sim::point

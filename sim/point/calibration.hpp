@@ -1,8 +1,8 @@
 #pragma once
-// 80 % intervals with the errors that published results showed. With `off`, the effect of the inputs' uncertainty on
-// log(value), the bounds of a value are
-//   value / exp(below w) and value exp(above w), w = sqrt(always^2 + off^2 + input^2), or `always` if inputs do not count;
-// input counts if the iteration waits for the nodes' decoding;
+// Calibrates 80 % intervals by the errors that published results showed. `off` is the effect of the inputs' uncertainty
+// on log(value). The bounds of a value are:
+//   `value / exp(below w) and value exp(above w), w = sqrt(always^2 + off^2 + input^2)`
+// If inputs do not count, w is `always`. The term `input` counts if the iteration waits for the nodes' decoding.
 // `most_below` and `most_above` limit the exponents.
 #include "sim/point/point.hpp"
 

@@ -132,7 +132,8 @@ struct DelayFit {
   LOCKSTEP_FIELDS(median, sigma, tail_probability, tail_index, rms_log_residual);
 };
 
-/// Backup workers (gradients, backups, arrivals), asynchronous SGD (staleness), asynchronous EASGD (alpha, tau).
+/// Describes backup workers (gradients, backups, arrivals), asynchronous SGD (staleness), or asynchronous EASGD (alpha,
+/// tau).
 struct WorkersDetails {
   std::optional<double> aggregated_gradients;  ///< mean number of gradients in an update
   std::optional<int> backups;

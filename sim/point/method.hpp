@@ -68,7 +68,7 @@ struct PredictionMethod {
   double stated_error() const;
   /// The fidelity that this method belongs to, whichever was requested.
   Fidelity fidelity() const;
-  /// "fair flows of 4 of 64 identical replicas"
+  /// Describes the method: "fair flows of 4 of 64 identical replicas".
   std::string text() const;
 
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
@@ -94,7 +94,7 @@ MethodsToTry choose_split_methods(Fidelity fidelity, double events);
 /// Workers whose programs differ are replayed by messages or flows.
 PredictionMethod choose_workers_method(Fidelity fidelity);
 
-/// Throws InputError if the fidelity does not replay so many events of a split.
+/// Throws InputError if `events` are more than the fidelity replays for a split.
 void check_split_events(Fidelity fidelity, double events, bool has_jitter);
 
 /// Replays by the first of `methods` that can, and returns it in `used`. `replay_closed_form` is called for the closed

@@ -31,7 +31,7 @@ struct PointRequest {
   double most_messages = 0;  ///< fast: closed form for a point with more in all iterations together; 0: no limit
 };
 
-/// By the scenario's fidelity, seed and iterations.
+/// Makes a request with the scenario's fidelity, seed and iterations.
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
 
 /// Whether the job uses more than data parallelism: tensor, pipeline, context or expert ranks, sharding, adapters, or an
@@ -82,9 +82,9 @@ struct PointJob {
   PointRequest request;
 };
 
-/// Predicts every job in a process of its own, up to `jobs` at a time, for parallelism and for SimGrid's sake; results in
-/// the order given. jobs = 0: one after the other in this process, for fidelities other than `message`.
-/// Throws std::runtime_error with the first failure's message.
+/// Predicts every job in a process of its own, up to `jobs` at a time. The processes run in parallel, and SimGrid
+/// allows only one simulation per process. Results are in the order given. jobs = 0 predicts one job after the other in
+/// this process; it is for fidelities other than `message`. Throws std::runtime_error with the first failure's message.
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs);
 
 /// Software overheads of messages, as the scenario has them.

@@ -8,7 +8,7 @@ namespace lockstep::sim::point {
 /// parallelism, whose micro-steps are the micro-batches: predict without_split() instead.
 PointResult predict_split(const Scenario& scenario, const PointRequest& request);
 
-/// Data parallelism with as many micro-steps as the split has micro-batches, at so many GPUs.
+/// Returns data parallelism at `gpus` GPUs with as many micro-steps as the split has micro-batches.
 Scenario without_split(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::point

@@ -1,6 +1,6 @@
 #pragma once
-// The timeline of a split job's iteration as Chrome trace events: a process for each traced GPU, its passes, and the exchange and
-// update behind them, as the closed form has them.
+// Writes the timeline of a split job's iteration as Chrome trace events. Each traced GPU is a process, with its passes
+// and with the exchange and update that follow, as in the closed form.
 #include <vector>
 
 #include "sim/replay/trace.hpp"

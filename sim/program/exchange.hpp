@@ -6,10 +6,10 @@
 
 namespace lockstep::sim::program {
 
-/// NCCL's plan of an operation, by the scenario's /communication/nccl.
+/// Makes NCCL's plan of an operation, with the scenario's /communication/nccl.
 AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation);
 
-/// The buckets in which the scenario's gradients travel.
+/// Returns the buckets in which the scenario's gradients are sent.
 std::vector<Bucket> buckets_of(const Scenario& scenario);
 
 }  // namespace lockstep::sim::program

@@ -1,27 +1,31 @@
 #pragma once
-// Memory of a GPU at a point: what it holds, part by part, so that what cannot run is refused before it is predicted.
+// Computes the memory of a GPU at a point, part by part. A point that does not fit is refused before it is predicted.
 //
-// Per parameter (ZeRO, Rajbhandari et al. 2020, section 3.1: 16 bytes with Adam in mixed precision): the weight and its
-// gradient in the precision of the activations; where that is half, a master weight of 4 bytes; 4 bytes for each array
-// of the optimizer's state (engine/model/optimizer.hpp). Where the update is the servers' (parameter servers, backup
-// workers, asynchronous SGD), a GPU keeps neither master weights nor state, but for fully-connected layers whose
-// factors it applies itself. Sharded data parallelism divides by the number of GPUs; weights that are kept from forward
-// to backward are whole.
+// Parameters (ZeRO, Rajbhandari et al. 2020, section 3.1: 16 bytes per parameter with Adam in mixed precision):
+// * Weight and gradient are in the precision of the activations; in half precision there is also a master weight of 4
+//   bytes. Each array of the optimizer's state (engine/model/optimizer.hpp) has 4 bytes.
+// * If servers update (parameter servers, backup workers, asynchronous SGD), a GPU keeps neither master weights nor
+//   state. Fully-connected layers whose factors it applies itself are the exception.
+// * Sharded data parallelism divides by the number of GPUs. Weights that are kept from forward to backward are whole.
 //
-// Learners (sma, ea-sgd) as Crossbow counts them (sim/cost/memory.hpp), and the state of their optimizer.
+// Learners (sma, ea-sgd) are counted as in Crossbow (sim/cost/memory.hpp), plus the state of their optimizer.
 //
-// Activations: the outputs of all layers and their gradients, one batch of images among them, by the engine's offline
-// plan (engine/model/memory_plan.hpp). A framework that reuses less needs more; recomputing activations needs less. A loss
-// that is in single precision where scores are not (compute/efficiency/loss_bytes_per_logit) has 8 bytes a score more: six
-// peaks of PyTorch on an H100 are 0 to 7 % off with them, up to 31 % without (results/h100/2026-11-26, autocast).
-// Input: the batches in flight beside the one that is trained on.
-// Communication: of gradients fused by a threshold the largest buffer, by PyTorch's DDP a copy of all gradients
-// (pytorch/pytorch#41954); where the wire has another type than the gradients, the largest tensor; of sharding the
-// largest units in flight, weights and gradients; Theano-MPI's received halves; the error of 1-bit gradients.
-// A replica that is split over GPUs (/parallel) is counted as sim/split/split_memory.hpp has it, of the stage that needs
+// Activations: The outputs of all layers and their gradients, including one batch of images, by the engine's offline
+// plan (engine/model/memory_plan.hpp). A framework that reuses less needs more; recomputing activations needs less. A
+// loss in single precision on half-precision logits (compute/efficiency/loss_bytes_per_logit) needs 8 more bytes per
+// logit. With them six peaks of PyTorch on an H100 have errors of 0 to 7 %, without them up to 31 %
+// (results/h100/2026-11-26, autocast).
+//
+// Input: The batches in flight in addition to the one that is trained on.
+//
+// Communication: The largest buffer of gradients fused by a threshold, or a copy of all gradients for PyTorch's DDP
+// (pytorch/pytorch#41954). If gradients are converted for the wire, the largest tensor. With sharding, the largest
+// units in flight, weights and gradients. Theano-MPI's received halves. The error of 1-bit gradients.
+//
+// A replica that is split over GPUs (/parallel) is counted by sim/split/split_memory.hpp, for the stage that needs
 // most.
 //
-// Reserved: what driver and framework take before all that, GpuSpec::reserved_bytes.
+// Reserved: The memory that driver and framework take first, GpuSpec::reserved_bytes.
 #include <string>
 #include <vector>
 
@@ -53,7 +57,7 @@ struct [[nodiscard]] GpuMemory {
   double capacity_bytes = 0;  ///< of the GPU
   int batch_per_gpu = 1;      ///< for which this is
 
-  /// All but the capacity, in this order.
+  /// Lists all parts except the capacity, in this order.
   std::vector<MemoryPart> parts() const;
   double total_bytes() const;
   double spare_bytes() const { return capacity_bytes - total_bytes(); }  ///< below 0 where it does not fit

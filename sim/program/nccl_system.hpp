@@ -1,15 +1,16 @@
 #pragma once
-// A cluster as NCCL sees it: what its topology search would find.
+// Predicts what NCCL's topology search would find on a cluster.
 //
-//   NVLink     counted as NCCL counts it (src/graph/topo.h): 18, 20, 20, 20.6, 40.1 GB/s a link of Pascal, Volta,
-//              Ampere, Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links a GPU from Volta on.
-//   one node   NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: a channel for
-//              every link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring over
-//              all GPUs, its shared links divided.
-//   NVLS       a channel per GPU, and no more than fit a GPU's links at the slowest of NCCL's speeds; the fastest at
-//              which all fit. Between nodes the NICs' channels share what the switch has in one.
-//   network    a channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate, which is the next of 10,
-//              25, 40, 56, 100, 200, 400, 800 Gbit/s from the cluster's bandwidth, the one that an application sees.
+//   `NVLink`    Counted as NCCL counts it (src/graph/topo.h): 18, 20, 20, 20.6, 40.1 GB/s a link of Pascal, Volta,
+//               Ampere, Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links a GPU from Volta on.
+//   `one node`  NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: a channel
+//               for every link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring
+//               over all GPUs, its shared links divided.
+//   `NVLS`      A channel per GPU, but no more than fit a GPU's links at the slowest of NCCL's speeds. Channels have
+//               the fastest speed at which all fit. Between nodes the NICs' channels share the switch bandwidth of one
+//               node.
+//   `network`   A channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate. The line rate is the next
+//               of 10, 25, 40, 56, 100, 200, 400, 800 Gbit/s above the cluster's bandwidth, which applications see.
 #include <optional>
 #include <vector>
 
@@ -19,9 +20,10 @@
 
 namespace lockstep::sim::program {
 
-/// `gpus` of the cluster: a part of a node or whole nodes. What `spec` states replaces what is derived, and calls that
-/// it has measured correct latency and bandwidth: within a node those of a node; between nodes those over several nodes
-/// (nccl_fit.hpp), else those of a node too. Throws std::invalid_argument where they determine none.
+/// Describes `gpus` GPUs of the cluster: a part of a node or whole nodes. Values given in `spec` replace derived ones.
+/// Measured operations in `spec` correct latency and bandwidth. Within a node these are operations on one node. Between
+/// nodes they are operations over several nodes (nccl_fit.hpp), or else on one node. Throws std::invalid_argument if
+/// they do not determine latency and bandwidth.
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus);
 
 /// The calls over several nodes that `spec` has measured, by number of nodes, on the tables' systems.

@@ -1,6 +1,6 @@
 #pragma once
-// From a scenario of the algorithm "parameter-server" to the program of its GPUs: who serves, where each layer's
-// parameters lie, by which scheme each layer goes and what its steps cost.
+// Derives the program of the GPUs from a scenario of the algorithm "parameter-server". This decides which ranks serve,
+// which server has each layer's parameters, the scheme of each layer, and the costs of its steps.
 #include "sim/collective/best_scheme.hpp"
 #include "sim/collective/parameter_server.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -27,7 +27,8 @@ inline const Choices<LayerScheme>& choices_of(LayerScheme) {
   return all;
 }
 
-/// Factors exist for fully-connected layers only, columns to quantise for matrices only; the rest goes by server.
+/// Chooses a layer's scheme. Only fully-connected layers have factors, and only matrices have columns to quantise.
+/// Other layers use the parameter server.
 LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu);
 /// What Table 1 of Poseidon counts for a fully-connected layer (best_scheme.hpp).
 SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu);

@@ -8,12 +8,12 @@ namespace lockstep::sim::program {
 /// A GPU with a scenario's precision and efficiencies, as the cost model takes them.
 DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);
-/// The layers of the scenario's model at a batch, by the roofline alone.
+/// Returns the costs of the layers of the scenario's model at a batch, using only the roofline.
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
 /// The same, scaled to the scenario's rates or by its time factor, and with what the backward pass computes again.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
-/// How many times longer compute takes at a point beside a collective: as the scenario states it, else as its profile
-/// has measured it.
+/// Returns how many times longer compute takes during a collective. The scenario gives it, or else its profile has
+/// measured it.
 OverlapSlowdown overlap_slowdown(const Scenario& scenario);
 
 }  // namespace lockstep::sim::program

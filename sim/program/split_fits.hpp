@@ -6,8 +6,9 @@
 
 namespace lockstep::sim::program {
 
-/// The changes of one key of /parallel each that do, of those that model, GPUs and batch allow, for example "recompute
-/// full, or tensor 4"; where none does alone, all that save memory together; else more GPUs.
+/// Suggests changes that make the split fit into memory, as far as model, GPUs and batch allow. Each changes one key of
+/// /parallel: "recompute full, or tensor 4". If no single change suffices, suggests all changes that save memory
+/// together, or else more GPUs.
 std::string split_that_fits(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::program

@@ -1,8 +1,8 @@
 #pragma once
-// A scenario's split at a number of GPUs, as the formulas of sim/split take it.
+// A scenario's split at a number of GPUs, as input of the formulas of sim/split.
 //
-// Layers that do not divide into the parts of the pipeline are dealt out with the embedding and the output counted as a
-// layer each, as evenly as they go (Llama 3 405B: 126 layers and these two on 16 stages).
+// If the parts of the pipeline do not divide the layers, embedding and output count as a layer each. All are then
+// distributed as evenly as possible (Llama 3 405B: 126 layers and these two on 16 stages).
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
@@ -22,13 +22,14 @@ struct SplitJob {
   /// spec_of_layer(), wherever the layer stands.
   ParallelSpec spec_of(int layer) const;
   PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
-  /// Of the schedule, each stage's; one stage passes each micro-batch forward and backward in turn.
+  /// Returns the ops of each stage by the schedule. A single stage runs the forward and backward pass of each
+  /// micro-batch in turn.
   std::vector<StageOps> ops() const;
 };
 
-/// Weights stay in the precision of the activations beside master weights; gradients are added up and sent in the
-/// scenario's /communication/wire. Throws InputError where model, split and GPUs do not fit together, and where the
-/// scenario has no split or no transformer by its numbers.
+/// Makes the split at `gpus` GPUs. Weights have the precision of the activations, in addition to master weights.
+/// Gradients are added up and sent in the scenario's /communication/wire. Throws InputError if model, split and GPUs do
+/// not fit together, or if the scenario has no split or no transformer described by numbers.
 SplitJob split_job(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::program

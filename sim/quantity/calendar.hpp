@@ -7,7 +7,8 @@
 
 namespace lockstep::sim::quantity {
 
-/// On so many GPUs or fewer a training counts as undisturbed: at the published rate 64 GPUs are interrupted once in 33 days.
+/// Trainings on at most this number of GPUs count as undisturbed: at the published rate 64 GPUs are interrupted once in
+/// 33 days.
 constexpr int kUndisturbedGpus = 64;
 
 struct Calendar {

@@ -34,9 +34,10 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
-/// An entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted, low, high,
-/// assumptions, gpus, nodes, method (the fidelity), memory, and of a training batch_per_gpu (of a split its micro-batch),
-/// global_batch (of an update) and split (the keys of /parallel); or why it is unmapped.
+/// Makes an entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted,
+/// low, high, assumptions, gpus, nodes, method (the fidelity) and memory. A training also has batch_per_gpu (with a
+/// split, its micro-batch), global_batch (of an update) and split (the keys of /parallel). An unmapped entry has the
+/// reason.
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 

@@ -12,8 +12,9 @@ constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;
 
 /// The constant that says what evaluation adds to a training's samples.
 inline constexpr const char* kEvaluationShare = "evaluation share";
-/// And how much longer trainings of images take than their iterations at the rates of benchmarks, where no rate is
-/// measured: evaluations, input, start-up, and code that nobody tuned for a table.
+/// Another constant: the time of image trainings over the sum of their iterations at the rates of benchmarks. It
+/// applies if no rate was measured. The difference is evaluations, input, start-up, and code that nobody tuned for a
+/// table.
 inline constexpr const char* kTrainingOverBenchmark = "training over benchmark";
 
 /// One workload, or several candidates (best_choice, needed_choice); empty if nothing is timed.
@@ -97,9 +98,9 @@ struct [[nodiscard]] QuantityTask : Inputs {
   bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
 };
 
-/// The target: an iteration on the job's GPUs.
+/// Sets the target to an iteration on the job's GPUs.
 void set_iteration(StackModel& m, QuantityTask& task);
-/// The baseline: an iteration on `gpus` GPUs at the target's batch per GPU, or with its global batch.
+/// Sets the baseline to an iteration on `gpus` GPUs, at the target's batch per GPU or with its global batch.
 void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus, bool is_strong_scaling);
 /// The quantity is the time of a training by the target's iterations: its epochs, with their evaluations.
 void set_training(StackModel& m, QuantityTask& task);

@@ -10,7 +10,7 @@
 
 namespace lockstep::sim::replay {
 
-/// An actor that waits to be woken by another. Of those that wait at the same time, each needs one of its own.
+/// Lets an actor wait until another one wakes it. Actors that wait at the same time need a Waiter each.
 class Waiter {
  public:
   virtual ~Waiter() = default;

@@ -1,7 +1,7 @@
 #pragma once
-// Runs actors on a cluster, message by message, and returns what they logged. SimGrid runs the actors and their work;
-// by messages it carries their messages, too, otherwise these are flows of fair_flows.hpp, which is as exact and, with
-// thousands of messages under way at once, a hundred times faster.
+// Runs actors on a cluster, message by message, and returns their logs. With fidelity `message` SimGrid runs the actors
+// and carries their messages. Otherwise fibers run them, and messages are flows of fair_flows.hpp. These are as exact,
+// and with thousands of messages in flight a hundred times faster.
 #include <string>
 #include <vector>
 

@@ -18,7 +18,7 @@ bool have_same_ranks(const Plan& a, const Plan& b);
 std::uint64_t hash_of_ranks(const Run& run);
 std::uint64_t hash_of_ranks(const Transfers::Block& block);
 
-/// Something for every shape of blocks.
+/// Keeps one value for each shape of blocks.
 template <typename Of>
 class ByShape {
  public:

@@ -10,9 +10,9 @@ namespace lockstep::sim::replay {
 
 /// From where to where one GPU's copies go.
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu);
-/// Of all GPUs that get input; the latency contains the message overhead.
+/// Returns the routes of the copies to all GPUs that get input; the latency contains the message overhead.
 std::vector<Route> routes_of_copies(const Program& program, Work::Source source, const Cluster& cluster);
-/// Bytes of each copy from there: a program's batches are alike.
+/// Returns the bytes of each copy from `source`, which are the same for all batches of a program.
 std::int64_t bytes_of_copy(const Program& program, Work::Source source);
 
 }  // namespace lockstep::sim::replay

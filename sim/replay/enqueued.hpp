@@ -6,7 +6,7 @@
 
 namespace lockstep::sim::replay {
 
-/// What a work waits for on another stream of its GPU: that so many of the stream's works have ended.
+/// A condition for a work to start: `ended` works of another stream of its GPU must have ended.
 struct Need {
   int stream;
   int ended;

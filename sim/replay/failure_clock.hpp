@@ -1,7 +1,7 @@
 #pragma once
-// A failing training on SimGrid's clock, event by event: a host that the training's actor runs on and that is turned off by
-// a failure or by the loss of spot nodes, which kills the actor and all that it has not written to a checkpoint; nodes in
-// repair; spares as a semaphore. What sim/failures says in closed form, as a Monte Carlo.
+// Simulates a training with failures on SimGrid's clock, event by event. The training's actor runs on a host. A failure
+// or the loss of spot nodes turns the host off, which kills the actor with all progress since the last checkpoint.
+// Nodes are repaired, and spares are a semaphore. It is the Monte Carlo simulation of the closed form in sim/failures.
 #include <cstdint>
 #include <vector>
 

@@ -2,15 +2,15 @@
 // Flows that share links max-min fairly, as SimGrid's do on our clusters (sim/cluster/cluster.hpp), for replays with
 // thousands of flows at once.
 //
-// Rates are max-min fair if and only if every flow has a bottleneck: a link that is full and on which no flow is faster
-// (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate, and are
-// kept together as its group. When a flow starts or ends, only the groups of its links are shared out anew, the rates
-// of all others given; then every touched link is looked at, and where a group has lost its bottleneck, or might go
-// faster, it joins in and all is shared out again. That is exact, and mostly ends after the first group, where a solver
-// that follows every shared link would share out all flows of the network.
+// Rates are max-min fair if and only if every flow has a bottleneck. That is a link that is full and on which no flow
+// is faster (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate,
+// and are kept together as its group. When a flow starts or ends, the solver first computes new rates only for the
+// groups of its links, with all other rates fixed. Then it checks every touched link. If a group has lost its
+// bottleneck, or could be faster, the group is added and the rates are computed again. This is exact, and mostly ends
+// after the first group. A solver that follows every shared link would compute all flows of the network again.
 //
-// A group keeps the bytes that each of its flows has been served; a flow ends when its group has served its bytes, so
-// that a change of rate costs the group nothing per flow.
+// A group counts the bytes that each of its flows has been served. A flow ends when its group has served its bytes, so
+// that a change of the group's rate needs no work per flow.
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -85,11 +85,11 @@ class FairFlows {
     double since_s = 0;  // when served_bytes was so
     std::priority_queue<Ending, std::vector<Ending>, std::greater<Ending>> endings;
 
-    // While rates are shared out.
+    // While rates are computed.
     bool is_touched = false;
     bool is_released = false;
-    double free = 0;   // what flows that are not shared out leave
-    int count = 0;     // flows that are
+    double free = 0;   // bandwidth that flows with fixed rates leave
+    int count = 0;     // flows without fixed rates
     double left = 0;   // of `free`
     int unserved = 0;  // of `count`
     bool sets_rates = false;
@@ -139,7 +139,7 @@ class FairFlows {
   std::vector<int> changed_;             // links with new or ended flows since the last settling
   std::vector<int> started_;             // flows without a rate
   LinkEnds ends_;                        // of the links with a group
-  std::vector<int> shared_;              // flows being shared out
+  std::vector<int> shared_;              // flows whose rates are being computed
   std::vector<int> touched_;             // their links
   using Share = std::pair<double, int>;  // what a link leaves to each of its flows, link
   std::priority_queue<Share, std::vector<Share>, std::greater<Share>>

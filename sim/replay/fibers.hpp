@@ -1,7 +1,7 @@
 #pragma once
-// Functions that can wait in their middle, without a thread or a simulator: each runs on a stack of its own, one at a
-// time, from when it is resumed to when it waits. All stacks are one mapping, of which only what is used takes memory,
-// so that there may be as many as memory holds.
+// Functions that can wait in their middle, without a thread or a simulator. Each runs on a stack of its own. One of
+// them runs at a time, from when it is resumed to when it waits. All stacks are one mapping, of which only used pages
+// take memory, so that there may be as many as memory holds.
 #include <ucontext.h>
 
 #include <cstddef>

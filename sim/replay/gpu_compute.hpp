@@ -1,8 +1,9 @@
 #pragma once
-// The compute of one GPU in a replay by flows: work that shares the GPU, and collectives beside it (in_flight.hpp).
+// Models the compute of one GPU in a replay by flows: pieces of work share the GPU, and collectives slow them
+// (in_flight.hpp).
 //
-// A piece that can fill the fraction f of the GPU gets f, or its max-min fair part where the pieces together could fill
-// more than all of it; beside collectives that slow compute s times it gets 1/s of that done.
+// A piece that can fill the fraction f of the GPU gets f. If the pieces together could fill more than the GPU, each
+// gets its max-min fair part. During collectives that slow compute s times, a piece makes 1/s of that progress.
 #include <vector>
 
 #include "sim/modules.hpp"
@@ -15,11 +16,11 @@ class GpuCompute {
     int token;
     double seconds;  ///< alone
     double fill;
-    double slowed_s = 0;  ///< what collectives beside it cost
+    double slowed_s = 0;  ///< seconds lost to collectives in flight
     double left = 0;      ///< of seconds * fill
   };
 
-  /// At `now_s`, no earlier than before.
+  /// Starts a piece at `now_s`. Times of calls must not go back.
   void begin(double now_s, const Piece& piece);
   void enter_collective(double now_s, double slows);
   void leave_collective(double now_s, double slows);

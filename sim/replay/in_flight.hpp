@@ -1,15 +1,16 @@
 #pragma once
-// Compute beside collectives. While a GPU is in a collective whose Work::slows is s, its compute gets 1/s done in a
-// second: of a piece of work that takes t seconds alone and spends d of them beside the collective,
+// Slows compute during collectives. While a GPU is in a collective whose Work::slows is s, a second of compute makes
+// the progress of 1/s seconds. If a piece of work takes t seconds without collectives and overlaps one for d seconds,
+// it takes:
 //
-//   end - start = (t - d / s) + d
+//   `end - start = (t - d / s) + d`
 //
-// On a GPU that several learners share, whatever part of it each has: the measured slowdown is that of one learner's
-// kernels, and all have such kernels.
+// If several learners share a GPU, each is slowed by s, whatever part of the GPU it has. The slowdown was measured with
+// the kernels of one learner, and all learners have the same kernels.
 //
-// From when the GPU has launched the collective (its kernel then waits for the others on the GPU) to when it leaves.
-// How long the collective takes is not changed: the profile's collectives were measured on idle GPUs, and what compute
-// costs them is not measured.
+// A GPU is in a collective from its launch (the kernel then waits on the GPU for the other ranks) until it leaves. The
+// time of the collective does not change. The profile's collectives were measured on idle GPUs, and their own slowdown
+// by compute was not measured.
 #include <vector>
 
 #include "sim/schedule/program.hpp"
@@ -37,8 +38,9 @@ class InFlight {
 
 /// Whether any collective of the program slows compute.
 bool has_slowdowns(const Program& program);
-/// Whether all that can be in flight beside a piece of compute was enqueued before it, so that InFlight is exact:
-/// compute and collectives are on one stream each, and every collective enqueued after a piece of compute waits for it.
+/// True if every collective that can overlap a piece of compute was enqueued before it, so that InFlight is exact. This
+/// needs compute and collectives on one stream each. Every collective that is enqueued after a piece of compute must
+/// wait for it.
 bool knows_what_is_in_flight(const Program& program);
 
 }  // namespace lockstep::sim::replay

@@ -8,6 +8,6 @@ namespace lockstep::sim::replay {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCapacityTolerance = 1e-9;  ///< of a link's bandwidth: rounding of a sum of loads
-constexpr double kSteady_s = 1e-12;          ///< spread of the ranks' delays below which rounds have become alike
+constexpr double kSteady_s = 1e-12;          ///< if the ranks' delays differ by less, rounds count as equal
 
 }  // namespace lockstep::sim::replay

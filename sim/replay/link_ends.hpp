@@ -1,6 +1,6 @@
 #pragma once
-// Which of many links comes to its next end first: a heap that knows where each link stands, so that a link's end can
-// change at any time, in the logarithm of the links that have one.
+// Finds which of many links is the first to end a flow. It is a heap that knows the place of each link, so that a
+// link's end can change at any time. A change takes time logarithmic in the number of links that have an end.
 #include <limits>
 #include <vector>
 

@@ -1,12 +1,12 @@
 #pragma once
-// The closed form for programs whose collectives run on several streams at once. Taken alone, each would have every
-// link to itself; here a link carries the bytes of all in the order in which they start, one after the other. That is
-// what fair sharing gives for the last of them, and early for the others; a collective ends when the last of its links
-// has carried its share, and never before the time it takes alone.
+// The closed form for programs whose collectives run on several streams at once. Here a link carries the bytes of all
+// collectives one after the other, in the order in which they start. The last one then ends as with fair sharing, and
+// the others end too early. A collective ends when the last of its links has carried its bytes, and never before the
+// time that it takes without others.
 //
-// Beside copies of input over links, which may be far longer than a collective, what starts on a link with r seconds of
-// work left and needs it for b seconds itself ends after b + min(b, r): the shorter of two that share evenly after
-// twice its time, the longer after both. What had started before is left as it was.
+// Copies of input over links may take far longer than a collective. If work starts on a link that has r seconds of work
+// left, and needs it for b seconds itself, it ends after b + min(b, r). So it is if two share evenly: the shorter ends
+// after twice its time, the longer after the sum. Work that had started before keeps its end.
 #include <vector>
 
 #include "sim/replay/replay.hpp"
@@ -38,8 +38,9 @@ bool has_busy_links(const Program& program);
 /// has input on links.
 void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs);
 
-/// The order in which the closed form takes a program's work: as enqueued; where copies cross links, these as soon as
-/// they start before what is next; where collectives run on several streams, all by the time at which it can start.
+/// The order in which the closed form processes a program's work. By default it is the order of enqueueing. Copies over
+/// links are processed as soon as they start before the next work. If collectives run on several streams, all work is
+/// ordered by the time at which it can start.
 class WorkOrder {
  public:
   explicit WorkOrder(const Program& program);

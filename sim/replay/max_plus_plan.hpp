@@ -16,8 +16,8 @@
 
 namespace lockstep::sim::replay {
 
-/// Who may meet on which link, over all plans of a program whose rounds fit on their links each by itself
-/// (rounds_fit.hpp); finds out whether messages of different rounds ever do.
+/// Finds out whether messages of different rounds ever meet on a link, over all plans of a program. The messages of
+/// each round must fit on their links (rounds_fit.hpp).
 class LinkUse {
  public:
   explicit LinkUse(const Cluster& cluster) : cluster_(cluster) {}
@@ -26,7 +26,7 @@ class LinkUse {
   int flow(int src, int dst);
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
-  /// A flow of its own, beside those of pairs of GPUs.
+  /// Registers a flow of its own, in addition to those of pairs of GPUs.
   int other_flow(const Route& route) { return add_flow(route, LinkOwners::kNobody, LinkOwners::kNobody); }
   /// What a library's call sends (Plan::call), each transfer at the rate that the call's time leaves it. Without it calls
   /// are taken to meet nothing.
@@ -64,7 +64,7 @@ class LinkUse {
   std::vector<Occupied> occupied_;  // by link
 };
 
-/// Transfers between ranks, whatever their bytes.
+/// Describes transfers between ranks, whatever their bytes.
 struct MaxPlusShape {
   std::vector<int> src, dst;
   std::vector<double> latency_s, bandwidth;

@@ -1,6 +1,6 @@
 #pragma once
-// A GPU's compute beside its collectives, in a replay by SimGrid's actors: what it gets done in a second, and whom to
-// tell that it has changed (in_flight.hpp). SimGrid runs one actor at a time, so that no lock is needed.
+// The pace of a GPU's compute during its collectives, in a replay by SimGrid's actors: the progress per second, and
+// whom to tell when it changes (in_flight.hpp). SimGrid runs one actor at a time, so that no lock is needed.
 #include <memory>
 #include <set>
 #include <simgrid/s4u.hpp>
@@ -14,9 +14,9 @@ class Pace {
  public:
   /// On the one stream that computes: returns when work of `seconds` alone is done.
   void compute(double seconds);
-  /// On one of several streams that compute on the GPU: returns when work is done that takes `seconds` alone and can
-  /// fill so much of the GPU. Whatever part of the GPU it gets, beside a collective it gets as many times less done.
-  /// Returns the seconds that collectives cost it.
+  /// Call on one of several streams that compute on the GPU. The work takes `seconds` without others and can fill
+  /// `fill` of the GPU. Returns when it is done. A collective slows it by the same factor, whatever part of the GPU it
+  /// gets. Returns the seconds that collectives cost it.
   double share(double seconds, double fill);
   /// On another stream: a collective begins, and ends.
   void enter(double slows);

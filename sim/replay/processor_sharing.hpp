@@ -1,6 +1,6 @@
 #pragma once
-// One link that serves its flows by processor sharing: at every moment they share its bandwidth evenly, but none gets more
-// than its own most; what such a flow leaves, the others have.
+// One link that serves its flows by processor sharing. At every moment they share its bandwidth evenly, but none
+// exceeds its own maximum rate. The other flows share what such a flow leaves.
 #include <cstddef>
 #include <vector>
 

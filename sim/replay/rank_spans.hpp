@@ -1,6 +1,6 @@
 #pragma once
-// What every rank does in a plan, laid out for a replay by flows: a transfer of a rank that phases in a row have in
-// common is one span, so that a pipeline of many slices takes no more memory than one of a few.
+// Lays out the transfers of every rank in a plan for a replay by flows. If consecutive phases have the same transfer of
+// a rank, it is stored as one span. A pipeline of many slices thus takes no more memory than one of a few.
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +23,7 @@ struct Span {
 class RankSpans {
  public:
   explicit RankSpans(const Plan& plan);
-  /// By first phase, then in the plan's order.
+  /// Returns spans ordered by first phase, then as in the plan.
   const Span* begin(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank)]; }
   const Span* end(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank) + 1]; }
   int rounds(int phase) const { return rounds_[static_cast<std::size_t>(phase)]; }

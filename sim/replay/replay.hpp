@@ -1,18 +1,19 @@
 #pragma once
 // Runs a program on a cluster and reports when everything happened. Three fidelities:
 //
-//   message   every message through SimGrid's flow model, an actor per GPU and stream. The reference.
-//   fast      the same times without the messages: a max-plus recurrence over the ranks' arrival times. With x[r] the
-//             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
-//             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
-//             no two flows meet on a link that cannot carry both. This is checked for every transfer; if it fails, the
-//             program is replayed message by message, as flows (replay_flows; see Replay::method). If messages are too
-//             many for that, links are divided round by round (replay_shared_rounds), which is approximate.
-//             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
-//             ones.
-//   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
-//             evenly, and compute jitter as the expected maximum over the GPUs. Copies of input over links: all GPUs at
-//             once; with collectives they meet as link_queue.hpp has it.
+//   `message`   Every message goes through SimGrid's flow model, with an actor per GPU and stream. This is the
+//               reference.
+//   `fast`      The same times without the messages, by a max-plus recurrence over the ranks' arrival times. Rank r
+//               enters a round at x[r]. A transfer r -> s of b bytes ends at max(x[r], x[s]) + latency + b/bandwidth. A
+//               rank leaves the round when the last of its transfers ends. SimGrid computes the same, as long as no two
+//               flows meet on a link that cannot carry both. This is checked for every transfer; if it fails, the
+//               program is replayed message by message, as flows (replay_flows; see Replay::method). If messages are
+//               too many for that, links are divided round by round (replay_shared_rounds), which is approximate.
+//               Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
+//               ones.
+//   `analytic`  Closed form. Ranks run in lockstep, with a barrier after every phase. Flows that meet in a phase share
+//               their link evenly. Compute jitter is the expected maximum over the GPUs. Copies of input over links run
+//               for all GPUs at once; link_queue.hpp says how they share links with collectives.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -63,7 +64,7 @@ inline const Choices<ReplayMethod>& choices_of(ReplayMethod) {
 struct [[nodiscard]] Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
-  std::vector<double> slowed_s;             ///< per iteration, of compute_s: what collectives beside it cost
+  std::vector<double> slowed_s;             ///< per iteration, of compute_s: lost to collectives in flight
   std::vector<double> input_wait_s;         ///< per iteration, compute waiting for input, mean over GPUs
   std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
@@ -87,8 +88,8 @@ std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& o
 /// its one iteration.
 Program program_of_plan(const Plan& plan, double reduction_rate);
 
-/// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when
-/// the one before has ended, and its times go on from there.
+/// Replays message by message on SimGrid, in the process's one simulation. A further program on the same cluster begins
+/// when the one before has ended, and its times continue from there.
 Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
                        const ReplayOptions& options = {});
 
@@ -109,7 +110,7 @@ enum class MeetingLinks { own, any };
 [[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                         const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
-/// Factors of a prediction's inputs, for intervals.
+/// Scales a prediction's inputs, to compute intervals.
 struct Perturbation {
   double compute = 1;    ///< on compute times
   double bandwidth = 1;  ///< on bandwidths and the reduction rate
@@ -136,13 +137,13 @@ struct [[nodiscard]] PlanCosts {
   int busy_links = 0;  ///< above every number of a link
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
-/// Seconds of phases one after the other.
+/// Returns the seconds of phases that run one after the other.
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
-/// `costs`: of this program, or of one with the same plans.
+/// Uses `costs` of this program, or of one with the same plans.
 Replay replay_analytic(const Program& program, double expected_slowest, const Perturbation& perturbation,
                        const PlanCosts& costs);
 

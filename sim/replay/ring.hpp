@@ -1,14 +1,14 @@
 #pragma once
-// Rounds of a ring by the max-plus recurrence (replay.hpp): with x[i] the time at which member i enters a round and d[i]
-// what its message to member i + 1 takes,
+// Computes the rounds of a ring by the max-plus recurrence (replay.hpp). Member i enters a round at x[i], and its
+// message to member i + 1 takes d[i]:
 //
-//   x'[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1])
+//   `x'[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1])`
 //
-// Every member's delay x'[i] - x[i] is at least its slowest message, and what enters later by the same time leaves later
-// by it. So where a member and both its neighbours have been delayed in a round by the longest message of all, the
-// member is in the next round, too: such members are steady, and only the others are worked out. Members that arrive at
-// random times stand in plateaus behind the latest of their neighbourhood, and only where two plateaus meet is anything
-// not steady: after k rounds some n/k members, so that all rounds of a ring of n cost n log n.
+// Every member's delay x'[i] - x[i] is at least its slowest message. Members that all enter later by the same time also
+// leave later by that time. If a round has delayed a member and both its neighbours by the longest message of all, the
+// next round therefore delays the member by it, too. Such members are steady, and only the others are computed. Members
+// that arrive at random times form plateaus behind the latest of their neighbourhood. Only where two plateaus meet are
+// members not steady: after k rounds some n/k members. All rounds of a ring of n thus cost n log n.
 #include <cstdint>
 #include <vector>
 

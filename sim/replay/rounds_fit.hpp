@@ -5,8 +5,8 @@
 
 namespace lockstep::sim::replay {
 
-/// Whether in every round of every plan the messages over each link, all at the bandwidths of their routes, fit on it. Of a
-/// library's call with a time of its own (Plan::call) nothing is asked. Costs no more than the closed form.
+/// True if in every round of every plan the messages over each link fit on it, each at the bandwidth of its route.
+/// Library operations with a time of their own (Plan::call) are not checked. Costs no more than the closed form.
 bool rounds_fit(const Program& program, const Cluster& cluster);
 bool rounds_fit(const Plan& plan, const Cluster& cluster);
 

@@ -1,16 +1,18 @@
 #pragma once
-// Plans whose messages meet on links, without their events: fidelity "fast" where max-plus recurrences are not exact and the
-// messages are too many to be taken one by one (replay.hpp).
+// Replays plans whose messages meet on links, without their events. Fidelity "fast" does so if max-plus recurrences are
+// not exact and there are too many messages to replay one by one (replay.hpp).
 //
-// A rank enters a round when it has left the one before, as ever. Of a round's messages, with S = max(x[src], x[dst]) +
-// latency the time at which bytes begin to flow, every link that they may fill is taken by itself and shared out from
-// moment to moment (processor_sharing.hpp), twice: first as if no other link held its flows up, then with each flow no
-// faster than the mean rate that its other links gave it. A message ends when the last of its links has let it through.
+// A rank enters a round when it has left the one before. The bytes of a message begin to flow at S = max(x[src],
+// x[dst]) + latency. Every link that a round's messages may fill is divided among them from moment to moment
+// (processor_sharing.hpp), without regard to other links. This is done twice. At first no other link slows a flow. Then
+// no flow is faster than the mean rate that its other links gave it. A message ends when the last of its links has
+// carried it.
 //
-// Links of one GPU carry messages of one round at a time, for it leaves a round when all its messages have ended; links that
-// GPUs share may not. A round's messages share such a link with those of earlier rounds that still cross it, at the mean rate
-// that these had: a link is never served faster than its bandwidth. What this leaves out: the earlier messages are not held
-// up by the later ones. The rounds of a ring are its recurrence (ring.hpp), each message as long as with all ranks together.
+// Links of one GPU carry messages of one round at a time, because the GPU leaves a round when all its messages have
+// ended. Links that GPUs share may carry several rounds. A round's messages share such a link with those of earlier
+// rounds that still cross it. The earlier ones keep the mean rate that they had, so that a link never exceeds its
+// bandwidth. The model neglects that later messages slow earlier ones. The rounds of a ring follow its recurrence
+// (ring.hpp); each message takes as long as when all ranks send together.
 #include <cstdint>
 #include <memory>
 #include <vector>

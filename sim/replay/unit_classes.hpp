@@ -2,11 +2,11 @@
 // Links that the messages of plans cross, found once per class of equivalent units of a cluster (cluster.hpp). Time and
 // memory grow with the classes and the runs of the plans, and with the cluster only by some sums over its units.
 //
-// Two units are equivalent if every block sends the same bytes from and to the same of their GPUs, with the same GPUs at
-// the other ends, inside the unit or outside it. Each unit has a signature, the sum of a 64-bit hash over all messages
-// that begin or end in it; units with the same signature form a class. The load of a link depends on its unit's class
-// alone; the route of a message depends on the classes of both its ends and on the GPUs within them. So only messages
-// of a run that differ in these are kept.
+// Two units are equivalent if every block sends the same bytes from and to the same of their GPUs. The GPUs at the
+// other ends must be the same, too, inside the unit or outside it. Each unit has a signature, the sum of a 64-bit hash
+// over all messages that begin or end in it; units with the same signature form a class. The load of a link depends on
+// its unit's class alone; the route of a message depends on the classes of both its ends and on the GPUs within them.
+// So only messages of a run that differ in these are kept.
 #include <cstddef>
 #include <cstdint>
 #include <deque>

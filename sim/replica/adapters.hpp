@@ -1,11 +1,11 @@
 #pragma once
-// Adapters beside frozen weights (LoRA: Hu et al. 2021), as layers of a rank's network.
+// Adapters for frozen weights (LoRA: Hu et al. 2021), as layers of a rank's network.
 //
-// Beside the attention's matrices, queries', keys' and values' as one and the output's (split/transformer_shape.hpp), stand
-// three layers each of an input of x features and an output of y:
-//   a matrix x -> r;  a matrix r -> y;  a sum with what the frozen matrix gives
-// By their FLOP they are nothing, 0.4 % of a matrix of 8,192 features at rank 16; each of their passes over x and y takes
-// its bytes and a launch. A scale and a dropout, which some software has besides, are not counted.
+// The attention has two frozen matrices (split/transformer_shape.hpp): one for queries, keys and values, one for the
+// output. A matrix of x inputs and y outputs gets three layers: a matrix x -> r, a matrix r -> y, and a sum with the
+// output of the frozen matrix. Their FLOP are negligible: 0.4 % of a matrix of 8,192 features at rank 16. Each of their
+// passes over x and y takes the time of its bytes and a launch. Some software also has a scale and a dropout, which are
+// not counted.
 
 #include "engine/model/graph.hpp"
 #include "sim/modules.hpp"

@@ -12,9 +12,10 @@ class GroupPlans {
  public:
   GroupPlans(const Scenario& scenario, const ParallelSpec& spec, const SplitLinks& links);
 
-  /// Of the groups that have a member in the stage: those of its own, of the tied embedding the two stages'.
+  /// Plans the exchange of the groups that have a member in the stage. These are the stage's own groups; for the tied
+  /// embedding they are the groups of its two stages.
   Plan exchange(const Traffic& traffic, int stage) const;
-  /// From every rank of a stage to its like in another.
+  /// Sends a message from every rank of a stage to the rank in the same place of another stage.
   Plan message(double bytes, int from_stage, int to_stage) const;
   /// All GPUs begin and leave together, in no time.
   Plan barrier() const;

@@ -2,24 +2,30 @@
 // One iteration of a split in closed form: passes of every stage, the pipeline's timeline, then the exchange between
 // replicas.
 //
-//   pass of a block   computing (rank_cost.hpp), and behind it what tensor and expert ranks send, but for what travels beside
-//                     products (/parallel/tensor_overlap), which (t-1)/t of these may hide; a context ring travels
-//                     beside the attention, whose last of c steps needs no more; experts' all-to-alls travel beside all of it
-//                     where another micro-batch's pass is computed meanwhile (/parallel/expert_overlap), which as long a
-//                     pass hides; with zero3 the block's weights are
-//                     gathered beside the pass, and from zero2 on gradients scattered beside the backward one: the longer
-//                     counts. The first gather of a forward pass has nothing to hide behind. With calls for each matrix
-//                     (/parallel/sharding_calls) none of this is beside a pass.
-//   pipeline          sim/split/pipeline_time.hpp, with the links' time from stage to stage; of more than a million passes,
-//                     extrapolated from two pipelines of fewer micro-batches, since a full pipeline repeats its order
-//   exchange          of gradients bucket by bucket (/communication/fusion_threshold; at least a block) as the last backward
-//                     pass of their chunk leaves them, one after the other beside it (/communication/overlap), else behind
-//                     it; then the tied embedding's between first and last stage
-//   update            when all stages have exchanged (gradients are clipped by their norm over all)
-//   weights           of zero1 and zero2 are gathered before the next forward pass, bucket by bucket beside it, with overlap
+// Pass of a block: The pass computes (rank_cost.hpp), then tensor and expert ranks communicate. Some communication
+// overlaps computing, and only its excess counts:
+// - Tensor ranks: The collectives that /parallel/tensor_overlap names. (t-1)/t of the GEMMs' time can hide them.
+// - Context ring: It overlaps the attention. The last of its c steps needs no message.
+// - Experts' all-to-alls: With /parallel/expert_overlap they overlap the whole pass of another micro-batch. A pass as
+//   long as this one can hide them.
+// - Sharding: With zero3 the block's weights are gathered during the pass. From zero2 on gradients are scattered during
+//   the backward pass. The first gather of a forward pass is not hidden. If each matrix has its own collective
+//   (/parallel/sharding_calls), none of this overlaps.
 //
-// Compute jitter: as its expected maximum over the GPUs, as everywhere in closed form. What stages, groups and exchange send
-// at the same time does not share links between kinds of groups.
+// Pipeline: sim/split/pipeline_time.hpp, with the time that links need from stage to stage. A pipeline of more than a
+// million passes is extrapolated from two of fewer micro-batches, because a full pipeline repeats its order.
+//
+// Exchange: Gradients are exchanged bucket by bucket (/communication/fusion_threshold; at least a block), as the last
+// backward pass of their chunk produces them. With /communication/overlap the exchanges run one after the other during
+// that pass, otherwise after it. Then first and last stage exchange the gradients of the tied embedding.
+//
+// Update: It starts when all stages have exchanged, because gradients are clipped by their norm over all.
+//
+// Weights: With zero1 and zero2 they are gathered before the next forward pass, or bucket by bucket during it with
+// overlap.
+//
+// Compute jitter counts as its expected maximum over the GPUs, as everywhere in closed form. Different kinds of groups
+// (of stages, of ranks, of the exchange) that send at the same time are taken not to share links.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -36,7 +42,7 @@ struct SplitSeconds {
   double tensor_s = 0;   ///< waited for, as the next two
   double context_s = 0;
   double expert_s = 0;
-  double sharding_s = 0;  ///< weights and gradients of zero2 and zero3, longer than the passes beside them
+  double sharding_s = 0;  ///< weights and gradients of zero2 and zero3, as far as passes do not hide them
   double update_s = 0;    ///< of compute_s
 };
 
@@ -67,16 +73,16 @@ class SplitModel {
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
-  /// The passes, exchanges and updates of that iteration, stage by stage. Communication beside or inside a pass has no span.
-  /// Throws InputError where they are more than about a million.
+  /// Returns the passes, exchanges and updates of that iteration, stage by stage. Communication that overlaps a pass,
+  /// or is part of it, has no span. Throws InputError if there are more than about a million.
   std::vector<SplitSpan> spans(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return *seconds_; }
   const SplitLinks& links() const { return *links_; }
-  /// Of a GPU, mean over the stages.
+  /// Returns the bytes that a GPU sends, mean over the stages.
   double bytes_sent() const;
-  /// Of all GPUs, by the bandwidth-optimal algorithms.
+  /// Counts the messages of all GPUs, with the bandwidth-optimal algorithms.
   double messages() const;
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
-// A bound that no iteration of a split goes below, at the price of a look at its blocks: what is exchanged between replicas,
-// gathered and scattered is left out, and so are messages between stages.
+// A cheap lower bound for the time of a split's iteration, computed from its blocks. It leaves out the exchange between
+// replicas, the gathering and scattering of shards, and messages between stages.
 //
-//   T >= sum over the stages s before the last one (f(s, chunk 0) + min over chunks b(s, c))
-//        + m times what the last stage passes of a micro-batch
+//   `T >= sum over the stages s before the last one (f(s, chunk 0) + min over chunks b(s, c))
+//         + m times the passes of a micro-batch through the last stage`
 //
-// The last stage's first pass waits for the first chunk of every stage before it, and behind its last one a gradient
-// passes back through each of them. With one stage, or equal ones and one chunk, this is the pipeline's time.
+// The last stage's first pass waits for the first chunk of every stage before it. After its last pass a gradient passes
+// back through each of these stages. With one stage, or equal stages with one chunk each, this is the pipeline's time.
 #include <vector>
 
 #include "sim/replica/rank_cost.hpp"
@@ -14,7 +14,7 @@
 
 namespace lockstep::sim::replica {
 
-/// Of all splits of the same tensor, context and expert ranks, micro-batch and recomputation.
+/// Bounds the time of all splits with the same tensor, context and expert ranks, micro-batch and recomputation.
 class LeastTime {
  public:
   /// `links` are those of the job's ranks; `slowest` as of SplitModel::iteration().

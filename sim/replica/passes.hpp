@@ -22,8 +22,8 @@ struct PieceSeconds {
   double compute_s = 0, attention_s = 0, products_s = 0;
 };
 
-/// Of products in as many pieces as tensor ranks all but one: (t-1)/t. While the first is computed nothing of it can be
-/// sent, or nothing of it has come.
+/// Returns the part of `products_s`, the time of GEMMs, that can hide communication: (t-1)/t. The GEMMs are cut into as
+/// many pieces as tensor ranks. During the first piece nothing can be sent yet, or nothing has arrived yet.
 double products_beside_s(const ParallelSpec& spec, double products_s);
 
 /// What the pieces of the model take, in an iteration's conditions.
@@ -36,19 +36,20 @@ class Passes {
   }
 
   const PassSeconds& forward(int block) const { return passes_of(block).forward; }
-  /// Of inputs and weights.
+  /// The backward pass that computes the gradients of inputs and weights.
   const PassSeconds& backward(int block) const { return passes_of(block).backward; }
-  /// Where the schedule splits the backward pass: the inputs' gradients, then the weights', which are scattered beside it.
+  /// If the schedule splits the backward pass: the inputs' gradients, then the weights', which are scattered during
+  /// that pass.
   const PassSeconds& input_gradient(int block) const { return passes_of(block).input_gradient; }
   const PassSeconds& weight_gradient(int block) const { return passes_of(block).weight_gradient; }
   PassSeconds embedding_forward() const;
   PassSeconds embedding_backward() const;
   PassSeconds loss_forward() const;
   PassSeconds loss_backward() const;
-  /// Gathering a block's weights, scattering its gradients.
+  /// Return the seconds to gather a block's weights, and to scatter its gradients.
   double gather_s(const RankParameters& parameters) const;
   double scatter_s(const RankParameters& parameters) const;
-  /// What sharded weights or gradients take, beside the pass or alone.
+  /// Adds the seconds of gathering or scattering shards to the pass, overlapped with it or not.
   void add_shards(PassSeconds& pass, double seconds) const;
   /// Gradients over all replicas, as the sharding has it, once.
   double exchange_s(const RankParameters& parameters) const;

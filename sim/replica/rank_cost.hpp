@@ -8,14 +8,16 @@
 // it orders by expert (token_cost.hpp). Tensor ranks that hold whole experts (/parallel/expert_tensor of 1) have the rows of
 // their 1/t of the sequence.
 //
-// An expert sees few rows a micro-batch, so that adding its weights' gradients up weighs as much as their products, behind
-// which it stands: with several micro-batches P parameters of experts are read and written, 2 g P bytes at g bytes a
-// gradient, with one only written.
+// An expert has few rows in a micro-batch, so that adding up its weights' gradients takes as long as the GEMMs before.
+// With several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes a
+// gradient. With one micro-batch they are only written.
 //
-// Recomputation adds to the backward pass: `selective` the attention's forward pass; `alternate_matrices` all but the
-// attention's, matrices half; `full` the whole forward pass of a block. A weight's gradient, where the schedule computes
-// it by itself, is half of a matrix's backward pass; of frozen weights (lora_rank) there is none, nor a backward pass of the
-// embedding. Adapters are layers of their own (adapters.hpp).
+// Recomputation adds to the backward pass. `selective` adds the attention's forward pass. `alternate_matrices` adds all
+// others, and half of the matrices. `full` adds the whole forward pass of a block.
+//
+// If the schedule computes a weight's gradient separately, it takes half of a matrix's backward pass. Frozen weights
+// (lora_rank) have no gradients, and the embedding then has no backward pass. Adapters are layers of their own
+// (adapters.hpp).
 #include <map>
 #include <memory>
 #include <set>
@@ -30,7 +32,7 @@ struct BlockSeconds {
   double forward_s = 0;
   double backward_s = 0;                                     ///< recomputation included
   double weight_gradient_s = 0;                              ///< of backward_s, the part of the weights' gradients
-  double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for what travels beside it
+  double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for communication that overlaps it
   double products_forward_s = 0, products_backward_s = 0;    ///< of products with weights, the same
   double products_s = 0, attention_s = 0;                    ///< of both passes, recomputation included
 
@@ -56,9 +58,10 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
 
-/// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on: tensor, context
-/// and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load, the micro-batch, recomputation,
-/// adapters, recomputed layers and how gradients are added up. Not for several threads at a time.
+/// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on. These
+/// are tensor, context and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load and
+/// the micro-batch. Recomputation, recomputed layers, adapters and how gradients are added up also count. Not
+/// thread-safe.
 class RankSecondsOfSplits {
  public:
   /// The scenario must outlive it; its split is not looked at.
@@ -81,14 +84,17 @@ std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpe
 /// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
 double recomputed_share(const Scenario& scenario);
 
-/// The update of what a rank of the stage keeps of the optimizer's state: arrays of 4 bytes as engine/model/optimizer.hpp has
-/// them, a kernel for each of the stage's tensors. With /parallel/offload_optimizer by the processors of the node, in host
-/// memory (Ren et al. 2021, "ZeRO-Offload"): P parameters a rank, g bytes of a gradient and w of a weight as they travel,
-///   gradients  g P / (the GPU's way to the host), beside the stage's last backward pass: what is longer counts
-///   update     (arrays + g + w) P of all ranks of the node, over the host memory of its sockets (where they are not
-///              described: four GPUs to a socket)
-///   weights    w P / (the GPU's way to the host), beside the update in pieces: the longer counts
-/// What the processors compute is taken to be no longer than what they read and write.
+/// Returns the seconds of updating a rank's part of the optimizer's state: arrays of 4 bytes
+/// (engine/model/optimizer.hpp), with a kernel for each of the stage's tensors.
+///
+/// With /parallel/offload_optimizer the CPUs of the node update in host memory (Ren et al. 2021, "ZeRO-Offload"). A
+/// rank has P parameters, with g bytes of a gradient and w of a weight when they are copied:
+///   `gradients`  g P / (bandwidth between GPU and host). This overlaps the stage's last backward pass; the longer
+///                counts.
+///   `update`     (arrays + g + w) P of all ranks of the node, over the host memory of its sockets. If sockets are not
+///                described, a socket has four GPUs.
+///   `weights`    w P / (bandwidth between GPU and host). In pieces this overlaps the update; the longer counts.
+/// The CPUs are assumed to compute no longer than they read and write.
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage);
 
 }  // namespace lockstep::sim::replica

@@ -11,10 +11,10 @@ namespace lockstep::sim::replica {
 /// The layer multiplies by weights.
 bool has_matrix(const model::Layer& layer);
 
-/// Of the forward pass of each layer of the block, the share that the backward pass repeats, 0 to 1: `selective` all of the
-/// layers that belong to a part that is recomputed; `alternate_matrices` half of the matrices and all of the rest but the
-/// attention; `full` all. `hidden`: width of the residual stream. The non-linearity of experts is inside their layer, which
-/// does not count as repeated for it.
+/// Returns, for each layer of the block, the share of its forward pass that the backward pass repeats, 0 to 1.
+/// `selective`: all of the layers that belong to a recomputed part. `alternate_matrices`: half of the matrices and all
+/// other layers, without the attention. `full`: all. The non-linearity of experts is inside their layer, which does not
+/// count as repeated for it. `hidden`: width of the residual stream.
 std::vector<double> repeated_shares(const model::Graph& graph, const Block& block, const ParallelSpec& spec,
                                     int hidden);
 

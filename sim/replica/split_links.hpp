@@ -1,16 +1,18 @@
 #pragma once
-// Seconds of what the ranks of a split send one another, on the links that their groups have.
+// Computes the seconds of the messages between the ranks of a split, on the links of their groups.
 //
-// Groups of a kind (all tensor groups, all data groups, ...) do the same at the same time: what they have in common, a
-// node's NICs above all, they share evenly, by the closed form of sim/replay over the messages of all groups at once.
+// Groups of a kind (all tensor groups, all data groups, ...) communicate at the same time. They share common links
+// evenly, mainly the NICs of a node. The closed form of sim/replay computes this over the messages of all groups at
+// once.
 //
-//   ring      rounds of n neighbours, each as long as its slowest message: all-reduce 2 (n-1) rounds of S/n, reduce-scatter
-//             and all-gather n-1; S the whole vector
-//   nccl      NCCL's cost model (sim/collective/nccl.hpp) on a machine with the group's nodes, its members on each, and the
-//             share of a node's NICs that is theirs; no sooner than the links carry the bytes of a ring over all members
-//             of a node side by side. Where NCCL sees no switch in a node and a group holds a part of it, that ring alone.
-//   all-to-all   each member's bytes to the others of its node and to those of other nodes, at once
-//   send      from stage to stage, or around the context ring
+//   `ring`        Rounds of n neighbours, each as long as its slowest message. An all-reduce of S bytes has 2 (n-1)
+//                 rounds of S/n, reduce-scatter and all-gather n-1.
+//   `nccl`        NCCL's cost model (sim/collective/nccl.hpp) on a machine with the group's nodes, its members on each,
+//                 and their share of the node's NICs. The links also need time for a ring over all members of a node in
+//                 parallel; the longer time counts. If NCCL sees no switch in a node and a group holds a part of the
+//                 node, only that ring counts.
+//   `all-to-all`  Each member sends to the others of its node and to those of other nodes at once.
+//   `send`        From stage to stage, or around the context ring.
 //
 // A group with different numbers of members on its nodes is modelled with one member per node. Where units of the cluster
 // are interchangeable (Cluster::gpus_of_unit()), a few replicas represent all (representative_replicas.hpp): a split over a
@@ -27,7 +29,7 @@
 
 namespace lockstep::sim::replica {
 
-/// Messages that all begin together: the slowest one's time, for so many bytes each.
+/// Messages of the same size that all begin at once. seconds() is the time of the slowest one, for `bytes` each.
 class Flows {
  public:
   Flows() = default;
@@ -67,7 +69,7 @@ class SplitLinks {
   SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec,
              std::optional<int> replicas = {});
 
-  /// Of all its times.
+  /// Returns the seconds of all repetitions (`times`).
   double seconds(const Traffic& traffic, const Perturbation& perturbation = {}) const;
   double seconds(const TrafficList& list, const Perturbation& perturbation = {}) const;
   const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
@@ -79,11 +81,11 @@ class SplitLinks {
   bool is_nccl_;
 };
 
-/// Of a collective that NCCL's tables have; throws std::logic_error of others.
+/// Converts a collective that NCCL's tables have; throws std::logic_error for others.
 NcclOperation nccl_operation(TrafficKind kind);
-/// Number of ranks in each group of this kind.
+/// Returns the number of ranks in each group of this kind.
 int count_group_ranks(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
-/// All groups of a kind; of neighbours none.
+/// Returns all groups of a kind; none for neighbours.
 std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 
 }  // namespace lockstep::sim::replica

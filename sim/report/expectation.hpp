@@ -28,8 +28,9 @@ struct ExpectedRow {
   Json numbers;  ///< an object; only its numbers count, those of objects within it too
 };
 
-/// The points of a result file (lockstep/result/1), the rows of all-reduces (lockstep/all_reduce/1), the predictions of a job
-/// (lockstep/predictions/1) by number of GPUs: its metrics with "_low" and "_high", images_per_s as samples_per_s too.
+/// Return rows by number of GPUs, from the points of a result file (lockstep/result/1), the rows of all-reduces
+/// (lockstep/all_reduce/1), or the predictions of a job (lockstep/predictions/1). A row has metrics and their "_low"
+/// and "_high". It has images_per_s as samples_per_s, too.
 std::vector<ExpectedRow> rows_of_points(const Json& result);
 std::vector<ExpectedRow> rows_of_all_reduces(const Json& result);
 std::vector<ExpectedRow> rows_of_job(const Json& predictions);

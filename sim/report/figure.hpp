@@ -32,11 +32,12 @@ struct FigurePanel {
   bool has_rows() const;
 };
 
-/// The panels of a scenario's predictions. The first shows the quantity that most of its published results are of, without any
-/// the time to accuracy or the throughput, over the number of GPUs, or by variant for one number of GPUs. Efficiencies of
-/// several numbers of GPUs are drawn as speed-ups over the baseline; gains over another variant have a row each. Others follow:
-/// when the k-th of several workers' gradients arrives, and how stale each shard of the parameters is. The
-/// first is left out if it holds a single number and there are others.
+/// Makes the panels of a scenario's predictions. The first panel shows the quantity that most of its published results
+/// have. Without published results it shows the time to accuracy or the throughput. It is drawn over the number of
+/// GPUs, or by variant if there is one number of GPUs. Efficiencies of several numbers of GPUs are drawn as speed-ups
+/// over the baseline. Gains over another variant have a row each. Further panels show when the k-th of several workers'
+/// gradients arrives, and the staleness of each shard of the parameters. If the first panel holds a single number and
+/// there are others, it is left out.
 std::vector<FigurePanel> figure_panels(const std::string& title, const Report& report);
 
 /// Two panels a row, each 600 x 340, of up to eight lines or fourteen rows. Predictions are lines or dots with their intervals, published results rings.

@@ -1,6 +1,6 @@
 #pragma once
-// Results as one HTML page each, which opens offline: style, scripts, chart library and the document itself are inside,
-// and its Content-Security-Policy forbids it to fetch anything. sim/report/html/ holds the parts.
+// Writes each result as one HTML page that opens offline. Style, scripts, chart library and the document itself are
+// inside. Its Content-Security-Policy forbids it to fetch anything. sim/report/html/ holds the parts.
 #include <string>
 
 #include "engine/base/json.hpp"

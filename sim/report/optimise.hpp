@@ -1,12 +1,13 @@
 #pragma once
-// Searches over a setting of a scenario for the least time to its target: every candidate is simulated on the same luck
-// (seed), and the whole curve is told, not the best alone.
+// Searches over a setting of a scenario for the least time to its target. Every candidate is simulated with the same
+// seed. The whole curve is reported, not only the best setting.
 //
-// backups: of a fixed number of machines N + b, how many gradients N an update waits for. Fewer make a faster iteration
-// and need more of them: time = iterations(N) x mean iteration time (Chen et al. 2016, section 3.1, Fig. 6).
-// batch: images per GPU. A larger batch uses GPUs and network better and needs fewer iterations, but more epochs.
-// learners: per GPU, of an averaging algorithm (Crossbow, Figs. 11 and 12).
-// With a profile, only what its runs cover is tried; batches and learners only as far as the GPUs' memory holds them
+// `backups`: The number N of gradients that an update waits for, with a fixed number of machines N + b. With fewer
+// gradients an iteration is faster, but more iterations are needed: time = iterations(N) x mean iteration time (Chen et
+// al. 2016, section 3.1, Fig. 6).
+// `batch`: Images per GPU. A larger batch uses GPUs and network better and needs fewer iterations, but more epochs.
+// `learners`: Learners per GPU of an averaging algorithm (Crossbow, Figs. 11 and 12).
+// With a profile, only settings that its runs cover are tried. Batches and learners must fit into the GPUs' memory
 // (program/gpu_memory.hpp).
 #include <functional>
 #include <string>
@@ -47,10 +48,11 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);
-/// [{"what", "variant", "gpus", "best", "beyond_memory": setting or null, "curve": [{"setting", "iterations",
-/// "iteration_s", "seconds", "seconds_low", "seconds_high", "samples_per_s", "epochs"}]}]
+/// Writes [{"what", "variant", "gpus", "best", "beyond_memory": setting or null, "curve": [{"setting", "iterations",
+/// "iteration_s", "seconds", "seconds_low", "seconds_high", "samples_per_s", "epochs"}]}].
 Json curves_json(const std::vector<Optimisation>& curves);
-/// "lockstep/optimisation/1": provenance, scenario and assumptions as in a result, with the curves in "optimise".
+/// Writes "lockstep/optimisation/1": provenance, scenario and assumptions as in a result, with the curves in
+/// "optimise".
 Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,
                        const std::vector<std::string>& argv);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Outputs of `simulate`: the table, the result file "lockstep/result/1", CSV and traces.
+// Writes the outputs of `simulate`: the table, the result file "lockstep/result/1", CSV and traces.
 #include <string>
 #include <vector>
 
@@ -21,8 +21,9 @@ struct ReportPoint {
   double tokens_per_s = 0;         ///< where samples are sequences
   double model_flops_per_gpu = 0;  ///< FLOP/s of the model's own arithmetic, without what is computed again: see mfu()
   double peak_flops = 0;           ///< that utilisation is over (sim/cost/utilisation.hpp)
-  /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): 3 x 2 FLOP per multiply-add of the model, forward and
-  /// backward, each pair of attention counted whatever a mask hides, over the GPUs' peak.
+  /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): the model's FLOP/s over the GPUs' peak. Each
+  /// multiply-add of the model counts as 3 x 2 FLOP, forward and backward. Each pair of attention counts, whatever a
+  /// mask hides.
   double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }
   /// Hardware FLOP utilisation (the same paper): recomputation included.
   double hfu() const { return mfu() * (1 + recomputed_share); }
@@ -30,7 +31,7 @@ struct ReportPoint {
   std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
 };
 
-/// A published result beside its prediction, in SI.
+/// A published result and its prediction, in SI units.
 struct Comparison {
   std::string variant;
   PublishedSpec published;
@@ -55,12 +56,13 @@ void check_memory(const LoadedScenario& loaded, const std::string& file);
 std::string table_text(const Report& report);
 /// The first keys of every result file: "schema", "provenance", and the "scenario" as it was read.
 Json result_head(const std::string& schema, const LoadedScenario& loaded, const std::vector<std::string>& argv);
-/// The scenario's assumptions: [{"pointer", "value", "kind", "source"}].
+/// Writes the scenario's assumptions: [{"pointer", "value", "kind", "source"}].
 Json assumptions_json(const LoadedScenario& loaded);
 Json result_json(const Report& report, const std::vector<std::string>& argv);
 std::string csv_text(const Report& report);
-/// Times of the layers on one GPU, a row each: layer, forward_s, backward_s, update_s, parameters, gradient_bytes; of an
-/// iteration of `batch_per_gpu` samples, before jitter and without communication. Updates go by parameters.
+/// Writes the times of the layers on one GPU, a row each: layer, forward_s, backward_s, update_s, parameters,
+/// gradient_bytes. They are for an iteration of `batch_per_gpu` samples, before jitter and without communication. The
+/// update's time is divided among the layers in proportion to their parameters.
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
 /// The same rows as objects.
 Json layers_json(const Scenario& scenario, int batch_per_gpu);

@@ -23,7 +23,7 @@ std::string split_ranking_text(const Scenario& scenario, const SplitRanking& ran
 /// {"valid", "fitting", "predicted", "splits": [{"parallel", "iteration_s", "samples_per_s", "bubble_fraction", "memory",
 /// "tied"}]}
 Json split_ranking_json(const Scenario& scenario, const SplitRanking& ranking);
-/// Those of all variants and numbers of GPUs.
+/// Writes the rankings of all variants and numbers of GPUs.
 std::string split_rankings_text(const LoadedScenario& loaded, const std::vector<RankedVariant>& rankings);
 /// "lockstep/optimisation/1" with {"what": "split", "variant", "gpus"} and these in each of "optimise".
 Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedVariant>& rankings,

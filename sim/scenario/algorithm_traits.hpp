@@ -15,7 +15,7 @@ struct AlgorithmTraits {
   bool has_input;                         ///< its GPUs load batches; otherwise input is no part of the simulation
   bool may_block;                         ///< may load a batch between two steps ("loading": "blocking")
   bool accumulates;                       ///< may add up the gradients of several micro-steps
-  bool has_kernels_beside;                ///< its collectives are kernels beside the computation (overlap_slowdown)
+  bool has_kernels_beside;                ///< its collectives are kernels that overlap computing (overlap_slowdown)
   bool fuses;                             ///< gathers gradients in a buffer before they are sent
   bool updates_on_servers;                ///< which keep the optimizer's state then
   std::optional<Algorithm> law;           ///< whose law of convergence it follows; none: there is none

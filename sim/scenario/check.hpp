@@ -1,5 +1,6 @@
 #pragma once
-// What a scenario's parts must keep together, whoever made it: a file, a job in words, a point of a plan, a record.
+// Checks the rules that the parts of a scenario must satisfy together. A file, the command line, a plan or a record may
+// have made the scenario.
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::scenario {
@@ -13,7 +14,7 @@ struct [[nodiscard]] ScenarioProblem {
 /// The first problem, in the order of the file; nothing: the scenario can be predicted at all its GPU counts.
 std::optional<ScenarioProblem> find_problem(const Scenario& scenario);
 
-/// The same of the object "workers" alone, at a number of GPUs, whatever the scenario's algorithm.
+/// Finds the first problem of the object "workers" alone, at `gpus` GPUs, whatever the scenario's algorithm is.
 std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus, const Scenario& scenario);
 
 /// Throws InputError with the first problem: "NAME: /pointer: what is wrong; what is allowed".

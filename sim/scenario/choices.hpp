@@ -1,6 +1,7 @@
 #pragma once
-// What a scenario may choose between. The training algorithms are in engine/sync/algorithm.hpp, the optimizers in
-// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp, generations of GPUs beside it.
+// The choices that a scenario has. Other files have the training algorithms (engine/sync/algorithm.hpp), the optimizers
+// (engine/model/optimizer.hpp), and NCCL's choices and GPU generations (sim/collective/nccl_choices.hpp and
+// nccl_generations.hpp).
 #include "engine/base/choice.hpp"
 #include "engine/model/optimizer.hpp"
 #include "engine/sync/algorithm.hpp"
@@ -19,11 +20,12 @@ inline const Choices<Fidelity>& choices_of(Fidelity) {
   return all;
 }
 
-/// Arithmetic of the layers. `mixed`: the tensor cores' half precision (fp16 or bf16) with single-precision weights.
-/// `fp8`: the same, but that products with weights are in eight bits (Micikevicius et al. 2022, "FP8 formats for deep
-/// learning"); attention, convolutions and the layer of the vocabulary stay in half precision, as Transformer Engine has it.
-/// `fp4`: so with four bits (NVFP4: NVIDIA 2025, "Pretraining large language models with NVFP4", arXiv 2509.25149), which
-/// some of the blocks stay out of, see scenario_cost.hpp.
+/// The arithmetic of the layers.
+///   `mixed`: The tensor cores' half precision (fp16 or bf16) with single-precision weights.
+///   `fp8`: The same, with GEMMs with weights in eight bits (Micikevicius et al. 2022, "FP8 formats for deep
+///   learning"). Attention, convolutions and the output layer stay in half precision, as in Transformer Engine.
+///   `fp4`: The same with four bits (NVFP4: NVIDIA 2025, "Pretraining large language models with NVFP4", arXiv
+///   2509.25149). Some blocks stay in more bits, see scenario_cost.hpp.
 enum class Precision { fp32, tf32, fp16, bf16, mixed, fp8, fp4 };
 
 inline const Choices<Precision>& choices_of(Precision) {
@@ -33,7 +35,7 @@ inline const Choices<Precision>& choices_of(Precision) {
   return all;
 }
 
-/// Bytes of an activation, and of its gradient.
+/// Returns the bytes of an activation, which are also those of its gradient.
 inline int activation_bytes(Precision precision) {
   return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }

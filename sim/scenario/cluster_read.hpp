@@ -17,7 +17,7 @@ LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const Li
 Json to_json(const LinkSpec& link);
 const Json& link_schema();
 
-/// The texts of a link's bandwidth and latency.
+/// Describes a link's bandwidth or latency in a file: texts of its type and range, and its schema.
 struct LinkQuantity {
   std::string type, range;
   Json schema;
@@ -36,7 +36,7 @@ auto add_link(ObjectFormat<T>& format, const std::string& key, LinkSpec T::*memb
   return field;
 }
 
-/// The kind of an object whose other keys go by it.
+/// Adds the key "kind" to an object whose other keys depend on it.
 template <class T, class E>
 void add_kind(ObjectFormat<T>& format, E T::*member, E kind) {
   auto field = format.custom("kind", "text", "", {{"const", name_of(kind)}});

@@ -28,7 +28,7 @@ struct GpuSpec {
   double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
-  double tf32_flops = 0;  ///< 0: not stated, as for the next four
+  double tf32_flops = 0;  ///< 0: not given, as for the next four
   double fp16_flops = 0;
   double bf16_flops = 0;
   double fp8_flops = 0;
@@ -42,7 +42,7 @@ struct HostSpec {
   double memory_bandwidth_bytes_per_s =
       0;                        ///< of copies staged through host memory, per socket, both directions together
   double memory_latency_s = 0;  ///< added by every such staging
-  int cores = 0;                ///< 0: not stated
+  int cores = 0;                ///< 0: not given
 };
 
 struct SwitchSpec {
@@ -50,7 +50,7 @@ struct SwitchSpec {
   std::vector<int> gpus;
 };
 
-/// PCIe switches below the root complexes of one or more sockets.
+/// Describes the PCIe switches below the root complexes of one or more sockets.
 struct PcieTreeSpec {
   std::vector<SwitchSpec> switches;
   LinkSpec gpu_link;

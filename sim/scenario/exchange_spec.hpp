@@ -1,7 +1,6 @@
 #pragma once
-// The objects of a scenario for the algorithms that exchange otherwise than by one all-reduce per iteration, all in one
-// place: what they hold, how they are read and written, what a table says of them. Their keys are described in
-// sim/scenario/README.md.
+// The objects of a scenario for algorithms that do not exchange by one all-reduce per iteration. Here are their
+// members, how they are read and written, and their text in tables. sim/scenario/README.md describes their keys.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -40,8 +39,8 @@ struct Scenario;
 /// Where batches are read from; part of "input".
 struct LoadingSpec {
   double file_bytes_per_sample = 0;       ///< 0: reading takes no time
-  double disk_bandwidth_bytes_per_s = 0;  ///< of a node, shared by its GPUs; 0: not stated
-  double nfs_bandwidth_bytes_per_s = 0;   ///< of a file server, shared by all GPUs; 0: not stated
+  double disk_bandwidth_bytes_per_s = 0;  ///< of a node, shared by its GPUs; 0: not given
+  double nfs_bandwidth_bytes_per_s = 0;   ///< of a file server, shared by all GPUs; 0: not given
   bool blocking = false;                  ///< "loading": "blocking"
 
   /// Seconds that one of `gpus` GPUs, `gpus_of_node` of them on its node, waits for the files of its batch.

@@ -14,7 +14,7 @@ inline Json file_or_object_schema() {
   return {{"anyOf", Json::array({file_schema(), {{"type", "object"}}})}};
 }
 
-/// The same with the object's schema.
+/// Makes the schema of a path ending in .json, or of an object with the schema `object`.
 inline Json file_or_object_schema(const Json& object) {
   return {{"anyOf", Json::array({file_schema(), object})}};
 }

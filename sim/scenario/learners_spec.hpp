@@ -16,13 +16,13 @@ struct FillSpec {
 
 /// For the estimate of the fill where it is not given; cost/occupancy.hpp.
 struct OccupancySpec {
-  int multiprocessors = 0;  ///< 0: not stated
+  int multiprocessors = 0;  ///< 0: not given
   int streaming_threads = 2048;
   int matrix_threads = 512;
   int outputs_per_thread = 64;
 };
 
-/// CPU workers of a node that prepare batches, and what each prepares.
+/// Describes the CPU workers of a node that prepare batches: their number, and samples/s of each.
 struct PreProcessingSpec {
   int workers = 1;
   double samples_per_s = 0;
@@ -48,9 +48,9 @@ struct LearnersSpec {
   std::optional<PreProcessingSpec> pre_processing;
   std::optional<AutoTuneSpec> auto_tune;
 
-  /// Linear in log(batch) between the stated batches, flat outside. `fill` must not be empty.
+  /// Linear in log(batch) between the given batches, constant outside. `fill` must not be empty.
   double fill_at(int batch) const;
-  /// Samples/s of a node's CPU workers together; 0: never the bottleneck.
+  /// Returns the samples/s that all CPU workers of a node prepare together; 0: never the bottleneck.
   double preprocessed_per_s() const {
     return pre_processing ? pre_processing->workers * pre_processing->samples_per_s : 0;
   }

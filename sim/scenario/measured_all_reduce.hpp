@@ -17,10 +17,11 @@ class AllReduceOfProfile {
   const calib::Profile* profile() const { return profile_.get(); }
   /// "all-reduce", or "average" as train's S-SGD does.
   const std::string& operation() const { return operation_; }
-  /// The fit over bytes of the operation over `gpus` devices, by the library that the scenario names, else by the first;
-  /// of several numbers of nodes those that the devices fill, else the first. Null where it was not measured.
+  /// Returns the operation's fit over bytes for `gpus` devices, by the library that the scenario names, or else the
+  /// first one. If several numbers of nodes were measured, takes the number that the devices fill, or else the first.
+  /// Null if it was not measured.
   const calib::Fit* over(int gpus) const;
-  /// Libraries by which it was measured over so many devices, each once.
+  /// Lists each library by which it was measured over `gpus` devices once.
   std::vector<std::string> libraries(int gpus) const;
 
  private:
@@ -31,7 +32,7 @@ class AllReduceOfProfile {
   int gpus_per_node_;
 };
 
-/// Null where the scenario's all-reduces are no measured ones, or were not measured over so many devices.
+/// Null if the scenario does not use measured all-reduces, or they were not measured over `gpus` devices.
 const calib::Fit* measured_all_reduce(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::scenario

@@ -34,7 +34,7 @@ struct NcclSpec {
   /// All-reduces of one node that it holds, (bytes, seconds); empty: none.
   std::vector<std::pair<double, double>> measured;
   int measured_ranks = 0;
-  /// The same over several nodes, of as many GPUs as the cluster's.
+  /// A measured all-reduce over several nodes with as many GPUs per node as the cluster's.
   struct BetweenNodes {
     int nodes;
     double bytes;

@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// Time of compute beside a collective over its time alone, by batch per GPU and bytes of the collective.
+/// How much longer compute takes during a collective than without it, by batch per GPU and bytes of the collective.
 class OverlapSlowdown {
  public:
   /// None: 1 for everything.
@@ -24,17 +24,18 @@ class OverlapSlowdown {
   void add(double batch, double bytes, double ratio);
 
   explicit operator bool() const { return !ratios_.empty(); }
-  /// At least 1. Linear in ln(bytes) between the sizes of each batch, then in ln(batch); outside that of the nearest.
+  /// Returns a ratio of at least 1. It is linear in ln(bytes) between the sizes of each batch, then in ln(batch).
+  /// Outside the measured ones it uses the nearest.
   double at(double batch, double bytes) const;
   /// What at() does not clamp: batches, and bytes of all of them. {0, 0} where nothing was measured.
   std::pair<double, double> batches() const;
   std::pair<double, double> bytes() const;
   double least() const;
   double most() const;
-  /// Where one processor computes and sums, and no core is spare: while a sum takes turns with the compute it lasts longer,
-  /// too, and in the end compute has lost as long as the sum lasts alone. Of ratio r = 2, half of a core each; below it in
-  /// proportion, r - 1 of that time. What compute beside sums of unchanged times must be slowed by for that is
-  ///   1 / (2 - r),  at most 100
+  /// Converts ratios for CPUs that both compute and sum, without a spare core. There compute and a sum take turns, so
+  /// that the sum lasts longer, too. At ratio r = 2 each has half of a core, and in the end compute is delayed by the
+  /// time of the sum without compute. Below 2 it is delayed by r - 1 of that time. The simulation leaves the sum's time
+  /// unchanged. For the same delay it must slow compute during the sum by 1 / (2 - r), at most 100.
   OverlapSlowdown in_turns() const;
 
  private:
@@ -46,14 +47,14 @@ struct MeasuredOverlap {
   OverlapSlowdown slowdown;
   int devices = 0;
   std::string library;
-  /// One GPU summed with nobody: the collective beside it is an assumption (calib/README.md).
+  /// A single GPU was measured: the collective during its compute was an assumption (calib/README.md).
   bool is_emulated = false;
   /// Summed by the processors that compute (OverlapSlowdown::in_turns()).
   bool is_in_turns = false;
 };
 
-/// Of the devices measured together those nearest to `devices`: that many, else the next larger number, else the
-/// largest. Emulated collectives only where no real one was measured. Nothing where the profile has no `overlap`.
+/// Uses measurements with `devices` devices, else with the next larger number, else with the largest. Emulated
+/// collectives count only if no real one was measured. Nothing if the profile has no `overlap`.
 std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, const std::string& model,
                                                 const std::string& precision, int devices);
 

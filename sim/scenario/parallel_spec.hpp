@@ -2,11 +2,11 @@
 // How one replica of a model is split over GPUs: tensor, sequence, pipeline, context, expert and sharded data
 // parallelism. The object "parallel"; its formulas are in sim/split/README.md.
 //
-// A rank has a coordinate on each of five dimensions. Expert parallelism lies within data parallelism, as in Megatron-LM:
-// `data` replicas of the dense layers share out the experts in groups of `expert`, so that an expert has
-// data / expert copies. GPUs = tensor * context * data * pipeline. Tensor ranks share each expert's matrices, or hold whole
-// experts and are ranks of the group (Liu et al. 2025, "MoE parallel folding"; Megatron-LM's
-// --expert-tensor-parallel-size 1): a group then reaches over expert / tensor replicas.
+// A rank has a coordinate on each of five dimensions. GPUs = tensor * context * data * pipeline. Expert parallelism
+// lies within data parallelism, as in Megatron-LM: groups of `expert` replicas of the dense layers divide the experts
+// among them, so that an expert has data / expert copies. Tensor ranks split each expert's matrices, or hold whole
+// experts and belong to the group (Liu et al. 2025, "MoE parallel folding"; Megatron-LM's --expert-tensor-parallel-size
+// 1). With whole experts a group spans expert / tensor replicas.
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -43,7 +43,7 @@ inline const Choices<ShardingStage>& choices_of(ShardingStage) {
 
 /// How weights and gradients of zero3 are exchanged.
 enum class ShardingCalls {
-  layers,  ///< a layer in one call, the next one's beside the passes (PyTorch's FSDP, DeepSpeed since 0.6)
+  layers,  ///< one collective per layer; the next layer's overlaps computing (PyTorch's FSDP, DeepSpeed since 0.6)
   tensors,  ///< each matrix in a call of its own while nothing is computed, over a list of as many slices as ranks, each of
             ///< which the host cuts and copies (DeepSpeed up to 0.5.4: deepspeed/runtime/zero/partition_parameters.py,
             ///< _allgather_param(), which waits for the device, and _reduce_scatter_gradient())
@@ -68,9 +68,12 @@ inline const Choices<PipelineSchedule>& choices_of(PipelineSchedule) {
   return all;
 }
 
-/// Activations that are computed again in the backward pass: none; those of the attention's core (Korthikanti et al.
-/// 2022); all but a layer's input, the attention's output and the outputs of every other matrix (torchtitan's "selective",
-/// option "op": torchtitan/parallelisms/parallelize_llama.py); all but a layer's input.
+/// Activations that are computed again in the backward pass:
+///   `none`                None.
+///   `selective`           Those of the attention's core (Korthikanti et al. 2022).
+///   `alternate_matrices`  All but a layer's input, the attention's output and the outputs of every other matrix.
+///                         (torchtitan's "selective", option "op": torchtitan/parallelisms/parallelize_llama.py)
+///   `full`                All but a layer's input.
 enum class Recomputation { none, selective, alternate_matrices, full };
 
 inline const Choices<Recomputation>& choices_of(Recomputation) {
@@ -128,10 +131,12 @@ inline const Choices<StateKeeping>& choices_of(StateKeeping) {
   return all;
 }
 
-/// What of the tensor ranks' exchange travels beside matrix products: nothing; in the backward pass what a matrix's input
-/// needs, beside the products of gradients (Megatron-LM since 2022: megatron/core/tensor_parallel/layers.py,
-/// LinearWithGradAccumulationAndAsyncCommunication); all, cut into as many pieces as ranks, each beside the product of
-/// another (Transformer Engine's userbuffers, --tp-comm-overlap; PyTorch's asynchronous tensor parallelism).
+/// Which collectives of tensor ranks are overlapped with GEMMs:
+///   `none`      None.
+///   `backward`  In the backward pass, those of a matrix's input, with the GEMMs of gradients. (Megatron-LM since 2022:
+///               megatron/core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication)
+///   `all`       All. Each is cut into as many pieces as ranks, and each piece is overlapped with the GEMM of another.
+///               (Transformer Engine's userbuffers, --tp-comm-overlap; PyTorch's asynchronous tensor parallelism)
 enum class TensorOverlap { none, backward, all };
 
 inline const Choices<TensorOverlap>& choices_of(TensorOverlap) {
@@ -160,7 +165,7 @@ struct ParallelSpec {
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers per stage; zb-v, dualpipe and dualpipe-v always have two: chunks()
   int context = 1;
-  int expert = 1;         ///< ranks that share out a layer's experts
+  int expert = 1;         ///< ranks that divide a layer's experts among them
   int expert_tensor = 0;  ///< ranks that share each expert's matrices, 1 or `tensor`; 0: `tensor`
   int data = 0;           ///< replicas, expert groups included; 0: what the GPUs leave
   ShardingStage sharding = ShardingStage::none;
@@ -180,7 +185,7 @@ struct ParallelSpec {
   int recompute_layers = 0;  ///< of `full`: the first layers of each chunk, the others keep all; 0: all layers
   StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
-  int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
+  int lora_rank = 0;                ///< > 0: only two matrices of that rank are trained per matrix of the attention
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
   bool expert_overlap = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
@@ -210,14 +215,14 @@ struct ParallelSpec {
   bool splits_backward() const { return pipeline > 1 && (schedule == PipelineSchedule::zb_h1 || has_two_chunks()); }
   /// Every layer has two copies in the pipeline, whose gradients are added up.
   bool has_two_copies() const { return pipeline > 1 && schedule == PipelineSchedule::dual_pipe; }
-  /// GPUs of one replica of the dense layers.
+  /// Returns the number of GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }
   /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
   int gradient_ranks() const { return data * context; }
   /// Tensor ranks hold whole experts, each others.
   bool folds_experts() const { return expert_tensor == 1 && tensor > 1; }
   int tensor_of_experts() const { return folds_experts() ? 1 : tensor; }
-  /// Data-parallel ranks of a group of experts.
+  /// Returns the number of data-parallel ranks in a group of experts.
   int expert_replicas() const { return folds_experts() ? expert / tensor : expert; }
   /// Ranks over which an expert's gradients are added up.
   int expert_gradient_ranks() const { return gradient_ranks() / expert_replicas(); }
@@ -231,13 +236,13 @@ struct ScenarioProblem;  // check.hpp
 
 /// The first thing that the parts of a split do not keep together, whatever the GPUs; pointers begin with "/parallel".
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec);
-/// The same on so many GPUs: products and divisibility. `spec.data` may be open.
+/// Also checks that `gpus` GPUs fit: products of dimensions and divisibility. `spec.data` need not be given.
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus);
 /// The split with `data` filled in. Throws InputError with the first problem.
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus);
-/// Sequences of an iteration of so many replicas.
+/// Returns the sequences of an iteration of `replicas` replicas.
 std::int64_t global_batch_of(const ParallelSpec& spec, int replicas);
-/// Where `replicas` do not divide the batch, or the schedule does not take so many micro-batches.
+/// Finds whether `replicas` do not divide the batch, or the schedule does not allow that number of micro-batches.
 std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int replicas);
 /// Micro-batches of a data-parallel rank's iteration, `spec.data` filled in. Throws InputError: a batch that data ranks
 /// and micro-batches do not divide; micro-batches that the schedule does not take.

@@ -17,7 +17,7 @@ struct ParameterServerSpec {
   int streams = 0;                 ///< exchanges in flight at once; 0: 2 of pairs, all of tensors
   bool barrier = false;            ///< the next forward pass waits for all layers
   double staging_bytes_per_s = 0;  ///< of a copy between GPU and host memory, one way; 0: no staging
-  bool staging_overlaps = true;    ///< copies go on beside the computation
+  bool staging_overlaps = true;    ///< copies overlap computing
   double apply_bytes_per_s = 0;    ///< gradient bytes that a server applies once all are there; 0: hidden
 };
 

@@ -10,18 +10,19 @@ namespace lockstep::sim::scenario {
 /// Lines about what given rates of one GPU do not say of a batch: another model's, or batches outside theirs.
 std::vector<std::string> beyond_rates(const Scenario& scenario, int batch_per_gpu);
 
-/// A line each, empty without a profile of compute: a batch outside the measured ones (the fit goes on), another number
-/// of busy devices than was measured (the nearest curve is taken), a profile of another device than the cluster's GPU.
+/// Returns a line for each way in which the scenario leaves the profile of compute; empty without such a profile. If
+/// the batch was not measured, the fit is extrapolated. If the number of busy devices was not measured, the nearest
+/// curve is used. A line also tells if the profile is of another device than the cluster's GPU.
 std::vector<std::string> beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu);
 
-/// Of calls of these sizes, a line where all-reduces by a profile ("profile", "profile-average", or NCCL's constants
-/// fitted to one) reach beyond the sizes, or the number of nodes, that were measured.
+/// Returns a line for each way in which all-reduces of `call_bytes` bytes leave the measured sizes or numbers of nodes.
+/// Only all-reduces by a profile count: "profile", "profile-average", or NCCL's constants fitted to a profile.
 std::vector<std::string> calls_beyond_profile(const Scenario& scenario, int gpus, int nodes,
                                               const std::vector<double>& call_bytes);
 
-/// Where compute beside collectives is slowed as the profile has measured (overlap_spec.hpp), a line each where the
-/// batch, the collectives' sizes (`call_bytes`; none: not looked at) or the number of busy devices is not among those
-/// measured: the nearest's slowdown is taken.
+/// Checks the measured slowdown of compute during collectives (overlap_spec.hpp). Returns a line each if the batch, the
+/// collectives' sizes (`call_bytes`; empty: not checked) or the number of busy devices was not measured. The slowdown
+/// is then that of the nearest measured value.
 std::vector<std::string> overlap_beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu,
                                                 const std::vector<double>& call_bytes);
 

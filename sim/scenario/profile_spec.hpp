@@ -23,7 +23,7 @@ struct ProfileSpec {
   std::shared_ptr<const calib::Profile> profile;  ///< null: none
   std::string model;                              ///< as the profile's samples name it
   std::string precision;
-  std::string input;  ///< of the iterations: measured with this input pipeline beside; empty: without
+  std::string input;  ///< of the iterations: measured while this input pipeline ran; empty: without one
 
   explicit operator bool() const { return profile != nullptr; }
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
@@ -39,21 +39,21 @@ struct ProfileSpec {
   LayerSeconds layer(const std::string& name, double batch) const;
   /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null where it was not measured.
   const calib::LineFit* update(const std::string& kernel) const;
-  /// What fraction of a device one learner can use, by batch per learner: of the batches that were measured by one
-  /// learner and by m > 1 on as many devices as iteration() takes, the least of t_m / (m t_1), at most 1. Where
-  /// learners share a device fluidly, t_m = t_1 max(1, m f), so that together they never train faster than was
-  /// measured. Ascending; empty where several learners were not measured.
+  /// Estimates the fraction f of a device that one learner can use, by batch per learner, ascending. It needs batches
+  /// that were measured with one learner and with m > 1, on as many devices as iteration() uses. f is the least t_m /
+  /// (m t_1), at most 1. If learners share a device fluidly, t_m = t_1 max(1, m f), so that together they never train
+  /// faster than was measured. Empty if several learners were not measured.
   std::vector<FillSpec> fill(int devices) const;
-  /// Compute beside a collective, as measured with `devices` devices or the nearest number.
+  /// Returns the slowdown of compute during a collective, as measured with `devices` devices or the nearest number.
   std::optional<MeasuredOverlap> overlap(int devices) const;
 
   /// Fits of the layers by name and pass; kept by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
 };
 
-/// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and
-/// notes in the document's ledger what was taken. `precision` is the scenario's; "mixed" takes fp16, or bf16 where that
-/// alone was measured.
+/// Reads /compute/profile and checks that it has iterations of the model at the precision (while `input` ran, if
+/// given). Notes in the document's ledger what was used. `precision` is the scenario's; "mixed" uses fp16, or bf16 if
+/// only that was measured.
 ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precision precision,
                          const std::string& input = "");
 

@@ -74,11 +74,12 @@ struct ComputeSpec {
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
   ProfileSpec profile;          ///< where given, its iterations set the time instead of rates
-  /// Compute beside a collective, as the scenario states it; without a value as the profile has measured it.
+  /// How much longer compute takes during a collective, if the scenario gives it; no value: as the profile has measured
+  /// it.
   std::optional<double> overlap_slowdown;
   int busy_devices = 1;  ///< of a node at the point that is predicted; chooses among the profile's curves
 
-  /// Of an element of a weight, a gradient or the optimizer's state at the update.
+  /// Returns the bytes per element of weights, gradients and the optimizer's state in the update.
   int update_element_bytes() const { return half_parameters ? 2 : 4; }
 };
 
@@ -124,11 +125,11 @@ struct CommunicationSpec {
 
   /// Gradients collect until their bytes on the wire reach it; 0: every tensor alone.
   std::int64_t bucket_bytes() const { return fuses_as_ddp ? ddp.bucket_cap_bytes : fusion_threshold_bytes; }
-  /// The same of the first bucket; -1: as the others.
+  /// Returns the bytes on the wire that fill the first bucket; -1: as for the other buckets.
   std::int64_t first_bucket_bytes() const { return fuses_as_ddp ? ddp.first_bucket_bytes : -1; }
 };
 
-/// A published result to print beside the prediction.
+/// A published result that is printed next to the prediction.
 struct PublishedSpec {
   int gpus = 0;
   PublishedMetric metric = PublishedMetric::samples_per_s;
@@ -187,18 +188,19 @@ struct [[nodiscard]] Scenario : ExchangeSpecs {
   bool ignores_memory = false;  ///< predicts what does not fit into a GPU's memory, too
 
   int batch_at(int gpu_count) const;
-  /// The split at so many GPUs, replicas counted. Throws InputError where they do not fit it, or there is none.
+  /// Returns the split at `gpu_count` GPUs, with the number of replicas. Throws InputError if it does not fit these
+  /// GPUs or there is no split.
   ParallelSpec parallel_at(int gpu_count) const;
   bool trains_learners() const { return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd; }
 };
 
-/// The file that reads as this scenario; what was read from files stands in it, and so do defaults. Where `sources` has
-/// an entry for the pointer of a value, the value carries its kind and source. Two scenarios with the same text are
-/// predicted alike, so that it is what caches go by.
+/// Writes the file that reads as this scenario. It includes defaults, and the content of other files in place of their
+/// names. If `sources` has an entry for the pointer of a value, the value carries its kind and source. Scenarios with
+/// the same text have the same prediction, so caches use the text as their key.
 Json to_json(const Scenario& scenario, const std::vector<Assumption>& sources = {});
 
-/// What decides how many iterations the scenario's training takes on so many GPUs; a learner or worker without noise,
-/// and asynchronous gradients as old as there are other workers.
+/// Returns the settings that decide how many iterations the training takes on `gpus` GPUs. It assumes learners and
+/// workers without noise, and asynchronous gradients that are as many updates old as there are other workers.
 TrainingSetting training_setting(const Scenario& scenario, int gpus);
 
 /// A scenario and what the result must tell about its inputs.

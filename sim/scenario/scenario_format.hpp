@@ -25,7 +25,8 @@ std::function<bool(const Json&)> where_algorithm(Algorithm wanted);
 void fill_defaults(JsonDocument& scenario);
 /// The baseline, where the scenario names none: one node of the cluster that settings and variants have left in place.
 void fill_baseline(JsonDocument& scenario);
-/// Of the scenario's cluster; 1 where there is no such number, which the cluster's reader refuses later.
+/// Returns the GPUs per node of the scenario's cluster. If that is not a number, returns 1; the cluster's reader
+/// refuses it later.
 int gpus_per_node(const Json& scenario);
 
 }  // namespace lockstep::sim::scenario

@@ -40,8 +40,8 @@ class ScenarioTemplate {
   std::string variant_;
 };
 
-/// Scenarios of one template after each other, as the points of a plan: what of settings, and of what is read, is as it was
-/// for the one before is not done again. The template must outlive it.
+/// Makes scenarios of one template one after the other, as for the points of a plan. It reuses the settings and the
+/// parts of the file that are the same as in the scenario before. The template must outlive it.
 class ScenarioSeries {
  public:
   explicit ScenarioSeries(const ScenarioTemplate& base) : base_(base) {}
@@ -49,7 +49,7 @@ class ScenarioSeries {
   const Scenario& with(const std::vector<Setting>& settings);
 
  private:
-  // The document under the first settings.
+  // A document to which the first settings are applied, up to and including `setting`.
   struct Level {
     Setting setting;
     JsonDocument document;

@@ -1,10 +1,10 @@
 #pragma once
-// The second language of schedules, for algorithms whose ranks do not all do the same: parameter servers without a
-// barrier, backup workers, asynchronous SGD, learners that take tasks as they become free. (Where all GPUs do the same,
-// program.hpp is shorter and much faster to replay.)
+// The second language of schedules, for algorithms whose ranks run different programs. These are parameter servers
+// without a barrier, backup workers, asynchronous SGD, and learners that take tasks as they become free. If all GPUs
+// run the same program, program.hpp is shorter and much faster to replay.
 //
-// An actor is a sequential program on a GPU or on a node's CPU, written as its paper writes it: compute, send, receive,
-// wait. Actors share links and GPUs as the cluster says. replay/actors.hpp runs them.
+// An actor is a sequential program on a GPU or on a node's CPU, written as in its paper: compute, send, receive, wait.
+// Actors share links and GPUs as the cluster says. replay/actors.hpp runs them.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace lockstep::sim::schedule {
 
-/// Where an actor lives: on a GPU, or beside the GPUs of a node (servers, loaders).
+/// Where an actor runs: on a GPU, or on the CPU of a node (servers, loaders).
 struct Place {
   enum class Kind { gpu, node };
   Kind kind = Kind::gpu;

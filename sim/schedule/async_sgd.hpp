@@ -49,11 +49,11 @@ struct AsyncEasgd {
   StepFactor factor = [](int, int) { return 1.0; };
 };
 
-/// Every tau steps a worker exchanges its x for the centre (one send-receive, both ways at once); the server serves one
-/// worker after the other in the order of their asking. Workers first, then the server. They log:
-///   worker "step" ns        as above
-///   worker "exchanged" ns   time from asking to the end of its exchange
-///   server "update" n       its n-th exchange has ended
+/// Every tau steps a worker exchanges its x for the centre (one send-receive, both ways at once). The server serves
+/// workers one after the other, in the order of their requests. Returns the workers, then the server. They log:
+///   `worker "step" ns`       As above.
+///   `worker "exchanged" ns`  The time from its request to the end of its exchange, nanoseconds.
+///   `server "update" n`      Its n-th exchange has ended.
 /// Throws std::invalid_argument for alpha outside (0, 1) or tau < 1.
 std::vector<Actor> async_easgd(const AsyncEasgd& options);
 

@@ -35,13 +35,13 @@ struct BackupWorkers {
   StepFactor factor = [](int, int) { return 1.0; };
 };
 
-/// Workers first, then servers. They log, with t the version of the parameters:
-///   worker "read" t        it has all of theta(t) and begins to compute
-///   worker "computed" ns   time it spent on the step, nanoseconds
-///   worker "abandoned" t   it was interrupted
-///   worker "sent" t        a shard's gradient has arrived at its server
-///   server "used" t, "dropped" t   what became of it
-///   server "update" n      the next version is published, from n gradients
+/// Returns the workers, then the servers. They log, with t the version of the parameters:
+///   `worker "read" t`               It has all of theta(t) and begins to compute.
+///   `worker "computed" ns`          The time that it spent on the step, nanoseconds.
+///   `worker "abandoned" t`          It was interrupted.
+///   `worker "sent" t`               A shard's gradient has arrived at its server.
+///   `server "used" t, "dropped" t`  The server used or dropped that gradient.
+///   `server "update" n`             The server publishes the next version, from n gradients.
 std::vector<Actor> backup_workers(const BackupWorkers& options);
 
 }  // namespace lockstep::sim::schedule

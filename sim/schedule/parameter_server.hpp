@@ -1,8 +1,8 @@
 #pragma once
-// Synchronous SGD whose gradients do not go round in an all-reduce, but layer by layer through an exchange of their
-// own: a parameter server, sufficient factors, or what else sim/collective/ has. After Poseidon (Zhang et al. 2017,
-// Algorithm 2): wait-free back-propagation starts a layer's exchange as soon as its gradient exists, beside those of
-// other layers and of the computation; without overlap all exchanges start after the backward pass.
+// Synchronous SGD without all-reduces of all gradients: each layer has an exchange of its own, such as a parameter
+// server, sufficient factors, or another of sim/collective/. As in Poseidon (Zhang et al. 2017, Algorithm 2), wait-free
+// back-propagation starts a layer's exchange as soon as its gradient exists. The exchange overlaps those of other
+// layers and computing. Without overlap all exchanges start after the backward pass.
 #include <string>
 #include <vector>
 
@@ -37,9 +37,9 @@ struct ParameterServer : Loading {
   bool staging_blocks = false;  ///< staging copies take the computation's place; without overlap, nothing else goes on
 };
 
-/// Streams of every GPU: "input", "copy", "compute", "to host", "to device", "server", "synchronised", "push 0", ...
-/// and "pull 0", ...: pulls have their own, so that they go on beside the pushes of what comes next. `exchanges`: in
-/// the order of back-propagation, at least one.
+/// The streams of every GPU are "input", "copy", "compute", "to host", "to device", "server", "synchronised", "push 0",
+/// ... and "pull 0", ... Pulls have streams of their own, so that they overlap the next pushes. `exchanges`: at least
+/// one, in the order of back-propagation.
 Program parameter_server(const model::Graph& graph, const ModelCost& cost, const std::vector<LayerExchange>& exchanges,
                          const ParameterServer& options);
 

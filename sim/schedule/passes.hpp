@@ -24,7 +24,7 @@ struct Loading {
   double load_s = 0;       ///< one batch of one GPU read from its file, decoded and augmented
   double to_device_s = 0;  ///< copied to the GPU
   int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
-  bool blocking = false;   ///< load only when the step before has ended, instead of beside it
+  bool blocking = false;   ///< load only when the step before has ended, not during it
   /// Bytes of a batch that cross the cluster's links, where they are more than 0: read from the file server, before
   /// load_s, and copied to the GPU, instead of to_device_s.
   std::int64_t read_bytes = 0;
@@ -39,9 +39,9 @@ struct Loading {
 int enqueue_batch(Enqueue& gpu, const Loading& loading, const std::string& loading_name, int load_stream,
                   int copy_stream, const std::vector<int>& after);
 
-/// Enqueues the batches, one per step. In parallel, a batch is loaded as soon as one of `prefetch` buffers is free:
-/// that of the forward pass `prefetch` steps before (a loader process that reads the next file while this one is
-/// trained on).
+/// Enqueues the batches, one per step. Without `blocking` a batch is loaded as soon as one of `prefetch` buffers is
+/// free, that is, after the forward pass `prefetch` steps before. (A loader process reads the next file while this one
+/// is trained on.)
 class InputPipeline {
  public:
   InputPipeline(Enqueue& gpu, const Loading& loading, int load_stream, int copy_stream)

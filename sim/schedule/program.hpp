@@ -1,8 +1,8 @@
 #pragma once
-// What every GPU does, as work enqueued on streams: the language in which schedules are written and that replay runs.
+// Describes the work of every GPU, enqueued on streams. Schedules are written in this language, and replay runs it.
 //
 // A program is the same for all GPUs (SPMD); GPUs differ by their compute jitter and by their place in the collectives.
-// As with CUDA streams, work on one stream runs in the order of enqueueing, streams run side by side, and work may wait
+// As with CUDA streams, work on one stream runs in the order of enqueueing. Streams run in parallel, and work may wait
 // for earlier work of the same GPU on another stream. A collective involves the same stream of all GPUs.
 #include <functional>
 #include <memory>
@@ -23,14 +23,14 @@ struct Part {
   double seconds;
 };
 
-/// What a piece of work is made of; pieces that are alike share it. Null: one thing.
+/// The parts of a piece of work; identical pieces point to the same parts. Null: it has one part.
 using Parts = std::shared_ptr<const std::vector<Part>>;
 
-// A copy brings input to the GPU; what else takes time beside it (staging, a server's CPU) is work of the host.
+// A piece of work. `copy` brings input to the GPU; `host` is other time next to computing (staging, a server's CPU).
 struct Work {
   enum class Kind { compute, copy, collective, host };
-  /// Where the bytes of a copy come from that cross the cluster's links, shared with all messages: memory of the GPU's
-  /// socket, to the GPU; or the file server, to the memory of the GPU's node. `aside`: a copy of so many seconds.
+  /// The source of a copy. Copies from the memory of the GPU's socket to the GPU, or from the file server to the memory
+  /// of the GPU's node, share the cluster's links with all messages. `aside`: the copy takes a fixed time and no link.
   enum class Source { aside, host_memory, file_server };
   Kind kind = Kind::compute;
   int stream = 0;
@@ -38,13 +38,13 @@ struct Work {
   std::string name;
   double seconds = 0;   ///< compute, copy, host: alone and without jitter; collective: launch before first message
   double fill = 1;      ///< compute: fraction of the GPU it can use, 0 < fill <= 1
-  double crowding = 1;  ///< compute, closed form: how much longer it takes beside the work of the other streams
+  double crowding = 1;  ///< compute, closed form: how much longer it takes while other streams compute
   int draw = 0;         ///< compute: which of the iteration's jitter factors it has, below Program::draws
   int plan = -1;        ///< collective: index in Program::plans
   Source source = Source::aside;  ///< copy
   std::int64_t bytes = 0;         ///< copy over links
-  double slows = 1;        ///< collective: how many times longer the GPU's compute takes beside it (in_flight.hpp)
-  std::vector<int> after;  ///< indices of earlier work that must have ended on the same GPU
+  double slows = 1;               ///< collective: how many times longer it makes the GPU's compute (in_flight.hpp)
+  std::vector<int> after;         ///< indices of earlier work that must have ended on the same GPU
   Parts parts;
 };
 
@@ -72,8 +72,8 @@ struct [[nodiscard]] Program {
 /// Streams that carry collectives with messages. With more than one, collectives run at the same time.
 int collective_streams(const Program& program);
 
-/// Whether no GPU ever has two messages on their way at once: one stream of collectives, and in none of their phases a
-/// GPU that sends twice, nor a library's call; no copies over links.
+/// True if no GPU ever has two messages in flight. The program then has one stream of collectives, no library's call,
+/// no copies over links, and no phase in which a GPU sends twice.
 bool sends_one_by_one(const Program& program);
 
 /// Where the program's copies come from that cross the cluster's links, each once.
@@ -87,7 +87,8 @@ enum Stream { kInput, kCopy, kCompute, kOwnStreams, kAllReduce = kOwnStreams };
 class Enqueue {
  public:
   Enqueue(int gpus, std::vector<std::string> streams);
-  /// `learners` streams compute alike beside each other: draw j is that of learner j, draw `learners` of the rest.
+  /// The streams of `learners` identical learners compute on the GPU at once. Jitter draw j is that of learner j, draw
+  /// `learners` that of all other work.
   void share_gpu(int learners);
   /// GPUs of several roles, whose computing is enqueued for all: draw r is that of role r, and its factor is 0 on other GPUs.
   void have_roles(std::vector<int> role_of_gpu, int roles) {

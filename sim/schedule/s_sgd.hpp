@@ -21,8 +21,8 @@ struct SSgd : Loading {
   int accumulation = 1;  ///< micro-steps of an iteration
   bool overlap = true;   ///< all-reduce while back-propagation goes on; otherwise only after it
   double launch_s = 0;   ///< of each all-reduce: coordination and kernel launch before the first message
-  /// Of copying a bucket's gradients into it when they are there, and back when they are summed: both take the place of
-  /// computation. 0: gradients lie in their buckets.
+  /// Speed of copying a bucket's gradients into it and, after the all-reduce, back. Both copies delay computing. 0:
+  /// gradients lie in their buckets.
   double bucket_copy_bytes_per_s = 0;
 };
 

@@ -20,9 +20,10 @@ struct Shard {
   bool is_side_branch = false;  ///< nothing above it needs its output, so that its backward pass can follow at once
 };
 
-/// One shard per server of equal bytes, rounded up (tensors are cut), bottom layers first. That servers are exactly
-/// alike makes their messages' events coincide, and a replay of many workers fast. A layer's work belongs to the shard
-/// that holds the last of its parameters; what has no parameters belongs to what follows it, or to the last shard.
+/// Returns one shard per server, of equal bytes, rounded up (tensors are cut), bottom layers first. Identical servers
+/// make the events of their messages coincide, so that a replay of many workers is fast. A layer's work belongs to the
+/// shard that holds the last of its parameters. Layers without parameters belong to the shard of the next layer, or to
+/// the last shard.
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
 /// One shard per module, bottom first: consecutive layers whose names agree up to the first '.' or '/'. Each is put on

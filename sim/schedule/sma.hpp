@@ -1,31 +1,35 @@
 #pragma once
-// Synchronous model averaging with several learners per GPU (Koliousis et al. 2019, "Crossbow", section 4.2 and Fig. 8;
-// the algorithm itself is in engine/sync/sma.hpp), and EA-SGD, which differs by the update of the average model.
+// Synchronous model averaging (SMA) with several learners per GPU, and EA-SGD, which differs by the update of the
+// average model. Source: Koliousis et al. 2019, "Crossbow", section 4.2 and Fig. 8. The algorithm itself is in
+// engine/sync/sma.hpp.
 //
-// In iteration t learner j of every GPU runs on a stream of its own
+// In iteration t learner j of every GPU runs on a stream of its own:
 //
-//   learn(t, j)    gradient of its batch at its replica;      after local(t-1, j), and its batch
-//   local(t, j)    difference with the GPU's average model, gradient and correction applied to the replica;
-//                                                             after learn(t, j), and average(t-1) on its GPU
-// and the GPU on its synchronisation stream
+//   `learn(t, j)`    Gradient of its batch at its replica; after local(t-1, j), and its batch.
+//   `local(t, j)`    Difference with the GPU's average model, gradient and correction applied to the replica; after
+//                    learn(t, j), and average(t-1) on its GPU.
 //
-//   aggregate(t)   sum of the GPU's differences;              after local(t, j) of all its learners
-//   all-reduce(t)  sum over the GPUs
-//   average(t)     the GPU's copy of the average model moves by that sum
+// On its synchronisation stream the GPU runs:
 //
-// so that synchronisation overlaps with learn(t+1, j). Without overlap, learn(t+1, j) comes after average(t). With L, l
-// and G the seconds of learning, local and global synchronisation, alone and equal for all learners, a GPU that all
-// learners together do not fill takes l + max(L, G) per iteration, and L + l + G without overlap.
+//   `aggregate(t)`   Sum of the GPU's differences; after local(t, j) of all its learners.
+//   `all-reduce(t)`  Sum over the GPUs.
+//   `average(t)`     The GPU's copy of the average model moves by that sum.
+//
+// Synchronisation thus overlaps with learn(t+1, j). Without overlap, learn(t+1, j) comes after average(t).
+//
+// Let learning, local and global synchronisation take L, l and G seconds without contention, for every learner. If all
+// learners together do not fill the GPU, an iteration takes l + max(L, G), and L + l + G without overlap.
 //
 // Every tau-th iteration synchronises; in the others local(t, j) applies the gradient only, and average, aggregate and
 // all-reduce are left out.
 //
 // By the host. The program that Crossbow's authors released (github.com/lsds/Crossbow, commit d4441b35,
-// clib-multigpu/synch/sma.c, built with DEVICE_SYNCHRONIZE) does not overlap: a thread of the host waits until the
-// learning of all learners of all GPUs has ended, has one GPU after the other form its learners' differences and waits
-// for each, then starts the all-reduce and the average model, waits for the last GPU, and only then hands out the next
-// batches. With n GPUs, w seconds for the host to notice that a GPU is done, and d for a GPU's differences, an
-// iteration takes L + u + w + n (d + w) + G, G the all-reduce and the average model, u the plain update of the replica.
+// clib-multigpu/synch/sma.c, built with DEVICE_SYNCHRONIZE) does not overlap. A thread of the host waits until all
+// learners of all GPUs have learned. It has one GPU after the other form its learners' differences, and waits for each.
+// Then it starts the all-reduce and the average model, waits for the last GPU, and only then hands out the next
+// batches. An iteration takes L + u + w + n (d + w) + G. There are n GPUs; the host takes w seconds to notice that a
+// GPU is done, and a GPU's differences take d. G is the all-reduce and the average model, u the plain update of the
+// replica.
 //
 // Scheduling. First come, first served: a replica that is free takes its next batch at once. Round-robin: batches go to
 // the GPU's replicas in turn, so that a free replica waits until the one before it in turn has begun.
@@ -63,8 +67,8 @@ struct SmaCost {
   double fill() const;
 };
 
-/// Of its Loading, load_s is the CPU pre-processing of one learner's batch, as long as the node's GPUs share its
-/// workers; prefetch counts batches of a learner. It never blocks.
+/// Here load_s of Loading is the CPU pre-processing of one learner's batch, while the node's GPUs share its workers.
+/// `prefetch` counts batches per learner. Loading never blocks.
 struct SmaOptions : Loading {
   int gpus = 1;
   int learners = 1;  ///< per GPU

@@ -1,12 +1,12 @@
 #pragma once
-// Theano-MPI (Ma, Mao & Taylor 2016): bulk-synchronous training. Every iteration each worker trains on its batch; when
-// all of back-propagation is over, the parameters (or updates) are exchanged tensor by tensor, without overlap:
+// Theano-MPI (Ma, Mao & Taylor 2016): bulk-synchronous training. In every iteration each worker trains on its batch.
+// After the whole back-propagation the parameters (or updates) are exchanged tensor by tensor, without overlap:
 //
-//   AR     copied to the host, MPI_Allreduce between the hosts, copied back
-//   ASA    all-to-all of n-ths between the GPUs, each GPU sums its n-th, all-gather of the sums; CUDA-aware, so that
-//          routes decide what is staged in host memory
-//   ASA16  the same with half-precision messages and single-precision sums: half of the bytes, and a pass over the
-//          vector before and after to convert it
+//   `AR`     Copies them to the host, calls MPI_Allreduce between the hosts, copies them back.
+//   `ASA`    All-to-all of n-ths between the GPUs, each GPU sums its n-th, all-gather of the sums. It is CUDA-aware, so
+//            that routes decide which messages are staged in host memory.
+//   `ASA16`  The same with half-precision messages and single-precision sums: half of the bytes, and a pass over the
+//            vector before and after to convert it.
 #include "sim/scenario/choices.hpp"
 #include "sim/schedule/s_sgd.hpp"
 

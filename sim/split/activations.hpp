@@ -1,15 +1,16 @@
 #pragma once
-// What a layer of a transformer keeps from its forward to its backward pass, tensor by tensor.
+// Counts the tensors that a layer of a transformer keeps from its forward to its backward pass.
 //
-// With layer norms, two matrices in the MLP, biases behind dropouts, unfused attention and 2-byte elements the sum is
-// Korthikanti et al. 2022 ("Reducing activation recomputation in large transformer models", equations 1, 2, 4 and 6):
-//   s b h (34 + 5 a s / h)            on one GPU
-//   s b h (10 + 24/t + 5 a s / (h t)) on t tensor ranks
-//   s b h (34/t + 5 a s / (h t))      with sequence parallelism
-//   34 s b h / t                      and with selective recomputation
-//   2 s b h                           full recomputation: a layer's input
-// Other layers are counted by the same rules: what the backward pass of a matrix, a norm, a non-linearity needs of its
-// inputs. Context ranks have s / c tokens each; scores are of s / c queries with s keys.
+// For a layer with layer norms, two matrices in the MLP, biases before dropouts, unfused attention and 2-byte elements,
+// the sum is that of Korthikanti et al. 2022. (Equations 1, 2, 4 and 6 of "Reducing activation recomputation in large
+// transformer models".)
+//   `s b h (34 + 5 a s / h)`             On one GPU.
+//   `s b h (10 + 24/t + 5 a s / (h t))`  On t tensor ranks.
+//   `s b h (34/t + 5 a s / (h t))`       With sequence parallelism.
+//   `34 s b h / t`                       Also with selective recomputation.
+//   `2 s b h`                            With full recomputation: a layer's input.
+// Other layers follow the same rule: count the inputs that the backward pass of a matrix, a norm or a non-linearity
+// needs. Context ranks have s / c tokens each. Their scores are of s / c queries with s keys.
 #include <set>
 #include <string>
 #include <vector>
@@ -38,14 +39,15 @@ struct ActivationBytes {
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           const ActivationBytes& bytes);
 
-/// What is kept of a layer, by `spec.recompute`. Of alternate matrices, in layers with experts or latent attention, whose
-/// matrices have no one order, half of all matrices' outputs.
+/// Returns the bytes that a layer keeps, by `spec.recompute`. Layers with experts or latent attention have no single
+/// order of matrices. With alternate_matrices they are therefore taken to keep half of all matrices' outputs.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes);
 /// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
 double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                         const ActivationBytes& bytes);
 
-/// Of the embedding: the dropout's mask. Its input are indices, 8 bytes a token.
+/// Returns the bytes that the embedding keeps: the dropout's mask, and its input, which are indices of 8 bytes per
+/// token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
 /// What a loss has of every logit, bytes.
 struct LossBytes {
@@ -59,7 +61,7 @@ constexpr LossBytes kMegatronLoss{4, 2};
 /// the logits, all in single precision.
 constexpr LossBytes kTorchLoss{4, 8};
 
-/// Of the loss: the final norm's input, the output matrix's, and the logits.
+/// Returns the bytes that the loss keeps: the inputs of the final norm and of the output matrix, and the logits.
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
                        const LossBytes& loss = kMegatronLoss);
 

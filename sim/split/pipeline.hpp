@@ -1,9 +1,9 @@
 #pragma once
-// Pipeline schedules: in which order a stage passes micro-batches forward and backward. One file per schedule, which reads
-// like its paper; pipeline_time.hpp says how long they take.
+// Pipeline schedules: the order in which a stage runs forward and backward passes of micro-batches. Each schedule has a
+// file that reads like its paper. pipeline_time.hpp computes how long they take.
 //
-// p stages, m micro-batches, v chunks of layers per stage, which ChunkOrder places in the model. A micro-batch goes forward
-// through the parts of the model in their order and backward through them the other way.
+// There are p stages, m micro-batches and v chunks of layers per stage. ChunkOrder places the chunks in the model. A
+// micro-batch's forward passes go through the chunks in their order, its backward passes in the reverse order.
 #include <optional>
 #include <vector>
 
@@ -98,8 +98,9 @@ StageOps interleaved(const PipelineShape& shape, int stage);
 StageOps zb_h1(const PipelineShape& shape, int stage);
 
 /// ZB-V: Qi et al. 2024, "Pipeline parallelism with controllable memory", and PyTorch's ZBVZeroBubble
-/// (torch/distributed/pipelining/schedules.py). Two chunks, folded; a stage keeps at most 2 p of them, as many activations as
-/// 1F1B's first stage, and with equal passes no stage waits between its first pass and its last.
+/// (torch/distributed/pipelining/schedules.py). Each stage has two chunks, folded. It keeps the activations of at most
+/// 2 p chunks, as many bytes as 1F1B's first stage. With equal passes no stage waits between its first pass and its
+/// last.
 StageOps zb_v(const PipelineShape& shape, int stage);
 
 /// DualPipe: DeepSeek-AI 2024, "DeepSeek-V3 technical report", section 3.2.1; github.com/deepseek-ai/DualPipe, dualpipe.py.

@@ -1,16 +1,16 @@
 #pragma once
-// How long a pipeline's iteration takes: each stage works through its ops in their order, each op as soon as what it needs
-// has arrived. Messages travel beside the computation and do not wait for one another.
+// Computes the time of a pipeline's iteration. Each stage runs its ops in their order, each op as soon as its inputs
+// have arrived. Messages overlap computing and do not wait for one another.
 //
-// Closed forms that it agrees with, with equal stages, m micro-batches, no message times and ideal = m times the passes of
-// one micro-batch:
-//   GPipe, 1F1B   (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1) of the whole
-//   interleaved   ideal (1 + (p-1) / (v m))
-//   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) where m is at least p: the paper's (p-1)(t_f + t_b - t_w) where
-//                 t_w is at most t_f and t_b
-//   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more, t of a chunk
-//   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both gradients;
-//                 DualPipeV the same with p/2 replaced by p, t of a chunk
+// It agrees with these closed forms if stages are equal and messages take no time. There are m micro-batches; `ideal`
+// is m times the passes of one micro-batch.
+//   GPipe, 1F1B   (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1) of the whole.
+//   Interleaved   ideal (1 + (p-1) / (v m)).
+//   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) if m is at least p. This is the paper's
+//                 (p-1)(t_f + t_b - t_w) if t_w is at most t_f and t_b.
+//   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more; t of a chunk.
+//   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both
+//                 gradients. For DualPipeV replace p/2 by p; t of a chunk.
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
@@ -45,7 +45,7 @@ struct PipelineTimes {
   std::vector<std::vector<double>> release_s{};
 };
 
-/// The same for every stage and chunk.
+/// Gives every stage and chunk the same times.
 PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, double message_s = 0);
 
 struct PipelineTimeline {

@@ -1,9 +1,9 @@
 #pragma once
-// Which rank has which place in a split, and on which nodes the groups lie.
+// Numbers the ranks of a split, and places its groups on nodes.
 //
-// Ranks are numbered in mixed radix: rank = sum over the dimensions of coordinate * stride, where a dimension's stride is
-// the product of the sizes before it in the order (Megatron-LM, megatron/core/parallel_state.py,
-// generate_masked_orthogonal_rank_groups()). Rank r is GPU r % gpus_per_node of node r / gpus_per_node.
+// A rank is the sum over the dimensions of coordinate * stride. A dimension's stride is the product of the sizes before
+// it in the order (Megatron-LM, megatron/core/parallel_state.py, generate_masked_orthogonal_rank_groups()). Rank r is
+// GPU r % gpus_per_node of node r / gpus_per_node.
 #include <array>
 #include <vector>
 
@@ -31,7 +31,7 @@ inline const Dimensions kGradientDimensions{ParallelDimension::context, Parallel
                                             ParallelDimension::data};
 /// The same of an expert. Megatron-LM may fold context ranks into expert groups; here experts lie within data.
 inline const Dimensions kExpertGradientDimensions{ParallelDimension::context, ParallelDimension::data};
-/// Ranks that share out the experts.
+/// Returns the dimensions of the ranks that divide the experts among them.
 inline Dimensions expert_dimensions(const ParallelSpec& spec) {
   if (spec.folds_experts()) return {ParallelDimension::tensor, ParallelDimension::expert};
   return {ParallelDimension::expert};
@@ -43,14 +43,14 @@ class RankOrder {
   explicit RankOrder(const ParallelSpec& spec);
 
   int ranks() const { return ranks_; }
-  /// Of `data`: without its expert part.
+  /// Returns a dimension's size; that of `data` does not include its expert part.
   int size(ParallelDimension dimension) const { return sizes_[dimension]; }
   int stride(ParallelDimension dimension) const { return strides_[dimension]; }
   RankCoordinates coordinates(int rank) const;
   int rank(const RankCoordinates& coordinates) const;
   /// The ranks that differ from `rank` in these dimensions alone, itself included.
   RankGroup group(int rank, const Dimensions& dimensions) const;
-  /// All of them, by their first member.
+  /// Returns all such groups, ordered by their first member.
   std::vector<RankGroup> groups(const Dimensions& dimensions) const;
 
  private:
@@ -69,8 +69,9 @@ struct GroupPlacement {
 
 GroupPlacement placement(const RankGroup& group, int gpus_per_node);
 
-/// For every NIC of every node, the groups (indices) that have a member on the NIC's GPUs and members on other nodes:
-/// what they send to other nodes at once shares it. NIC of a GPU as ClusterSpec::nic_of(). [node * nics_per_node + nic]
+/// Returns, for every NIC of every node, the indices of the groups that share it. Such groups have a member on the
+/// NIC's GPUs and members on other nodes, and send at the same time. ClusterSpec::nic_of() gives the NIC of a GPU.
+/// Index: [node * nics_per_node + nic].
 std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& groups, int gpus_per_node,
                                              int nics_per_node);
 

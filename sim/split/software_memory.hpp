@@ -1,5 +1,5 @@
 #pragma once
-// What software keeps on a GPU, by its code, beside the cases of split_memory.hpp.
+// The memory that software keeps on a GPU, read from its code, in addition to the cases of split_memory.hpp.
 #include "sim/split/split_memory.hpp"
 
 namespace lockstep::sim::split {
@@ -8,17 +8,18 @@ namespace lockstep::sim::split {
 /// state (deepspeed/runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups): 20 with Adam.
 ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
 
-/// InternEvo's of November 2023: single-precision copies of weights and of gradients, and for the update the two arrays that
-/// PyTorch's AdamW makes of the second moments, their root and the denominator, 28 with Adam; without FSDP besides the
-/// gradients once more in one array, 30. All but weights and gradients of the pass is sharded with the state and counted as
-/// master weights are; the update's arrays are there for a moment, which the allocator remembers.
-/// (internlm/solver/optimizer/hybrid_zero_optim.py, _step(); fsdp_optimizer.py, step(); PyTorch 1.13, torch/optim/adamw.py,
-/// _single_tensor_adamw(), and 2.0, _multi_tensor_adamw().)
+/// InternEvo of November 2023 keeps single-precision copies of weights and of gradients. For the update it makes the
+/// two arrays that PyTorch's AdamW needs of the second moments, their root and the denominator. In all that is 28 bytes
+/// per parameter with Adam. Without FSDP it also copies the gradients into one array, 30 bytes. All but the weights and
+/// gradients of the passes is sharded with the state, and counted as master weights. The arrays of the update exist
+/// only for a moment, but the allocator keeps their memory. (internlm/solver/optimizer/hybrid_zero_optim.py, _step();
+/// fsdp_optimizer.py, step(); PyTorch 1.13, torch/optim/adamw.py, _single_tensor_adamw(), and 2.0,
+/// _multi_tensor_adamw().)
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
 
-/// HAI-LLM (DeepSeek-AI 2024, "DeepSeek-V3 technical report", sections 3.2.3 and 3.3.3): weights in half precision, master
-/// weights and gradients in single, moments in half: 14 with Adam. Of activations it keeps inputs of products and of SwiGLU in
-/// eight bits, and no outputs of experts.
+/// HAI-LLM (DeepSeek-AI 2024, "DeepSeek-V3 technical report", sections 3.2.3 and 3.3.3) keeps weights in half
+/// precision, master weights and gradients in single, moments in half: 14 bytes per parameter with Adam. It keeps the
+/// inputs of GEMMs and of SwiGLU in eight bits, and no outputs of experts.
 ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 
 /// What is not of the split but decides what software keeps.
@@ -41,7 +42,7 @@ SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory
 /// What a communicator of NCCL takes: 544 MB of two, 688 MB of more ranks, on four A100 (NVIDIA/nccl issue 964).
 constexpr double kCommunicatorBytes = 0.62e9;
 
-/// Of the communicators of a rank: one for each kind of group that has more than one rank.
+/// Returns the bytes of a rank's communicators: one for each kind of group that has more than one rank.
 double communicators_bytes(const ParallelSpec& spec);
 
 }  // namespace lockstep::sim::split

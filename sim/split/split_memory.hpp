@@ -1,10 +1,13 @@
 #pragma once
-// Memory of a GPU of a split, part by part, for every stage of the pipeline.
+// Computes the memory of a GPU of a split, part by part, for every stage of the pipeline.
 //
 // Parameters: weights, gradients, master weights and the optimizer's state, each divided by the ranks of its sharding
-// (Rajbhandari et al. 2020, "ZeRO", section 5). Activations: the schedule's ops are walked through; a forward pass adds
-// what its chunk keeps (activations.hpp), the backward pass ends it (ZB-H1: the weights' gradients end it, which is more
-// than the paper's M_W). The peak is the most of what is held and what the backward pass has besides.
+// (Rajbhandari et al. 2020, "ZeRO", section 5).
+//
+// Activations: The schedule's ops are followed in order. A forward pass adds the activations that its chunk keeps
+// (activations.hpp), and the backward pass frees them. With ZB-H1 the pass of the weights' gradients frees them, which
+// gives more than the paper's M_W. The peak is the maximum of kept activations plus what the running backward pass
+// needs.
 #include <vector>
 
 #include "sim/scenario/cluster_spec.hpp"
@@ -13,12 +16,12 @@
 
 namespace lockstep::sim::split {
 
-/// Bytes for each parameter of a rank.
+/// Holds a rank's bytes per parameter.
 struct ParameterBytes {
   double weight = 2;
   double gradient = 2;
-  double master = 4;  ///< in single precision beside what the layers use: weights, and gradients where they are sharded
-  double state = 8;   ///< Adam's two moments
+  double master = 4;    ///< single-precision copies of the layers' weights, and of gradients if they are sharded
+  double state = 8;     ///< Adam's two moments
   double gathered = 2;  ///< a weight while it is whole, where weights are sharded
 
   double total() const { return weight + gradient + master + state; }
@@ -74,10 +77,10 @@ struct SplitMemory {
   double total_bytes() const;
 };
 
-/// Of a GPU of `stage`; `parts` are those of the whole pipeline.
+/// Returns the memory of a GPU of `stage`; `parts` are those of the whole pipeline.
 SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                          int stage, int micro_batches, const SplitMemoryOptions& options);
-/// Of the GPU that needs most.
+/// Returns the memory of the GPU that needs most.
 SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
                                  const std::vector<ModelPart>& parts, int micro_batches,
                                  const SplitMemoryOptions& options);

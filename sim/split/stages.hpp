@@ -29,7 +29,7 @@ struct ModelBlocks {
 /// before them. Throws InputError where the model has none, or a block stands in two places.
 ModelBlocks blocks_of(const model::Graph& graph);
 
-/// Blocks of a part of the pipeline.
+/// The blocks that a part of the pipeline holds.
 struct ModelPart {
   int first_block = 0;
   int blocks = 0;
@@ -43,8 +43,9 @@ struct ModelPart {
   }
 };
 
-/// How blocks are dealt out. Megatron-LM's options beside each (megatron/core/transformer/transformer_config.py,
-/// megatron/training/arguments.py); `balanced` is DeepSpeed's partition by weights (deepspeed/runtime/pipe/module.py).
+/// How blocks are distributed over stages. Comments name Megatron-LM's options
+/// (megatron/core/transformer/transformer_config.py, megatron/training/arguments.py); `balanced` is DeepSpeed's
+/// partition by weights (deepspeed/runtime/pipe/module.py).
 struct PartitionRule {
   int first_stage_blocks = 0;           ///< num_layers_in_first_pipeline_stage; 0: as the others
   int last_stage_blocks = 0;            ///< num_layers_in_last_pipeline_stage; 0: as the others

@@ -1,8 +1,9 @@
 #pragma once
-// What a rank of a split sends, layer by layer, micro-batch by micro-batch and in an iteration.
+// Lists the messages of a rank of a split: per layer, per micro-batch and per iteration.
 //
-// b sequences a micro-batch, s tokens, h hidden, e bytes an element; t, c, p, x, d: sizes of tensor, context, pipeline,
-// expert and data parallelism. A context rank has s/c tokens. Formulas and sources are in README.md.
+// A micro-batch has b sequences of s tokens; h is the hidden width, e the bytes of an element. The sizes of tensor,
+// context, pipeline, expert and data parallelism are t, c, p, x and d. A context rank has s/c tokens. README.md has
+// formulas and sources.
 #include <string>
 #include <vector>
 
@@ -32,11 +33,11 @@ struct Traffic {
   TrafficKind kind = TrafficKind::send;
   TrafficGroup group = TrafficGroup::tensor;
   int ranks = 1;
-  /// Of the whole vector: what an all-reduce adds up, a reduce-scatter takes in, an all-gather gives out, what one rank of
-  /// an all-to-all holds, a message.
+  /// Bytes of the whole vector: the input of an all-reduce or a reduce-scatter, the output of an all-gather, the data
+  /// that a rank holds for an all-to-all, or a message.
   double bytes = 0;
   double times = 1;
-  bool is_beside_products = false;  ///< of tensor ranks: it travels beside the products that make it or need it
+  bool is_beside_products = false;  ///< of tensor ranks: overlaps the GEMMs that make it or need it
   double host_s = 0;                ///< of the host, before each time
 
   /// What a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the bytes, reduce-scatter,
@@ -59,18 +60,19 @@ struct TrafficOptions {
 /// Bytes of a micro-batch's hidden state on a context rank: b (s/c) h e.
 double hidden_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Of a layer and a micro-batch. With full recomputation the backward pass repeats the forward one's.
+/// Lists the traffic of a layer for one micro-batch. With full recomputation the backward pass repeats the forward
+/// pass's.
 TrafficList layer_forward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                           const TrafficOptions& options);
 TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                            const TrafficOptions& options);
-/// Of the embedding whose rows the tensor ranks share, and of the loss whose columns they share.
+/// Lists the traffic of the embedding, whose rows the tensor ranks share, and of the loss, whose columns they share.
 TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// From a stage to its neighbour, a micro-batch, either way.
+/// The message from a stage to its neighbour, either way, that a micro-batch needs.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
 /// Exchange of gradients between two stages with the same layers (ParallelSpec::has_two_copies()). It follows the
@@ -81,9 +83,10 @@ TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec
 /// repeated forward pass are freed before the backward pass.
 int gathers_of_backward(const ParallelSpec& spec);
 
-/// Of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding; of zero3's weights two
-/// gathers a micro-batch. With calls for each matrix these are alike, as many as there are matrices: vectors, which stay
-/// whole, are not counted as calls (DeepSpeed: param_persistence_threshold).
+/// Lists the exchanges of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding.
+/// zero3 gathers weights in each pass of a micro-batch. If each matrix has its own collective, these are taken to be
+/// equal and as many as there are matrices. Vectors stay whole and have no collective (DeepSpeed:
+/// param_persistence_threshold).
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options);
 

@@ -1,15 +1,16 @@
 #pragma once
-// What a guess without a simulation would say, beside which predictions are scored. In the record's own unit.
+// Simple baselines without a simulation, with which predictions are compared. They are in the record's own unit.
 //
-//   nearest      the nearest record that may be known (least sum of logarithms of the ratios of what differs), scaled: a
-//                rate per GPU by the ratio of peaks over that of the model's multiplications, a time to accuracy by GPUs
-//                times peak, a bus bandwidth by that of the links, an efficiency and epochs as they are
-//   mfu          of a transformer's rate: 6 P operations a token, P its parameters at work on it (Kaplan et al. 2020,
-//                section 2.1), at the median over the other sources of each one's median MFU
-//   linear       a rate given by the experiment, at the nearest batch, times the number of GPUs; of efficiencies and
-//                speed-ups: no loss
-//   alpha-beta   of an all-reduce: the line t = alpha + beta S through the experiment's given ones on as many GPUs, by
-//                least squares of the relative error; through one point, its bandwidth
+//   `nearest`      The nearest record that may be known: the least sum of logarithms of the ratios of differing facts.
+//                  It is scaled. A rate per GPU scales with the ratio of peaks over that of the model's
+//                  multiplications. A time to accuracy scales with GPUs times peak, a bus bandwidth with that of the
+//                  links. Efficiencies and epochs stay.
+//   `mfu`          For a transformer's rate: 6 P operations a token, with its P active parameters (Kaplan et al. 2020,
+//                  section 2.1). The MFU is the median over the other sources of each one's median.
+//   `linear`       A rate given by the experiment, at the nearest batch, times the number of GPUs. For efficiencies and
+//                  speed-ups: no loss.
+//   `alpha-beta`   For an all-reduce: the line t = alpha + beta S through the experiment's given ones on as many GPUs,
+//                  by least squares of the relative error. Through one point: its bandwidth.
 #include <map>
 #include <optional>
 #include <string>
@@ -23,8 +24,9 @@ struct Baselines {
   std::optional<double> nearest, mfu, linear, alpha_beta;
 };
 
-/// What share of its GPUs' peak (utilisation.hpp) transformers' training has had, counted as 6 P operations a token; 4 P
-/// beside adapters, whose frozen weights get no gradients. FLOP/s that count what is computed again: 2 P more where all is.
+/// The share of their GPUs' peak (utilisation.hpp) that published trainings of transformers reached. It counts 6 P
+/// operations per token, or 4 P with adapters, whose frozen weights have no gradients. If the FLOP/s include
+/// recomputation, full recomputation adds 2 P.
 class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);

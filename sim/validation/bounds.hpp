@@ -1,18 +1,21 @@
 #pragma once
-// How far bounds must reach, from predictions of left-out sources (split conformal prediction, asymmetric: Romano,
+// Computes prediction intervals from predictions of held-out sources (split conformal prediction, asymmetric: Romano,
 // Patterson & Candes 2019, with sources in place of samples).
 //
-// A published value lies at z = log(published / predicted) / hypot(0.15, w), with w what the inputs' uncertainty lets the
-// logarithm be off on that side, 0 for transformers' rates, where it has said nothing of the errors. Of a class of n sources
-// the bounds reach to the z beyond which a tenth lies below, and to that beyond which a tenth lies above. Every source has
-// the same weight, however many records it has, 1 / (n + 1), and as much has the one that is predicted, which may be
-// anywhere and counts as beyond, half of it on either side (after Lee, Barber & Willett 2023, "Distribution-free inference
-// with hierarchical data", arXiv:2306.06342). Fewer than twenty sources have hardly one in a tenth: there both sides reach to
+// A published value lies at z = log(published / predicted) / hypot(0.15, w). Here w is the effect of the inputs'
+// uncertainty on the logarithm, on that side. For transformers' rates w is 0, because there the uncertainty did not
+// correlate with the errors. The bounds of a class reach to the z below which a tenth lies, and to the z above which a
+// tenth lies.
 //
-//   r t_0.9(n),   r = sqrt(pi / 2) times the mean over sources of each one's mean |z|
+// Each of the n sources has the weight 1 / (n + 1), however many records it has. The predicted source has the same
+// weight. It may lie anywhere and counts as outside, half on either side (after Lee, Barber & Willett 2023,
+// "Distribution-free inference with hierarchical data", arXiv:2306.06342). With fewer than twenty sources a tenth is
+// hardly one source. There both sides reach to this, with Student's t:
 //
-// with Student's t, as if records were normal around the prediction; a mean of squares would be that of the one source that
-// is farthest off. A class of fewer than five sources takes the bounds of the next wider one.
+//   `r t_0.9(n),   r = sqrt(pi / 2) times the mean over sources of each one's mean |z|`
+//
+// This treats records as normal around the prediction. The source with the largest error would dominate a mean of
+// squares. A class of fewer than five sources takes the bounds of the next wider class.
 #include <map>
 #include <string>
 #include <vector>

@@ -1,33 +1,34 @@
 #pragma once
 // Constants from records: `validate --fit`.
 //
-// A constant is asked for by a chain of names, the most specific first: "speed/a100-pcie/mixed", "speed/ampere/mixed",
-// "speed/mixed". Its value is what is usual (priors.hpp) times a factor for each name; a factor that was never fitted is 1.
-// So what holds for a class stands in for a member that nobody has measured, and a member differs from its class as far
-// as records say so. A GPU's generation and precision, software and family of networks are chains of their own, whose
+// A constant is looked up by a chain of names, the most specific first: "speed/a100-pcie/mixed", "speed/ampere/mixed",
+// "speed/mixed". Its value is the prior (priors.hpp) times a factor for each name. A factor that was never fitted is 1.
+// The value of a class thus serves for members that nobody has measured. A member differs from its class as far as
+// records show it. A GPU's generation and precision, software and family of networks are chains of their own, whose
 // values are multiplied.
 //
-// All factors are fitted together (mixed_effects.hpp): the residual of a record is log(published / predicted); the
-// logarithm of a factor is an effect, whose spread before any record priors.hpp has; what records of one kind and source
-// have in common is an effect as well, which no prediction uses. So a constant that many sources show is believed, one that
-// a single source shows is shared between the constant and the source. Predictions are linearised in the logarithms of the
-// chains' values, by differences, and the solution is taken again from where it led (Gauss-Newton).
+// All factors are fitted together (mixed_effects.hpp). The residual of a record is log(published / predicted). The
+// logarithm of a factor is an effect; priors.hpp has its spread before any record. The common part of the records of
+// one kind and source is an effect as well, which no prediction uses. A deviation that many sources show thus moves the
+// constant. One that a single source shows is divided between the constant and the source. Predictions are linearised
+// in the logarithms of the chains' values, by differences. The equations are then linearised again at their solution
+// (Gauss-Newton).
 //
-// What each kind of record may move:
+// Each kind of record may move some constants:
 //
-//   rates of one GPU; MLPerf's up to 64         speeds of GPUs, memories, software, families, kernel and host launches
-//   rates of transformers that are split        the same
-//   epochs                                      epochs at small batch, critical batch
-//   all-reduces alone, exchanges                shares of links and networks, calls, messages
-//   rates and efficiencies of several GPUs      jitter, shares of TCP networks
-//   rates where processors decode images        images decoded
-//   times of trainings, their rate given        share of evaluations
-//   and not given                               what a training takes over benchmarks
+//   `rates of one GPU; MLPerf's up to 64`      Speeds of GPUs, memories, software, families, kernel and host launches.
+//   `rates of transformers that are split`     The same.
+//   `epochs`                                   Epochs at small batch, critical batch.
+//   `all-reduces alone, exchanges`             Shares of links and networks, operations, messages.
+//   `rates and efficiencies of several GPUs`   Jitter, shares of TCP networks.
+//   `rates where processors decode images`     Images decoded.
+//   `times of trainings with a given rate`     Share of evaluations.
+//   `times of trainings without one`           The time of trainings over that of benchmarks.
 //
-// The first and the third see records without what their experiments give, so that constants stand for the record
-// itself. All records count that are given or to be predicted: what a prediction is worth is told by leaving out whole
-// sources (scoring.hpp), for which the same linear equations are solved without them. So is what spreads and noise, which
-// are assumed, should be (fit_sensitivity.hpp).
+// The first and the third kind are fitted without the values that their experiments give, so that constants describe
+// the record itself. All records with a given or a target value count. Leaving out whole sources (scoring.hpp) measures
+// the error of predictions: the same linear equations are solved without them. It also tests the assumed spreads and
+// noise (fit_sensitivity.hpp).
 #include <functional>
 #include <map>
 #include <string>

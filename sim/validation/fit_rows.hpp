@@ -17,10 +17,11 @@ struct FitKind {
   std::vector<std::string> prefixes;  ///< of the constants that it may move
   bool (*has)(const Record&);
   bool use_rates;
-  /// Of the share of a record that its constants do not move, how far it may be off: a time that is half communication
-  /// says less of computing, whatever that communication was.
+  /// Relative error assumed for the share of a record that its constants do not move. A time that is half communication
+  /// says less about computing, whatever that communication was.
   double others_off = 0;
-  /// Of the constants that it may move where the speed is given: what that is off would be taken for them.
+  /// Constants that it may also move, but only if the speed is given. Otherwise they would absorb the error of the
+  /// speed.
   std::vector<std::string> with_rate{};
 };
 

@@ -1,16 +1,17 @@
 #pragma once
-// What the fit's own assumed numbers are worth: how far off sources are that are left out, with each of these numbers half
-// as large and twice as large.
+// Tests the numbers that the fit assumes: the errors of held-out sources, with each of these numbers halved and
+// doubled.
 //
-// Spreads of constants (priors.hpp), the noise of records, how many records of a source count and what they have in common
-// are assumed. None can be fitted on the records that they weigh; which of them suit is told by sources that are not
-// looked at. For each variant the linearised records are solved without each source, whose records are then predicted:
+// Spreads of constants (priors.hpp), the noise of records, how many records of a source count, and their common part
+// are assumed. They cannot be fitted on the records that they weigh, so held-out sources must show which values are
+// good. For each variant the linearised records are solved without each source. The records of that source are then
+// predicted:
 //
-//   error of a record   |exp(-r) - 1|,  r = log(published / predicted) - sum of slopes times what constants moved
-//   error of a source   the median over its records of a group of kinds
+//   `error of a record`   |exp(-r) - 1|,  r = log(published / predicted) - sum of slopes times the constants' changes.
+//   `error of a source`   The median over its records of a group of kinds.
 //
-// of which the median and the mean (a source no more than kFarOff) over sources are shown. Nothing is simulated again, so that
-// figures differ a little from those of scoring.hpp.
+// The output is the median and the mean over sources; in the mean a source counts with at most kFarOff. Nothing is
+// simulated again, so that figures differ a little from those of scoring.hpp.
 #include <map>
 #include <string>
 #include <vector>

@@ -1,12 +1,12 @@
 #pragma once
 // Fits the law of one kind of kernel on one GPU (sim/kernel/kernel_law.hpp) to measured times.
 //
-//   1. the law's terms, by Levenberg-Marquardt on the logarithms of times with weights 1 / max(|residual|, 0.03), which
-//      minimise absolute deviations: libraries choose badly now and then, and such rows must not bend the law;
-//   2. correction tables on what remains, one after the other, three rounds (backfitting: Hastie & Tibshirani 1990). Each
-//      node takes the weighted mean of the residuals around it. Where rows are few it shrinks towards its neighbours and 0.
-//      A GEMM's table then becomes one whose times at the nodes never decrease with m, n or k (mean of the running maximum
-//      and the running minimum from the other end).
+//   1. The law's terms are fitted by Levenberg-Marquardt on the logarithms of times. Weights 1 / max(|residual|, 0.03)
+//      minimise absolute deviations. Libraries sometimes choose badly, and such rows must not bend the law.
+//   2. Correction tables are fitted to the residuals, one after the other, in three rounds (backfitting: Hastie &
+//      Tibshirani 1990). Each node takes the weighted mean of the residuals around it. With few rows it shrinks towards
+//      its neighbours and 0. A GEMM's table is then changed so that its times at the nodes never decrease with m, n or
+//      k. It becomes the mean of the running maximum and the running minimum from the other end.
 //
 // Terms are fitted to at most 4,000 rows. A third of the shapes is held out, the same in all precisions and on all GPUs; the
 // law's error is that on these. Then the tables, not the terms, are fitted again on all rows.

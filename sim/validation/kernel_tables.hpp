@@ -1,6 +1,6 @@
 #pragma once
-// Tables of measured kernels (results/kernels/tables): reads them, fits the laws of all GPUs, and says how far off the laws
-// are on shapes that they did not see, and on GPUs that they were not fitted on.
+// Reads tables of measured kernels (results/kernels/tables) and fits the laws of all GPUs. Reports the laws' errors on
+// shapes that they did not see, and on GPUs that they were not fitted on.
 #include <functional>
 #include <string>
 #include <vector>

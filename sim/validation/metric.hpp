@@ -19,7 +19,7 @@ enum class Metric {
   iteration_s,
   epoch_s,
   seconds_per_5120_images,  ///< Theano-MPI's
-  training_s,               ///< a stated number of epochs
+  training_s,               ///< a given number of epochs
   time_to_accuracy_s,
   epochs_to_accuracy,
   samples_to_accuracy,
@@ -158,9 +158,9 @@ struct Measure {
   Metric metric = Metric::unknown;
   double per_si = 1;  ///< the record's number is the SI value times this (of bandwidths, times GB/s)
   bool is_per_gpu = false;
-  double tokens = 0;                   ///< of iteration_s: the record's number is of a training on so many tokens
-  bool is_of_all_gpus = false;         ///< and counts every GPU's time: GPU hours
-  Counted counted = Counted::samples;  ///< of a rate
+  double tokens = 0;            ///< of iteration_s: the record's number is of a training on this number of tokens
+  bool is_of_all_gpus = false;  ///< and counts every GPU's time: GPU hours
+  Counted counted = Counted::samples;              ///< of a rate
   Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
   std::string why_not{};                           ///< why it cannot be predicted; empty: it can
 };

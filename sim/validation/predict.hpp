@@ -37,7 +37,7 @@ std::vector<Prediction> predict_resolved(const std::vector<std::shared_ptr<const
 /// All with the role "target".
 std::vector<const Record*> targets_of(const std::vector<Record>& records);
 
-/// The file of `simulate --predict --json`, schema "lockstep/predictions/1".
+/// Writes the file of `simulate --predict --json`, schema "lockstep/predictions/1".
 Json predictions_json(const std::vector<Prediction>& predictions);
 /// A row per record: id, metric, predicted, published, error; then the unmapped ones with their reasons.
 std::string predictions_table(const std::vector<Prediction>& predictions);

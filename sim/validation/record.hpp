@@ -1,5 +1,5 @@
 #pragma once
-// Published results, one JSON object each, in an array:
+// Reads published results, one JSON object each, in an array:
 //
 //   [{"id": "X-1", "metric": "images_per_s", "value": 1812, "unit": "images/s", "role": "target", "group": "X",
 //     "source": "...", "system": "TensorFlow 1.4", "software": "tensorflow", "model": "resnet50", "gpu": "p100-sxm2",
@@ -10,15 +10,15 @@
 // predicted, "context" is neither. "value" of a target is only compared with, never used. Suites of this repository
 // (suite.hpp) add "use".
 //
-//   the job            by the keys of job_fields.hpp
-//   metric, unit       by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"; of a training on so many
-//                      tokens "days_for_300B_tokens", "gpu_hours_for_1.5T_tokens"
-//   baseline, strong_scaling, wanted_efficiency, statistic, layer, simulated_staleness, collective, memory_counter
-//                      what the metric is about
-//   undisturbed        true: the time of a training leaves interruptions and restarts out
-//   causal_flops       true: FLOP/s leave out what a causal mask hides
-//   arrival            {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
-//   not_predicted      why the model has no prediction: a machine without GPUs, a fact that is not published
+//   `the job`          By the keys of job_fields.hpp.
+//   `metric, unit`     By name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s". The time of a
+//                      training on a given number of tokens is "days_for_300B_tokens", "gpu_hours_for_1.5T_tokens".
+//   `baseline, strong_scaling, wanted_efficiency, statistic, layer, simulated_staleness, collective, memory_counter`
+//                      The subject of the metric.
+//   `undisturbed`      True: the time of a training leaves interruptions and restarts out.
+//   `causal_flops`     True: FLOP/s leave out pairs that a causal mask hides.
+//   `arrival`          {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}.
+//   `not_predicted`    Why the model has no prediction: a machine without GPUs, a fact that is not published.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,7 +48,7 @@ inline const Choices<Use>& choices_of(Use) {
   return all;
 }
 
-/// Selects the k-th of n arriving gradients; n = 1: any gradient.
+/// Describes the k-th of n arriving gradients; n = 1: any gradient.
 struct ArrivalOrder {
   int k = 1, n = 1;
 };
@@ -99,7 +99,7 @@ enum class BadRecords { refuse_file, keep };
 std::vector<Record> read_records(const std::string& path);
 /// The same of a file that was read: an array, or an object with one under "records".
 std::vector<Record> read_records(const JsonDocument& document, BadRecords bad = BadRecords::refuse_file);
-/// The same for an array inside another document.
+/// Reads an array inside another document.
 std::vector<Record> read_records(const JsonNode& array, BadRecords bad = BadRecords::refuse_file);
 
 /// The record with its names looked up in the catalogue (names that it lacks stay without an id, with the reason), its

@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/validation: the parts of task_of().
+// Declares the parts of task_of(), for use inside sim/validation only.
 #include "sim/validation/result_task.hpp"
 
 namespace lockstep::sim::validation {

@@ -1,14 +1,14 @@
 #pragma once
-// What predictions are worth on a source that nobody has seen: every record predicted by constants, and bounds, of the
-// other sources alone (whole_source()), on two tracks:
+// Measures the leave-one-source-out error. Constants and bounds of the other sources alone (whole_source()) predict
+// every record, on two tracks:
 //
-//   facts     from the record's facts: no published result of its source is used at all
-//   results   with what its experiment gives, such as a rate of one GPU; records that it gives something for
+//   `facts`     From the record's facts: no published result of its source is used at all.
+//   `results`   With values that its experiment gives, such as a rate of one GPU. Only records with such values count.
 //
-// Of a family ("throughput", "all-reduce", ...) the error is the median over sources of each source's median |error|, so
-// that a table of a hundred rows counts as much as a paper with one. Shares inside the bounds are means over sources,
-// half widths medians of the sources' medians. Beside it stand the baselines (baselines.hpp), each with the predictions'
-// error on those records that the baseline says something about.
+// The error of a family ("throughput", "all-reduce", ...) is the median over sources of each source's median |error|. A
+// table of a hundred rows thus counts as much as a paper with one. Shares inside the bounds are means over sources.
+// Half widths are medians of the sources' medians. The baselines (baselines.hpp) are scored in the same way. Each is
+// shown with the predictions' error on the records for which the baseline exists.
 #include <map>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ struct [[nodiscard]] LeftOut {
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 
-/// Of a baseline, and of the predictions of the same records.
+/// Holds the error of a baseline, and the predictions' error on the same records.
 struct Comparison {
   int sources = 0;
   double baseline = 0, prediction = 0;
@@ -51,7 +51,7 @@ SourceScore score_of(const std::vector<const LeftOut*>& records);
 /// Families are family_of()'s (suite.hpp); the rates of transformers are in one of their own as well.
 std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(const std::vector<LeftOut>& all);
 
-/// A row per family and track.
+/// Writes a row per family and track.
 std::string scoring_table(const std::vector<LeftOut>& all);
 /// A row per source of every family and track: where predictions fail.
 std::string source_table(const std::vector<LeftOut>& all);

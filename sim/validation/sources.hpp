@@ -1,7 +1,7 @@
 #pragma once
-// What counts as one source. A paper and its repository, all rounds of MLPerf, all pages of one collection of examples
-// share machines, authors and ways of measuring: who has seen one has seen something of the others. Predictions that are
-// scored as those of an unseen source leave all of it out.
+// Decides which records count as one source. A paper and its repository, all rounds of MLPerf, and all pages of one
+// collection of examples share machines, authors and ways of measuring. Each of them tells something about the others.
+// Predictions scored as those of an unseen source leave all of it out.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Suites: published results that the project knows, which of them constants were fitted on and which test them, and
-// how far predictions may be off. JSON, schema "lockstep/suite/1":
+// Reads suites of published results, JSON of the schema "lockstep/suite/1". A suite says which results constants were
+// fitted on, which test them, and the errors that predictions may have:
 //
 //   {"schema": "lockstep/suite/1", "name": "all-reduce", "description": "...",
 //    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
@@ -9,8 +9,9 @@
 // Records with the use "apart" are predicted and scored apart; no constant and no bound rests on them. They are later
 // results of a source whose older ones are fitted, such as a vendor's next summary, or whole trainings, whose hours hold
 // failures and restarts.
-// The tolerances hold for the test records, or for those scored apart in a suite without test records: the median of |error| and the median half width of the bounds (relative to
-// the prediction) at most, the share of published values inside the bounds at least.
+// The tolerances hold for the test records, or for those scored apart in a suite without test records. The median of
+// |error| and the median half width of the bounds (relative to the prediction) must not exceed them. The share of
+// published values inside the bounds must reach `coverage`.
 #include <string>
 #include <vector>
 
@@ -71,7 +72,7 @@ std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const
 /// The same of predictions that were made elsewhere, in the order of the suites' targets.
 std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions);
 
-/// All targets of the suites, in their order.
+/// Returns all targets of the suites, in their order.
 std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
 
 /// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
