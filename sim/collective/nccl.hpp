@@ -83,9 +83,10 @@ struct NcclTime {
 /// Every algorithm and protocol that can run the call, in the order of the enums. Empty with one rank.
 std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// The fastest of them by the tables. On more than two nodes, of those within a quarter of it, the fastest with its first
-/// round, because the constants of NCCL's releases differ. The first where several are as fast. Needs two ranks or more; throws std::invalid_argument where
-/// nothing can run (an only_algorithm that the machine does not have).
+/// The fastest of them by the tables; on more than two nodes, the fastest with its first round, since tables that knew
+/// nothing of it would choose NVLSTree for three times the ring's time on slow networks. The first where several are as
+/// fast. Needs two ranks or more; throws std::invalid_argument where nothing can run (an only_algorithm that the machine
+/// does not have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
 /// A measured call.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/block_shapes.hpp"
 #include "sim/replay/copies.hpp"
 
 namespace lockstep::sim::replay {
@@ -13,27 +14,22 @@ namespace {
 
 using LinkSeconds = PlanCosts::LinkSeconds;
 
-template <typename Do>
-void for_crossings(const Plan& plan, const UnitClasses& units, Do&& what) {
-  for (const Phase& phase : plan.phases)
-    for (const auto& block : phase.transfers.blocks())
-      for (const Run& run : block->runs())
-        for (const RunOnLinks::Crossing& crossing : units.find(run).crossings) what(phase, run, crossing);
-}
-
 // Whether each link is the first that its messages cross, in all plans together.
 std::vector<bool> distinct_links(const Program& program, const UnitClasses& units) {
   std::vector<std::vector<std::pair<std::size_t, double>>> crossed(to_index(units.links()));
   std::set<const RunOnLinks*> known_runs;
+  std::set<std::uint64_t> known_blocks;
   for (const Plan& plan : program.plans)
     for (const Phase& phase : plan.phases)
-      for (const auto& block : phase.transfers.blocks())
+      for (const auto& block : phase.transfers.blocks()) {
+        if (!known_blocks.insert(hash_of_ranks(*block)).second) continue;
         for (const Run& run : block->runs()) {
           const RunOnLinks& on_links = units.find(run);
           if (!known_runs.insert(&on_links).second) continue;
           for (const RunOnLinks::Crossing& crossing : on_links.crossings)
             crossed[to_index(crossing.link)].emplace_back(known_runs.size(), crossing.messages);
         }
+      }
   std::set<std::pair<double, std::vector<std::pair<std::size_t, double>>>> known;
   std::vector<bool> is_distinct(crossed.size(), false);
   for (int link = 0; link < units.links(); ++link)
@@ -42,16 +38,52 @@ std::vector<bool> distinct_links(const Program& program, const UnitClasses& unit
   return is_distinct;
 }
 
-LinkSeconds busy_by_plan(const Plan& plan, const UnitClasses& units, const std::vector<bool>& is_distinct) {
-  std::map<int, double> bytes;
-  for_crossings(plan, units, [&](const Phase& phase, const Run& run, const RunOnLinks::Crossing& crossing) {
-    if (is_distinct[to_index(crossing.link)])
-      bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
-  });
-  LinkSeconds busy_s;
-  for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units.bandwidth(link));
-  return busy_s;
-}
+// Seconds for which plans occupy links, of the distinct ones. Blocks between the same ranks cross the same links, as those of
+// a job's tensors do, so their messages are counted once.
+class BusyLinks {
+ public:
+  BusyLinks(const UnitClasses& units, std::vector<bool> is_distinct)
+      : units_(units), is_distinct_(std::move(is_distinct)) {}
+
+  LinkSeconds seconds(const Plan& plan) {
+    std::map<int, double> bytes;
+    for (const Phase& phase : plan.phases)
+      for (const auto& block : phase.transfers.blocks()) add(block, phase.rounds, bytes);
+    LinkSeconds busy_s;
+    for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units_.bandwidth(link));
+    return busy_s;
+  }
+
+ private:
+  void add(const std::shared_ptr<const Transfers::Block>& block, int rounds, std::map<int, double>& bytes) {
+    if (const std::int64_t each = block->bytes_of_each(); each >= 0) {
+      const auto all = messages_.of(block, [this](const Transfers::Block& one) { return count_messages(one); });
+      for (const auto& [link, messages] : *all) bytes[link] += messages * static_cast<double>(each) * rounds;
+      return;
+    }
+    for_crossings(*block, [&](const Run& run, const RunOnLinks::Crossing& crossing) {
+      bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * rounds;
+    });
+  }
+
+  std::map<int, double> count_messages(const Transfers::Block& block) const {
+    std::map<int, double> messages;
+    for_crossings(
+        block, [&](const Run&, const RunOnLinks::Crossing& crossing) { messages[crossing.link] += crossing.messages; });
+    return messages;
+  }
+
+  template <typename Do>
+  void for_crossings(const Transfers::Block& block, Do&& what) const {
+    for (const Run& run : block.runs())
+      for (const RunOnLinks::Crossing& crossing : units_.find(run).crossings)
+        if (is_distinct_[to_index(crossing.link)]) what(run, crossing);
+  }
+
+  const UnitClasses& units_;
+  const std::vector<bool> is_distinct_;
+  ByShape<std::map<int, double>> messages_;  // of a block, by link
+};
 
 // With input on links, units are one, and links have the cluster's numbers.
 LinkSeconds busy_by_copies(const Program& program, Work::Source source, const Cluster& cluster) {
@@ -86,9 +118,9 @@ bool has_busy_links(const Program& program) {
 
 void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs) {
   const bool has_copies = has_input_on_links(program);
-  const std::vector<bool> is_distinct =
-      has_copies ? std::vector<bool>(to_index(units.links()), true) : distinct_links(program, units);
-  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units, is_distinct));
+  BusyLinks links(units,
+                  has_copies ? std::vector<bool>(to_index(units.links()), true) : distinct_links(program, units));
+  for (const Plan& plan : program.plans) costs.busy_s.push_back(links.seconds(plan));
   for (const Work::Source source : input_sources(program))
     costs.busy_by_copies_s[source] = busy_by_copies(program, source, cluster);
   costs.busy_links = cluster.link_count();

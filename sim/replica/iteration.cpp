@@ -300,6 +300,34 @@ class IterationTime {
   std::vector<ChunkPasses> chunks_;  // chunk c of stage s at c p + s
 };
 
+// A full pipeline repeats its order, so that its time grows linearly. Pipelines of more passes are timed with fewer
+// micro-batches, about as many passes as take a second.
+constexpr double kMostPasses = 1e6;
+constexpr int kLeastRounds = 16;
+
+SplitJob with_fewer_micro_batches(SplitJob job, int times) {
+  const PipelineShape shape = job.pipeline();
+  const double passes_of_one = 2.0 * shape.stages * shape.chunks;
+  if (job.micro_batches * passes_of_one <= kMostPasses) return job;
+  const int rounds = std::max(kLeastRounds, static_cast<int>(kMostPasses / passes_of_one / shape.stages / 2)) * times;
+  job.micro_batches = std::min(job.micro_batches, job.micro_batches % shape.stages + rounds * shape.stages);
+  return job;
+}
+
+// The iteration whose micro-batches are `steps` times as far from those of `first` as those of `second`.
+SplitIteration extrapolate(const SplitIteration& first, const SplitIteration& second, double steps) {
+  const auto linear = [&](double a, double b) { return a + steps * (b - a); };
+  SplitIteration result = first;
+  result.iteration_s = linear(first.iteration_s, second.iteration_s);
+  result.pipeline_s = linear(first.pipeline_s, second.pipeline_s);
+  result.bubble_fraction =
+      linear(first.bubble_fraction * first.pipeline_s, second.bubble_fraction * second.pipeline_s) / result.pipeline_s;
+  for (double SplitSeconds::*part : {&SplitSeconds::compute_s, &SplitSeconds::tensor_s, &SplitSeconds::context_s,
+                                     &SplitSeconds::expert_s, &SplitSeconds::sharding_s})
+    result.of_gpu.*part = linear(first.of_gpu.*part, second.of_gpu.*part);
+  return result;
+}
+
 double messages_of(const Traffic& traffic) {
   const double others = traffic.ranks - 1;
   if (traffic.kind == TrafficKind::send) return traffic.times;
@@ -311,23 +339,47 @@ double messages_of(const Traffic& traffic) {
 SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
+      timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
       links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
-      pipeline_(job_.ops(), job_.pipeline()) {}
+      pipeline_(timed_.ops(), timed_.pipeline()) {
+  set_longer_pipeline();
+}
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
                        RankSecondsOfSplits& seconds)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
+      timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(seconds.at(job_)),
       links_(std::move(links)),
-      pipeline_(job_.ops(), job_.pipeline()) {}
+      pipeline_(timed_.ops(), timed_.pipeline()) {
+  set_longer_pipeline();
+}
+
+void SplitModel::set_longer_pipeline() {
+  if (timed_.micro_batches == job_.micro_batches) return;
+  const SplitJob longer = with_fewer_micro_batches(job_, 2);
+  longer_.emplace(longer.ops(), longer.pipeline());
+}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, perturbation).run();
+  const auto iteration_of = [&](const SplitJob& job, const PipelineOrder& pipeline) {
+    return IterationTime(scenario_, job, *seconds_, *links_, pipeline, slowest, perturbation).run();
+  };
+  const SplitIteration timed = iteration_of(timed_, pipeline_);
+  if (!longer_) return timed;
+  const SplitJob longer = with_fewer_micro_batches(job_, 2);
+  const double steps =
+      double(job_.micro_batches - timed_.micro_batches) / (longer.micro_batches - timed_.micro_batches);
+  return extrapolate(timed, iteration_of(longer, *longer_), steps);
 }
 
 std::vector<SplitSpan> SplitModel::spans(double slowest) const {
+  if (longer_)
+    throw InputError("a timeline of " + std::to_string(job_.micro_batches) +
+                     " micro-batches has too many passes; allowed: at most " + std::to_string(timed_.micro_batches) +
+                     " micro-batches");
   return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, {}).spans();
 }
 

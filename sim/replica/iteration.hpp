@@ -10,7 +10,8 @@
 //                     gathered beside the pass, and from zero2 on gradients scattered beside the backward one: the longer
 //                     counts. The first gather of a forward pass has nothing to hide behind. With calls for each matrix
 //                     (/parallel/sharding_calls) none of this is beside a pass.
-//   pipeline          sim/split/pipeline_time.hpp, with the links' time from stage to stage
+//   pipeline          sim/split/pipeline_time.hpp, with the links' time from stage to stage; of more than a million passes,
+//                     extrapolated from two pipelines of fewer micro-batches, since a full pipeline repeats its order
 //   exchange          of gradients bucket by bucket (/communication/fusion_threshold; at least a block) as the last backward
 //                     pass of their chunk leaves them, one after the other beside it (/communication/overlap), else behind
 //                     it; then the tied embedding's between first and last stage
@@ -20,6 +21,7 @@
 // Compute jitter: as its expected maximum over the GPUs, as everywhere in closed form. What stages, groups and exchange send
 // at the same time does not share links between kinds of groups.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/replica/rank_cost.hpp"
@@ -66,23 +68,27 @@ class SplitModel {
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
   /// The passes, exchanges and updates of that iteration, stage by stage. Communication beside or inside a pass has no span.
+  /// Throws InputError where they are more than about a million.
   std::vector<SplitSpan> spans(double slowest) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return *seconds_; }
   const SplitLinks& links() const { return *links_; }
-  const std::vector<StageOps>& ops() const { return pipeline_.stages(); }
   /// Of a GPU, mean over the stages.
   double bytes_sent() const;
   /// Of all GPUs, by the bandwidth-optimal algorithms.
   double messages() const;
 
  private:
+  void set_longer_pipeline();
+
   const Scenario& scenario_;
   SplitJob job_;
+  SplitJob timed_;  ///< of fewer micro-batches, where the pipeline would have too many passes
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
-  PipelineOrder pipeline_;
+  PipelineOrder pipeline_;               ///< of timed_
+  std::optional<PipelineOrder> longer_;  ///< of twice as many, where timed_ has fewer than the job
 };
 
 }  // namespace lockstep::sim::replica

@@ -37,7 +37,7 @@ class Builder {
       : scenario_(scenario),
         job_(model.job()),
         seconds_(model.seconds()),
-        ops_(model.ops()),
+        ops_(job_.ops()),
         pipeline_(job_.pipeline()),
         plans_(scenario, of_replicas(model.job().spec, replicas), model.links()),
         gpu_(model.job().spec.gpus_of_replica() * replicas, stream_names(model.job().spec.pipeline)),
@@ -379,7 +379,7 @@ class Builder {
   const Scenario& scenario_;
   const SplitJob& job_;
   const RankSeconds& seconds_;
-  const std::vector<StageOps>& ops_;
+  const std::vector<StageOps> ops_;
   const PipelineShape pipeline_;
   GroupPlans plans_;
   Enqueue gpu_;

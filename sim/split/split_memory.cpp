@@ -103,6 +103,13 @@ struct Peak {
   double held = 0, work = 0;
 };
 
+// Every schedule except GPipe repeats its order once the pipeline is full, so further micro-batches hold nothing more.
+int micro_batches_until_full(const ParallelSpec& spec, int micro_batches) {
+  if (schedule_of_pipeline(spec) == PipelineSchedule::gpipe) return micro_batches;
+  const int full = 8 * spec.pipeline;
+  return micro_batches <= full ? micro_batches : full + micro_batches % spec.pipeline;
+}
+
 Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
   Peak peak;
   double held = 0;
@@ -238,7 +245,7 @@ SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& s
     chunks.push_back(chunk_memory(shape, spec, parts[i], options, layers));
   }
   add_parameters(memory, all, trained, spec, options);
-  const PipelineShape pipeline = pipeline_shape(spec, micro_batches);
+  const PipelineShape pipeline = pipeline_shape(spec, micro_batches_until_full(spec, micro_batches));
   const Peak peak = peak_of(stage_ops(schedule_of_pipeline(spec), pipeline, stage), chunks);
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;

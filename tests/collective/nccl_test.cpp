@@ -143,7 +143,7 @@ TEST_CASE("nccl: the choice is among the fastest, time grows with the size, no b
           REQUIRE(choice.protocol == fastest.protocol);
         }
         REQUIRE(choice.seconds >= fastest.seconds);
-        REQUIRE(choice.seconds - choice.fill_s <= 1.25 * fastest.seconds);
+        REQUIRE(choice.seconds <= fastest.seconds + fastest.fill_s);
         if (choice.algorithm != NcclAlgorithm::tree) REQUIRE(choice.seconds >= before);
         before = choice.seconds;
         // Switches add: a GPU sends less than on a ring.

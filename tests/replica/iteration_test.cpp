@@ -49,6 +49,22 @@ TEST_CASE("a pipeline's bubble is (p-1)/(m+p-1), interleaved (p-1)/(v m+p-1)") {
   }
 }
 
+TEST_CASE(
+    "pipelines of more than a million passes are extrapolated: 480,000 micro-batches take what 30,000 and 60,000 "
+    "imply") {
+  for (const char* schedule : {"1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe"}) {
+    INFO(schedule);
+    Json split{{"pipeline", 4}, {"schedule", schedule}};
+    if (std::string(schedule) == "interleaved") split["virtual_stages"] = 2;
+    const auto seconds = [&](int micro_batches) {
+      split["micro_batches"] = micro_batches;
+      return iteration_s(split, 4);
+    };
+    const double one = seconds(30'000), two = seconds(60'000);
+    CHECK(seconds(480'000) == Approx(one + 15 * (two - one)).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a split into replicas of one GPU is data parallelism to the bit") {
   Json plain = split_scenario({{"micro_batches", 3}, {"micro_batch", 2}}, {16});
   const sim::PointResult split = predicted(SmallFiles(plain, switched_cluster()).one());

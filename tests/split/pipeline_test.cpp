@@ -218,6 +218,27 @@ TEST_CASE("micro-batches in flight: m with GPipe, min(p - s, m) with 1F1B and ZB
   CHECK(in_flight(S::interleaved, {4, 16, 2}, 0) == 11);
 }
 
+TEST_CASE("a full pipeline repeats its order: but for GPipe, 64 p micro-batches hold as much as 8 p") {
+  const auto most_held = [](const StageOps& ops) {
+    int held = 0, most = 0;
+    for (const PipelineOp& op : ops) {
+      if (op.pass == Pass::forward) most = std::max(most, ++held);
+      if (gives_weight_gradients(op.pass)) --held;
+    }
+    return most;
+  };
+  for (S schedule : {S::one_f_one_b, S::interleaved, S::zb_h1, S::zb_v, S::dual_pipe, S::dual_pipe_v})
+    for (int p : {2, 4, 8, 16}) {
+      const ChunkOrder order = chunk_order_of(schedule);
+      const int chunks = order != ChunkOrder::looped ? 2 : schedule == S::interleaved ? 4 : 1;
+      for (int stage = 0; stage < p; ++stage) {
+        INFO(name_of(schedule) << " stage " << stage << " of " << p);
+        CHECK(most_held(stage_ops(schedule, {p, 64 * p, chunks, order}, stage)) ==
+              most_held(stage_ops(schedule, {p, 8 * p, chunks, order}, stage)));
+      }
+    }
+}
+
 TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: until the weights' gradients are there") {
   for (const StageOps& ops : pipeline_ops(S::zb_h1, {4, 12, 1})) {
     int held = 0, most = 0;
