@@ -53,7 +53,9 @@ std::string summary_text(const JobSummary& summary) {
   std::string text = "Read: " + with_id(summary.title, summary.model) + " on " + machine_text(summary) +
                      with_id(summary.software->name, summary.software->id);
   if (!summary.algorithm.empty()) text += ", " + summary.algorithm;
-  const std::string half = summary.has_half_parameters ? "bf16 throughout" : "mixed precision";
+  const std::string half = summary.has_half_parameters        ? "bf16 throughout"
+                           : summary.gpu->spec.bf16_flops > 0 ? "mixed precision"
+                                                              : "mixed precision by fp16";
   text += ", " + (summary.precision == Precision::mixed ? half : name_of(summary.precision));
   if (summary.channels_last) text += ", channels last";
   return text + (summary.decodes_on_host ? ", images decoded by the nodes' processors.\n" : ".\n");

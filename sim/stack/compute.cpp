@@ -211,7 +211,9 @@ double speed_of_software_and_family(StackModel& m, const std::string& what) {
 // of the roofline show.
 Speeds speeds_of_images(StackModel& m) {
   const bool is_single = m.precision == Precision::fp32;
-  const std::string precision = "/" + name_of(m.precision);
+  // Nobody published rates of images in eight or four bits, which take the shares of half precision.
+  const bool is_below_half = m.precision == Precision::fp8 || m.precision == Precision::fp4;
+  const std::string precision = "/" + name_of(is_below_half ? Precision::mixed : m.precision);
   const double of_work = speed_of_software_and_family(m, is_single ? "/fp32" : "/mixed");
   Speeds speeds;
   speeds.of_flop = of_work * m.constant({"speed/" + m.gpu->speed_of + precision,
@@ -242,7 +244,9 @@ double sustained_speed(StackModel& m, const KernelLaws& laws) {
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  return m.constant({of_generation + "/" + name_of(m.precision), of_generation, name});
+  // Few rates are in four bits. Without the constant of eight bits they would be slower than these where memory is the limit.
+  const Precision precision = m.precision == Precision::fp4 ? Precision::fp8 : m.precision;
+  return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
 // Matrix multiplications, attention and experts by their measured laws, and between them passes over memory.

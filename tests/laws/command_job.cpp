@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sim/api/job_options.hpp"
+#include "sim/api/answers.hpp"
 #include "sim/cost/utilisation.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/job_split.hpp"
@@ -45,35 +45,40 @@ bool CommandJob::has(const std::string& option) const {
   return std::any_of(options_.begin(), options_.end(), [&](const auto& one) { return one.first == option; });
 }
 
-std::string CommandJob::command() const {
-  std::string text = "simulate job";
+std::string CommandJob::command(const std::string& program) const {
+  std::string text = program;
   for (const auto& [name, value] : options_) {
     text += " " + name;
     if (value.empty()) continue;
-    text += value.find(' ') == std::string::npos ? " " + value : " \"" + value + "\"";
+    const char* const quote = value.find('"') != std::string::npos   ? "'"
+                              : value.find(' ') != std::string::npos ? "\""
+                                                                     : "";
+    text += " " + (quote + value + quote);
   }
   return text;
 }
 
-sim::JobQuestion CommandJob::question() const {
-  CLI::App app;
-  sim::JobQuestion question;
-  sim::declare_job(app, question);
-  sim::declare_gpu_counts(app, question, "");
-  std::vector<std::string> words;
+Json CommandJob::options() const {
+  Json options = Json::object();
   for (const auto& [name, value] : options_) {
-    words.push_back(name);
-    if (!value.empty()) words.push_back(value);
+    std::string key = name.substr(2);
+    std::replace(key.begin(), key.end(), '-', '_');
+    options[key] = value.empty() ? Json(true) : Json(value);
   }
-  std::reverse(words.begin(), words.end());
-  app.parse(words);
-  return question;
+  return options;
+}
+
+sim::JobQuestion CommandJob::question() const {
+  return sim::read_job_question(options());
 }
 
 sim::JobPrediction predict(const CommandJob& job) {
   if (std::getenv("LOCKSTEP_LAW_TRACE") != nullptr) std::fprintf(stderr, "%s\n", job.command().c_str());
   try {
-    return sim::predict_job(job.question(), catalogue(), 0);
+    if (!sim::is_gpu_file(job.value("--gpu"))) return sim::predict_job(job.question(), catalogue(), 0);
+    sim::Catalogue with_file = catalogue();
+    sim::add_gpus_of_files(with_file, {job.value("--gpu")});
+    return sim::predict_job(job.question(), with_file, 0);
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {

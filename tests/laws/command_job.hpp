@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/json.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
 
 namespace lockstep::tests {
@@ -18,9 +19,11 @@ class CommandJob {
   std::string value(const std::string& option) const;
   bool has(const std::string& option) const;
 
-  /// "simulate job --model resnet50 ...", to paste into a shell.
-  std::string command() const;
-  /// As `simulate job` reads it. Throws CLI::ParseError.
+  /// "simulate job --model resnet50 ...", to paste into a shell; `program`: what comes before the options.
+  std::string command(const std::string& program = "simulate job") const;
+  /// By their keys, as answer() of sim/api takes them.
+  Json options() const;
+  /// As `simulate job` reads it. Throws InputError.
   sim::JobQuestion question() const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 // Laws that every answer obeys, held over random jobs. A law compares answers to jobs that differ in one fact.
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -23,18 +24,26 @@ struct Law {
   std::string name;
   double tolerance;
   std::function<Case(Draws& draws)> compare;  ///< throws InputError where the drawn job is refused
+  int slowness = 1;                           ///< only one of so many cases is tried
 };
 
 const std::vector<Law>& laws_of_replicas();
 const std::vector<Law>& laws_of_splits();
 const std::vector<Law>& laws_of_intervals();
 const std::vector<Law>& laws_of_all_reduces();
+const std::vector<Law>& laws_of_machines();
+const std::vector<Law>& laws_of_plans();
 
 struct LawResult {
   int cases = 0, violations = 0;
   Compared worst;
 };
 LawResult hold(const Law& law, int cases, unsigned seed);
+
+/// The relative difference.
+inline double apart(double a, double b) {
+  return std::abs(a / b - 1);
+}
 
 /// A second job that may be no slower than the first.
 inline Case no_slower(const CommandJob& first, const CommandJob& second) {

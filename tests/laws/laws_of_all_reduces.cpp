@@ -49,11 +49,16 @@ Case reduce_more_bytes(Draws& draws) {
   return compared(machine, more);
 }
 
+// Nodes that NVLink joins are one: more of its GPUs give NVLS more channels.
+bool is_joined(const Machine& machine) {
+  return machine.question.gpus[0] <= catalogue().gpus.with_id(machine.question.gpu)->nvlink_domain;
+}
+
 // Halving and doubling exchanges most between the farthest GPUs: with more nodes more of it passes a network that may be faster
 // than the node's links.
 Case reduce_more_nodes(Draws& draws) {
   Machine machine = random_machine(draws);
-  if (machine.question.algorithm == "halving-doubling") return std::nullopt;
+  if (machine.question.algorithm == "halving-doubling" || is_joined(machine)) return std::nullopt;
   if (machine.question.gpus[0] % machine.question.gpus_per_node != 0) return std::nullopt;
   Machine more = machine;
   more.question.gpus[0] *= 2;

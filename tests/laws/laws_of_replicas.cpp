@@ -1,7 +1,6 @@
 // Laws of jobs whose GPUs each hold the model.
 #include <cmath>
 
-#include "tests/catalogue/catalogue.hpp"
 #include "tests/laws/law.hpp"
 
 namespace lockstep::tests {
@@ -10,7 +9,7 @@ namespace {
 // From two nodes on: one has no network.
 Case more_gpus(Draws& draws) {
   const CommandJob job = random_replicas(draws);
-  if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
+  if (is_one_node(job)) return std::nullopt;
   CommandJob more = job;
   more.give("--gpus", 2.0 * std::stoi(job.value("--gpus")));
   return no_slower(job, more);
@@ -52,36 +51,14 @@ Case faster_pcie(Draws& draws) {
   return no_slower(job, faster);
 }
 
-// Another GPU with at least as much of everything, in the same node.
-bool dominates(const sim::GpuEntry& a, const sim::GpuEntry& b, sim::Precision precision) {
-  return a.spec.peak_flops(precision) >= b.spec.peak_flops(precision) && b.spec.peak_flops(precision) > 0 &&
-         a.spec.memory_bandwidth_bytes_per_s >= b.spec.memory_bandwidth_bytes_per_s &&
-         a.compute_capability >= b.compute_capability && a.vendor == b.vendor && a.has_gpudirect >= b.has_gpudirect &&
-         a.has_pcie_peers >= b.has_pcie_peers;
-}
-
-Case dominated_gpu(Draws& draws) {
-  CommandJob job = random_replicas(draws);
-  job.give("--link", "PCIe 3");
-  const std::string precision = draws.of({"fp32", "tf32", "mixed", "fp8"});
-  job.give("--precision", precision);
-  const sim::GpuEntry& gpu = *catalogue().gpus.with_id(job.value("--gpu"));
-  std::vector<std::string> better;
-  const sim::Precision in_layers = sim::layers_precision(*sim::find_choice_in_words<sim::RecordPrecision>(precision));
-  for (const sim::GpuEntry& other : catalogue().gpus)
-    if (other.id != gpu.id && dominates(other, gpu, in_layers)) better.push_back(other.id);
-  if (better.empty()) return std::nullopt;
-  CommandJob faster = job;
-  faster.give("--gpu", draws.of(better));
-  return no_slower(job, faster);
-}
-
 Case lower_precision(Draws& draws) {
   return in_lower_precision(random_replicas(draws), draws);
 }
 
+// Not of an L4, whose matrix multiplications were measured to lose rate with their size: it has 72 W.
 Case larger_batch(Draws& draws) {
   const CommandJob job = random_replicas(draws);
+  if (job.value("--gpu") == "l4") return std::nullopt;
   CommandJob larger = job;
   larger.give("--batch", 2.0 * std::stoi(job.value("--batch")));
   return no_slower(job, larger);
@@ -110,7 +87,6 @@ const std::vector<Law>& laws_of_replicas() {
                                     {"a network of twice the rate is no slower", 0.005, faster_network},
                                     {"twice the network ports are no slower", 0.005, more_ports},
                                     {"the next PCIe generation is no slower", 0.005, faster_pcie},
-                                    {"a GPU with more of everything is no slower", 0.005, dominated_gpu},
                                     {"a lower precision with units is no slower", 0.005, lower_precision},
                                     {"twice the batch has no lower rate", 0.005, larger_batch},
                                     {"memory does not fall with the batch", 1e-9, less_memory_at_smaller_batch},

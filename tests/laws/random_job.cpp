@@ -89,6 +89,10 @@ CommandJob random_split(Draws& draws) {
   return job.give("--ignore-memory");
 }
 
+CommandJob random_job(Draws& draws) {
+  return draws.one_in(2) ? random_replicas(draws) : random_split(draws);
+}
+
 CommandJob random_open_job(Draws& draws) {
   CommandJob job;
   job.give("--model", random_transformer(draws));
@@ -103,6 +107,11 @@ CommandJob random_open_job(Draws& draws) {
   if (draws.one_in(2))
     job.give("--software", draws.of({"megatron", "nemo", "deepspeed", "pytorch-fsdp", "torchtitan", "pytorch"}));
   return job;
+}
+
+bool is_one_node(const CommandJob& job) {
+  const int domain = catalogue().gpus.with_id(job.value("--gpu"))->nvlink_domain;
+  return std::stoi(job.value("--gpus")) <= std::max(domain, std::stoi(job.value("--gpus-per-node")));
 }
 
 std::vector<std::string> precisions_of(const std::string& gpu) {

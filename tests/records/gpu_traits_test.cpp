@@ -154,4 +154,12 @@ TEST_CASE("Megatron-LM on a V100 has no FlashAttention, PyTorch has its own fuse
   CHECK(attention_of(job_of("gpt2", "A100", "megatron", 4)) == "on the chip");
 }
 
+TEST_CASE("half precision of a GPU without bf16 is said to be fp16") {
+  for (const auto& [gpu, words] : {std::pair{"T4", ", mixed precision by fp16.\n"}, {"A100", ", mixed precision.\n"}}) {
+    sim::JobQuestion job = job_of("resnet50", gpu, "pytorch", 8);
+    job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("bf16");
+    CHECK(sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue()).find(words) != std::string::npos);
+  }
+}
+
 }  // namespace lockstep::tests
