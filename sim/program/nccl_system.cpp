@@ -87,20 +87,9 @@ bool has_slow_tree_channels(const NcclGenerationFacts& machine) {
   return machine.generation < NcclGeneration::hopper;
 }
 
-// NICs that rings use: over PCIe, no more than carry what the node's links do. Further ones only add copies between GPUs and
-// host memory.
-int used_nics(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, const NcclSystem& system) {
-  const int nics = cluster.nic.per_node;
-  if (system.has_nvlink || ppn == 1) return nics;
-  const double inter = speed_up_to(machine.network_speeds, line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s));
-  int used = 1;
-  while (used < nics && (nics % used != 0 || used * inter < system.ring.channels * system.ring.intra_bytes_per_s))
-    ++used;
-  return used;
-}
-
 // `node` is what was found for one node.
-void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, int nics, NcclSystem& system) {
+void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, NcclSystem& system) {
+  const int nics = cluster.nic.per_node;
   const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
   const double inter = speed_up_to(machine.network_speeds, rate);
   const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / nics : inter;
@@ -183,8 +172,8 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
     for (const NvlinkPairSpec& pair : intra_node.mesh.pairs) system.nvlinks.push_back({pair.a, pair.b, pair.links});
 
   find_one_node(cluster, machine, ppn, system);
-  const int nics = system.nodes > 1 ? used_nics(cluster, machine, ppn, system) : 1;
-  if (system.nodes > 1) find_nodes(cluster, machine, ppn, nics, system);
+  if (system.nodes > 1) find_nodes(cluster, machine, ppn, system);
+  const int nics = system.nodes > 1 ? cluster.nic.per_node : 1;
   for (int nic = 0; nic < nics; ++nic) system.entry_gpus.push_back((nic * ppn + nics - 1) / nics);
   set_graph(spec.ring, system.ring);
   set_graph(spec.tree, system.tree);
