@@ -9,7 +9,7 @@ namespace lockstep::calib {
 struct Summary {
   int count = 0;
   double median_s = 0;
-  /// The 95 % confidence interval of the median, from the binomial distribution of order statistics for
+  /// These bound the 95 % confidence interval of the median, from the binomial distribution of order statistics for
   /// `effective_count` independent samples. Below 6 samples, the widest possible (minimum, maximum).
   double low_s = 0;
   double high_s = 0;

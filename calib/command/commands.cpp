@@ -253,7 +253,7 @@ int only_plan(const MeasureRequest& request, const std::string& output, const st
   return 0;
 }
 
-// The facts of the first process's machine.
+// Returns the facts of the first process's machine.
 Json facts_of(device::Backend& backend, int processes, int nodes) {
   Json facts = machine_facts();
   if (processes > 1) {

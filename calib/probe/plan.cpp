@@ -5,7 +5,7 @@
 namespace lockstep::calib {
 namespace {
 
-// Iterations beside larger sums would hardly see one end.
+// Larger sums would hardly end during the iterations.
 constexpr std::int64_t kMostBesideIterations = std::int64_t{1} << 26;
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace lockstep {
 template <class T>
 class ObjectFormat : public AnyFormat {
  public:
-  /// A handle that refines a field of the format; valid as long as the format.
+  /// Changes the properties of a field. It is valid as long as the format.
   class Field {
    public:
     explicit Field(AnyFormat::Field& field) : field_(&field) {}
@@ -102,7 +102,7 @@ class ObjectFormat : public AnyFormat {
   Field choice(const std::string& key, E T::*member) {
     return Field(add_choice(key, place(member)));
   }
-  /// A whole number without origin. `I`: int or a wider integer.
+  /// A whole number that has no origin. `I`: int or a wider integer.
   template <class I>
   Field whole(const std::string& key, I T::*member, std::int64_t low, std::int64_t high) {
     return Field(add_whole(key, place(member), low, high));

@@ -44,7 +44,7 @@ enum class Pixels {
   bytes    ///< as in the source, if that has byte_values(); the reader of the batch normalises and augments
 };
 
-/// Contiguous images (NCHW) and their labels.
+/// Holds contiguous images (NCHW) and their labels.
 struct Batch {
   std::vector<float> images;  ///< Pixels::floats
   std::vector<std::int32_t> labels;

@@ -22,11 +22,11 @@
 
 namespace lockstep::train {
 
-/// The maximum number of learners per GPU.
+/// The most learners per GPU that are tried.
 constexpr int kTunedLearners = 16;
 
-/// A decision after iteration `iteration`: the number of learners of a GPU from then on, one more or one less than
-/// before.
+/// The tuner's decision that was made after iteration `iteration`: the number of learners of a GPU from then on, one
+/// more or one less.
 struct TuningDecision {
   std::int64_t iteration;
   int gpu;

@@ -1,4 +1,4 @@
-// A plan in words is the jobs that `simulate job` would read, no other.
+// `plan job` evaluates exactly the jobs that `simulate job` would read.
 #include "sim/job_plan/job_plan.hpp"
 
 #include <set>

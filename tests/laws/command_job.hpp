@@ -18,7 +18,7 @@ class CommandJob {
   std::string value(const std::string& option) const;
   bool has(const std::string& option) const;
 
-  /// "simulate job --model resnet50 ...", to paste into a shell.
+  /// Writes "simulate job --model resnet50 ...", to paste into a shell.
   std::string command() const;
   /// As `simulate job` reads it. Throws CLI::ParseError.
   sim::JobQuestion question() const;
@@ -27,7 +27,7 @@ class CommandJob {
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
-/// An answer to a job at its largest number of GPUs.
+/// Holds an answer to a job at its largest number of GPUs.
 struct JobAnswer {
   int gpus = 0;
   double samples_per_s = 0, low = 0, high = 0;

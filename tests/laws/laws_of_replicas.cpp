@@ -16,7 +16,8 @@ Case more_gpus(Draws& draws) {
   return no_slower(job, more);
 }
 
-// Twice the GPUs train at most twice as fast. One node beside several has other links, whose use differs.
+// Twice the GPUs train at most twice as fast. Jobs on one node are not compared with jobs on several, because other
+// links are used differently.
 Case no_gain_from_more_gpus(Draws& draws) {
   const CommandJob job = random_replicas(draws);
   const int gpus = std::stoi(job.value("--gpus"));
@@ -52,7 +53,7 @@ Case faster_pcie(Draws& draws) {
   return no_slower(job, faster);
 }
 
-// Another GPU with at least as much of everything, in the same node.
+// Whether another GPU has at least as much of everything, in the same node.
 bool dominates(const sim::GpuEntry& a, const sim::GpuEntry& b, sim::Precision precision) {
   return a.spec.peak_flops(precision) >= b.spec.peak_flops(precision) && b.spec.peak_flops(precision) > 0 &&
          a.spec.memory_bandwidth_bytes_per_s >= b.spec.memory_bandwidth_bytes_per_s &&

@@ -1,4 +1,4 @@
-// Laws over random jobs of the whole catalogue. LOCKSTEP_RANDOM_CASES=2000 tries so many of each law;
+// Laws over random jobs of the whole catalogue. LOCKSTEP_RANDOM_CASES=2000 tries that many cases of each law;
 // LOCKSTEP_LAW_TABLE=FILE writes the table of results/trust.
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 #pragma once
-// Random jobs over the catalogue's GPUs, models, networks and software.
+// Draws random jobs over the catalogue's GPUs, models, networks and software.
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace lockstep::tests {
 
-/// Whole replicas at a stated batch per GPU: images or sequences.
+/// Whole replicas at a given batch per GPU: images or sequences.
 CommandJob random_replicas(Draws& draws);
-/// A transformer with its split, its micro-batch and its global batch stated.
+/// A transformer with a given split, micro-batch and global batch.
 CommandJob random_split(Draws& draws);
-/// A transformer of whose split little or nothing is stated.
+/// A transformer whose split is given only in part, or not at all.
 CommandJob random_open_job(Draws& draws);
 
 /// The job's precisions from wide to narrow for which its GPU has units, and single precision.
 std::vector<std::string> precisions_of(const std::string& gpu);
 
-/// "8x 100 Gb/s InfiniBand" -> "8x 200 Gb/s InfiniBand"; nullopt: the job states no rate.
+/// "8x 100 Gb/s InfiniBand" -> "8x 200 Gb/s InfiniBand"; nullopt: the job gives no rate.
 std::optional<std::string> with_double_rate(const std::string& network);
 
 }  // namespace lockstep::tests

@@ -1,4 +1,4 @@
-// Splits: as published records state them, and as jobs in words.
+// Splits, as published records give them and as options of `simulate job`.
 #include <algorithm>
 
 #include "sim/job_prediction/job_prediction.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
   CHECK(spec.sharding == sim::ShardingStage::zero1);
   CHECK(spec.recompute == sim::Recomputation::full);
   CHECK(prediction.task.target.front().samples() == 256);
-  // No faster than the GPUs' peak, with a third of the arithmetic done twice.
+  // The rate is no faster than the GPUs' peak, with a third of the arithmetic done twice.
   const double flops = 6.0 * static_cast<double>(prediction.task.target.front().scenario.model.macs());
   CHECK(prediction.predicted > 0);
   CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);

@@ -74,7 +74,7 @@ class ThreadOfSeveral final : public Processes {
   int rank_;
 };
 
-/// `work` in as many threads at once, each as one process.
+/// Runs `work` in `count` threads at once, each as one process.
 inline void run_as_processes(int count, const std::function<void(Processes&)>& work) {
   Post post(count);
   std::vector<std::thread> threads;
