@@ -5,9 +5,9 @@
 //   ObjectFormat<LinkSpec> format("link");
 //   format.quantity("bandwidth", &LinkSpec::bandwidth_bytes_per_s, Dimension::bandwidth, {1e3, 1e14}).means("...");
 //
-// Fields are required unless otherwise() or optional() is called. otherwise() gives a default, which is added to the
-// document before it is read. optional() permits absence; such a field is written only if it differs from a new T's.
-// Fields are read in the order of their definition, and errors are those of JsonNode.
+// Fields are required unless otherwise() or optional() is called. With otherwise(), a field has a default, which is
+// added to the document before it is read. With optional(), a field may be absent; it is written only if it differs
+// from a new T's. Fields are read in the order of their definition, and errors are those of JsonNode.
 #include <functional>
 #include <optional>
 #include <string>

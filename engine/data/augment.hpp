@@ -4,7 +4,7 @@
 // to 1.1, both uniform.
 //
 // An image is rotated by angle a about its centre and enlarged by z. The new pixel at offset (dx, dy) from the centre
-// has the old value at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly. y runs
+// has the old value at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly. Here y runs
 // downwards; a positive angle rotates counter-clockwise. Outside the image, the nearest border pixel is used, which
 // works with any normalisation (black is not 0 in a normalised image).
 #include <cstdint>
