@@ -80,7 +80,7 @@ class Sampling {
     return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio;
   }
 
-  // Where the clock stays low for the whole time limit there would be no sample at all: then the slow ones are kept.
+  // If the clock stays low for the whole time limit, there would be no sample; then the slow ones are kept.
   Series take() {
     Series series;
     series.is_settled = was_settled_;

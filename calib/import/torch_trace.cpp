@@ -192,8 +192,8 @@ class TorchTrace {
     }
   }
 
-  // By when it was launched, from whatever thread: it may run later. What a trace has from before its first step, or
-  // from between two of which one was not recorded, belongs to no step.
+  // Assigns a kernel to a step by its launch, in any thread, because it may run later. Kernels before the first step,
+  // or between two steps of which one was not recorded, belong to no step.
   bool is_in_step(const Kernel& kernel) const {
     if (steps_.empty()) return true;
     const auto launch = launches_.find(kernel.correlation);

@@ -94,8 +94,8 @@ std::function<void()> work_of(device::Backend& backend, const Route& route, std:
   return route.is_pinned ? pinned_copy(backend, n, is_upload) : ordinary_copy(backend, n, is_upload);
 }
 
-// What all devices get at once when each takes its batch: they share the processor's memory and, by twos or fours, a
-// switch.
+// Copies to all devices at once, as when each gets its batch. They share the processor's memory and, in groups of two
+// or four, a switch.
 Prepared timed_copies_to_all(device::Backend& backend, std::int64_t n) {
   std::vector<std::shared_ptr<float>> host;
   auto on_devices = std::make_shared<std::vector<DeviceVector>>();

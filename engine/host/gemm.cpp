@@ -8,7 +8,7 @@
 
 namespace lockstep::host {
 
-// What each level_*.cpp compiles.
+// The functions that each level_*.cpp compiles.
 #define LOCKSTEP_DECLARE_LEVEL(name)                                                                           \
   namespace name {                                                                                             \
   template <typename Scalar>                                                                                   \
