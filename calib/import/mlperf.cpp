@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kMark = ":::MLLOG";
 constexpr int kScored = 5;  // runs from which the best and the worst do not count
 
-// Facts about a benchmark from the rules of MLPerf Training.
+// Holds facts about a benchmark from the rules of MLPerf Training.
 struct Benchmark {
   const char* name;
   const char* model;    ///< of the catalogue; empty: none is the same

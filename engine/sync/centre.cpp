@@ -10,7 +10,7 @@
 namespace lockstep::sync {
 namespace {
 
-/// The header of a worker's message.
+/// Comes before the numbers in a worker's message.
 struct Brought {
   double learning_rate;
   std::int64_t iterations;

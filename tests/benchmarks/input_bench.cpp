@@ -123,7 +123,7 @@ void print_photographs(const std::vector<int>& threads, double seconds) {
 }
 #endif
 
-/// What the thread that enqueues passes would do, if it had to copy a batch to where the GPU reads it.
+/// Emulates the thread that enqueues passes, if it had to copy a batch to memory that the GPU reads.
 void print_copies(double seconds) {
   for (const std::size_t each : {sizeof(float), sizeof(std::uint8_t)}) {
     const std::vector<char> from(static_cast<std::size_t>(kBatch * kShape.elements()) * each, 1);

@@ -81,7 +81,7 @@ TEST_CASE("what a log has tells how long the rest takes, and how much of it twic
   for (const Probe& probe : probes) all.push_back(taken(probe, 11, 1e-3));
   CHECK(expectation_of(probes, all, half_second()).all.expected_s == 0);
   CHECK(expectation_of(probes, all, half_second()).all.most_s == 0);
-  // What is in the log and not among the probes has no say.
+  // Samples of the log that belong to no probe have no influence.
   CHECK(expectation_of(copies(2), all, half_second()).all.done == 2);
 }
 

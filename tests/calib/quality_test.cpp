@@ -1,4 +1,4 @@
-// What is not known of a measured time, and of a fit through such times.
+// The uncertainty of a measured time, and of a fit through such times.
 #include "calib/quality.hpp"
 
 #include <cmath>

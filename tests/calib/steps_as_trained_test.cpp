@@ -1,5 +1,5 @@
-// What is measured is what a training run has: iterations that follow each other, vectors that no cache holds, times
-// without the launches of the host.
+// Probes measure the conditions of training: iterations in sequence, vectors that no cache holds, times without the
+// host's launches.
 #include "calib/probe/probes.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/calib/planted_device.hpp"

@@ -239,7 +239,7 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
     CHECK(one.ratio > 0);
   }
 
-  // What the first finds wrong all leave for, and one says.
+  // If the first process finds an error, all leave, and one reports it.
   const auto again = run(measure);
   CHECK(again.code == 2);
   const std::string why =

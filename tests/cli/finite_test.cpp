@@ -1,4 +1,4 @@
-// What programs print and write at the ends of their ranges: numbers, or words that say why there is none.
+// Output of the programs at the ends of their ranges: numbers, or a reason why there is none.
 #include <algorithm>
 #include <cctype>
 #include <string>

@@ -1,4 +1,4 @@
-// What does not fit into a GPU's memory, as a user meets it: one line, exit code 2, no output, unless it is asked for.
+// Jobs that exceed a GPU's memory give one line, exit code 2 and no output, unless --ignore-memory is given.
 #include <algorithm>
 
 #include "engine/base/json.hpp"

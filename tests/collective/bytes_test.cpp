@@ -1,4 +1,4 @@
-// What every algorithm must move, whatever the network: the textbook bytes per rank, exactly, when n divides S.
+// The bytes that every algorithm must move on any network: the textbook's bytes per rank, exactly, if n divides S.
 #include <numeric>
 
 #include "engine/base/random.hpp"

@@ -1,5 +1,5 @@
-// What neighbouring cells say of a cell between them: by hand for one and two cells, in the limits, and on laws that
-// bend otherwise than the fitted one.
+// The prediction of neighbouring cells for a cell between them: by hand for one and two cells, in the limits, and for
+// laws with another shape than the fitted one.
 #include "sim/convergence/deviation.hpp"
 
 #include <cmath>

@@ -170,7 +170,7 @@ TEST_CASE("Parts of the mean of two processes' buffers are each its own, and go 
   CHECK(x1.to_host() == gathered);
 }
 
-// What S-SGD does in every step: replicas' gradients are averaged while nothing waits for the devices.
+// The sequence of every S-SGD step: replicas' gradients are averaged while nothing waits for the devices.
 TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
   LOCKSTEP_NEEDS_GPUS(2);
   CudaVectorOps gpu({0, 1});
@@ -219,7 +219,7 @@ TEST_CASE("Devices wait for each other") {
   }
 }
 
-// What a replica's stream gets comes after the device's operations before it and before those after it.
+// Work in a replica's stream comes after the device's earlier operations and before its later ones.
 TEST_CASE("A gate keeps a replica's stream between the operations around it") {
   LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0});

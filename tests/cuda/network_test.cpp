@@ -56,7 +56,7 @@ void check_pass(const Pair& pair, CudaReplica& replica, double tolerance) {
   check_running(replica.running_statistics(), expected.running, tolerance);
 }
 
-/// What single precision alone makes of the pass: the host's own error in it.
+/// The host's own error in single precision for this pass.
 double host_error_of(const Pair& pair, const Expected& expected) {
   const auto single = pair.host_network<float>(kStep);
   single->loss_and_gradients(pair.images.data(), pair.labels.data());

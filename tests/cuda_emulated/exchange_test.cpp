@@ -1,4 +1,4 @@
-// What GPUs send each other, and when, on emulated devices.
+// The data that GPUs send each other, and their order, on emulated devices.
 #include <algorithm>
 #include <cstring>
 #include <map>

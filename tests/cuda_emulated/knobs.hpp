@@ -1,5 +1,5 @@
 #pragma once
-// What tests set and see of the emulated devices.
+// Settings and counters of the emulated devices, for tests.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ extern std::atomic<int> most_peers;
 extern std::atomic<int> driver_version;
 /// Whether the switches between the devices add, as the driver tells.
 extern std::atomic<bool> can_multicast;
-/// Whether cuDNN's engines that should add to what is there overwrite it instead.
+/// Whether cuDNN's engines overwrite existing values to which they should add.
 extern std::atomic<bool> ignores_beta;
 /// Whether cuDNN has an engine for a convolution with sums of its outputs in fp16, and whether that forgets half of the rows.
 extern std::atomic<bool> has_summing_engine, forgets_rows;

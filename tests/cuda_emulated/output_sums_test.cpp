@@ -62,7 +62,7 @@ Moments expected_of(const Floats& x) {
   return result;
 }
 
-/// What the kernel makes of sums about 0 in float, one row after another.
+/// The kernel's result from sums about 0 in float, one row after another.
 Moments found_of(const Floats& x, float sums_of_first = 0) {
   Floats sums(static_cast<std::size_t>(sums_floats(kChannels)), -1.0F);
   const auto offset = static_cast<std::size_t>(squares_offset(kChannels));

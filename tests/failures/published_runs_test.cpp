@@ -24,7 +24,7 @@ const Fleet kFleet[kFleets] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.2
                                {"FT-HSDP", 2.3e-3}};             // arXiv 2602.00277
 enum { kLlama, kRsc1, kRsc2, kHsdp };
 
-// What is known of a fleet that nobody has seen: the geometric mean of the others.
+// The estimate for a fleet without data: the geometric mean of the others.
 double rate_without(int left_out) {
   double logs = 0;
   for (int fleet = 0; fleet < kFleets; ++fleet)

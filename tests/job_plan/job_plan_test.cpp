@@ -35,7 +35,7 @@ std::string refusal_with(const Change& change) {
   return refusal(words);
 }
 
-// What differs without meaning another prediction.
+// Removes the keys that may differ without changing the prediction.
 Json compared(const sim::Scenario& scenario) {
   Json json = sim::to_json(scenario);
   for (const char* key : {"name", "description", "gpus"}) json.erase(key);

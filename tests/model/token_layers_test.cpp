@@ -143,7 +143,7 @@ TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropou
   spec.qkv_bias = spec.attention_out_bias = spec.inner_bias = spec.tied_output = true;
   spec.dropout = spec.attention_dropout = true;
   const double s = 256, h = 512, a = 8;
-  // What lives between the passes with one layer more.
+  // Memory live between forward and backward pass for one more layer.
   const auto layer_bytes = [&](bool fused) {
     const auto held = [&](int layers) {
       spec.layers = layers;

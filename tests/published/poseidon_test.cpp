@@ -77,7 +77,7 @@ TEST_CASE("Poseidon: with 10 Gbit/s a parameter server no longer scales, hybrid 
   const Report report = run_poseidon("limited_bandwidth");
   CHECK(errors_of(report, "VGG19, PS").front() < 0.25);
   CHECK(errors_of(report, "VGG19-22K, PS").front() < 0.25);
-  // Twice the capacity does not fit what was measured.
+  // Twice the capacity contradicts the measurements.
   CHECK(errors_of(report, "VGG19, PS, full duplex").front() > 0.25);
   CHECK(errors_of(report, "VGG19-22K, PS, full duplex").front() > 0.25);
   for (const char* model : {"VGG19", "VGG19-22K"})

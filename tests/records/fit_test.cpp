@@ -194,7 +194,7 @@ TEST_CASE("sensitivity: what left-out sources are off by, and what another noise
   CHECK(medians.at({"noise of a record", 2}) > as_it_is);
   CHECK(medians.at({"noise of a record", 0.5}) < as_it_is);
   CHECK(medians.at({"records by which a source counts", 2}) == Approx(as_it_is));  // none has more than one
-  // What the solution leaves of a record is what a prediction with it is off by.
+  // The residual of a record in the solution is the error of its prediction.
   const auto records = records_of_all(rates);
   const auto left_out = sim::predict_left_out(fitted, records, sim::targets_of(records), 1);
   CHECK(std::abs(left_out.at(0).prediction.predicted / 25 - 1) == Approx(as_it_is).margin(0.01));

@@ -1,5 +1,5 @@
-// What a GPU's traits mean for jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over the
-// whole catalogue, then measurements.
+// Effects of a GPU's traits on jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over
+// the whole catalogue come first, then measurements.
 #include <set>
 
 #include "tests/catch.hpp"

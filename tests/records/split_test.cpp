@@ -151,7 +151,7 @@ TEST_CASE("what a job does not give of its split is searched, and a true fact ne
     return sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s.predicted;
   };
   const double best = free.rows.front().samples_per_s.predicted;
-  // What the search chose, given as a fact, is the same answer.
+  // If the split that the search chose is given as a fact, the answer is the same.
   const sim::ParallelSpec chosen = free.rankings.front().best.front().spec;
   sim::JobQuestion given = open;
   given.job.global_batch = chosen.global_batch;

@@ -19,7 +19,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// Numbers of one trial, addressed by what they are for.
+// Random numbers of one trial; the key is their purpose.
 class Draw {
  public:
   explicit Draw(std::uint64_t trial) : trial_(trial) {}

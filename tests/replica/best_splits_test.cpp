@@ -79,7 +79,7 @@ TEST_CASE("the fastest split is the fastest of all that fit, each predicted") {
         spec.recompute = choice.recompute;
         spec.recompute_modules = choice.modules;
         if (!fits(scenario, spec, gpus)) continue;
-        // What is computed again takes time: the least that fits is the fastest.
+        // Recomputation takes time, so the least that fits in memory is the fastest.
         const double seconds = analytic_s(scenario, spec, gpus);
         if (has_fit) CHECK(seconds >= times.back());
         if (!has_fit) times.push_back(seconds);

@@ -138,7 +138,7 @@ TEST_CASE("published peak memory, run by run", "[.][table]") {
               << errors.size() << " runs\n";
 }
 
-// What was found, so that a change which makes it worse is seen.
+// The errors found, so that a change that increases them is noticed.
 TEST_CASE("published peak memory: median errors of the sources") {
   const std::map<std::string, double> most{{"SimuMax v1.2 B200 real runs", 0.01},
                                            {"torchtitan 2024-12 benchmark", 0.09},

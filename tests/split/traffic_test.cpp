@@ -1,4 +1,4 @@
-// What ranks send, by hand and by laws.
+// Bytes that ranks send, by hand and by laws.
 #include "sim/split/traffic.hpp"
 #include "sim/collective/collectives.hpp"
 #include "tests/catch.hpp"
