@@ -131,8 +131,8 @@ CompletionNames completion_names() {
   return names;
 }
 
-// As one of the processes of mpirun where that started it. What all find wrong the first says; what fails in one ends
-// all.
+// Runs as one of the processes of mpirun, if that started this program. An error that all find is reported by the
+// first; a failure of one ends all.
 int measure_with_others(const calib::MeasureRequest& request, int argc, char** argv) {
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
   if (processes->count() == 1) return calib::measure_devices(request, *processes);

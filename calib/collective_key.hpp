@@ -1,5 +1,5 @@
 #pragma once
-// The number format in keys of "collective".
+// Reads the number format from keys of "collective".
 #include <string>
 
 #include "engine/base/json.hpp"

@@ -60,8 +60,8 @@ std::vector<Piece> pieces_of(const Points& points, const std::vector<std::size_t
   return pieces;
 }
 
-// Best split of points sorted by x into k pieces of at least two sizes each, by dynamic programming over the sizes.
-// cost[i][j]: squared error of one line over the points i .. j - 1.
+// Finds the best split of points sorted by x into k pieces of at least two sizes each, by dynamic programming over the
+// sizes. Entry cost[i][j] is the squared error of one line over the points i .. j - 1.
 class Splitter {
  public:
   explicit Splitter(const Points& points) : points_(points) {

@@ -9,7 +9,8 @@
 //
 // Pieces: a collective changes protocol with size. So its time is a line in each of up to `most_pieces` ranges of x,
 // with breaks at measured sizes. The number of pieces is the smallest whose worst relative residual is below the
-// tolerance, else the one with the smallest Bayesian information criterion, n ln(RSS/n) + k ln n with k = 3 pieces - 1.
+// tolerance. If there is none, it is the one with the smallest Bayesian information criterion, n ln(RSS/n) + k ln n
+// with k = 3 pieces - 1.
 //
 // Anchors: in some curves no pieces reach the tolerance (copies that exceed one cache after another; NCCL changing
 // protocol, algorithm and channels). There, linear interpolation between measured points may be better. It is used if

@@ -1,5 +1,5 @@
 #pragma once
-// The slowdown of a training iteration by a concurrent collective, from a profile's samples of `overlap`.
+// Finds the slowdown of a training iteration by a concurrent collective, from a profile's samples of `overlap`.
 #include <string>
 #include <vector>
 

@@ -114,7 +114,7 @@ bool is_imported(const DeviceFacts& device) {
   return device.kind == "imported";
 }
 
-// What was measured has the library's versions in its name, too.
+// The name of a measured device also contains versions of libraries.
 bool is_same_device(const DeviceFacts& a, const DeviceFacts& b) {
   if (a.name == b.name) return true;
   if (!is_imported(a) && !is_imported(b)) return false;

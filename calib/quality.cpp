@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kWorthSaying = 0.005;
 
-// The look that does not count, where there were two.
+// The measurement that does not count, if there were two.
 const SetAside* other_look(const Sample& sample) {
   for (const SetAside& aside : sample.set_aside)
     if (aside.why == "first" || aside.why == "second") return &aside;

@@ -88,7 +88,7 @@ std::string slowdown_text(const Profile& profile) {
   return text;
 }
 
-// Of many the first tell enough.
+// Prints only the first lines if there are many.
 std::string doubts_text(const std::vector<std::string>& lines, const std::string& title) {
   constexpr std::size_t kMost = 20;
   std::string text = lines.empty() ? "" : "\n" + title + "\n";

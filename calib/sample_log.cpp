@@ -30,7 +30,7 @@ void make_whole(nlohmann::json& json) {
   if (std::abs(value) < kLargestWhole && value == std::floor(value)) json = static_cast<std::int64_t>(value);
 }
 
-// Members in alphabetical order, at every level.
+// Sorts members alphabetically, at every level.
 nlohmann::json canonical(const Json& json) {
   nlohmann::json sorted = nlohmann::json::parse(json.dump());
   make_whole(sorted);
@@ -49,7 +49,7 @@ SetAside set_aside_from_json(const JsonNode& node) {
   return other;
 }
 
-// The samples of a log in the order of their lines, and the bytes of whole lines.
+// Holds the samples of a log in the order of their lines, and the number of bytes in complete lines.
 struct Lines {
   std::vector<Sample> samples;
   std::size_t bytes = 0;

@@ -8,8 +8,8 @@
 namespace lockstep::calib {
 namespace {
 
-// Samples between looks at the interval, at least, and as a share of those taken: a look costs O(n^2), and the more
-// often one looks the likelier the interval is found narrow by chance.
+// The minimum number of samples between checks of the interval, absolute and as a fraction of those taken. A check
+// costs O(n^2), and frequent checks are more likely to find a narrow interval by chance.
 constexpr int kCheckEvery = 5;
 constexpr double kCheckShare = 0.1;
 
@@ -80,7 +80,7 @@ class Sampling {
     return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio;
   }
 
-  // Where the clock stays low for the whole time limit there would be no sample at all: then the slow ones are kept.
+  // If the clock stays low for the whole time limit, there would be no sample; then the slow ones are kept.
   Series take() {
     Series series;
     series.is_settled = was_settled_;

@@ -23,7 +23,7 @@ struct SamplingOptions {
   bool has_second_look = true;   ///< measures disturbed series once more after all others (second_look.hpp)
 };
 
-/// Summarises the devices' clocks between two moments.
+/// Describes the devices' clocks between two moments.
 struct ClockSpan {
   double lowest_hz = 0;           ///< lowest of all devices; 0: unknown
   double ratio = 1;               ///< a held-down clock over its highest value; 1 if none was held down

@@ -22,7 +22,7 @@ std::tuple<bool, bool, double> badness(const Sample& sample) {
   return {is_unsound(sample), sample.has_flag("outliers"), summarise(sample.seconds).relative_half_width};
 }
 
-// Where one is known to be unsound, no other reason is needed.
+// If one is known to be unsound, that explains a difference.
 bool disagree(const Sample& first, const Sample& second) {
   if (is_unsound(first) || is_unsound(second)) return false;
   const Summary a = summarise(first.seconds), b = summarise(second.seconds);

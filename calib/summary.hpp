@@ -9,8 +9,8 @@ namespace lockstep::calib {
 struct Summary {
   int count = 0;
   double median_s = 0;
-  /// The 95 % confidence interval of the median, from the binomial distribution of order statistics for
-  /// `effective_count` independent samples. Below 6 samples, the widest possible (minimum, maximum).
+  /// These are the bounds of the 95 % confidence interval of the median, from the binomial distribution of order
+  /// statistics for `effective_count` independent samples. Below 6 samples, the widest possible (minimum, maximum).
   double low_s = 0;
   double high_s = 0;
   /// Equals (high - low) / (2 median). Sampling continues until it is below the tolerance.
@@ -47,8 +47,9 @@ std::pair<int, int> median_interval_ranks(int n, double effective);
 /// of the signs of x - median. The median depends only on these signs, so outliers have no effect.
 ///
 /// r_1 is measured, and used if above 0. From 8 samples on it is corrected for its bias of -(1 + 3 r_1) / n (Kendall,
-/// Biometrika 41, 1954). r_k = 2/pi asin(rho^k) with rho = sin(pi r_1 / 2) is the correlation of the signs of a normal
-/// first-order process (arcsine law, Van Vleck & Middleton, Proc. IEEE 54, 1966), or of any increasing function of one.
+/// Biometrika 41, 1954). The value r_k = 2/pi asin(rho^k) with rho = sin(pi r_1 / 2) is the correlation of the signs of
+/// a normal first-order process (arcsine law, Van Vleck & Middleton, Proc. IEEE 54, 1966), or of any increasing
+/// function of one.
 double effective_count(const std::vector<double>& x);
 
 }  // namespace lockstep::calib

@@ -191,7 +191,7 @@ int nodes_of(sync::Processes& processes) {
   return static_cast<int>(firsts);
 }
 
-// What was measured elsewhere, or by other numbers of devices and threads, is no part of this run.
+// Refuses a log of another machine, or of other numbers of devices and threads.
 void check_source(const std::vector<Sample>& taken, const std::string& samples, const std::string& source) {
   for (const Sample& sample : taken)
     if (sample.source != source)
@@ -202,7 +202,7 @@ void check_source(const std::vector<Sample>& taken, const std::string& samples, 
 // As the first process found the log; it says so to the others.
 constexpr double kOpen = 0, kInUse = 1, kRefused = 2;
 
-// The first process's; null in the others. What it refuses all refuse.
+// Opens the log in the first process; returns null in the others. If the first refuses it, all do.
 std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output, const std::string& source,
                                     sync::Processes& processes) {
   std::unique_ptr<SampleLog> log;
@@ -253,7 +253,7 @@ int only_plan(const MeasureRequest& request, const std::string& output, const st
   return 0;
 }
 
-// The facts of the first process's machine.
+// Returns the facts of the first process's machine.
 Json facts_of(device::Backend& backend, int processes, int nodes) {
   Json facts = machine_facts();
   if (processes > 1) {
@@ -269,7 +269,7 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   return facts;
 }
 
-// Where processes find different links, none is told from the others: all measure the same.
+// If processes find different links, their kinds are not distinguished, and all measure the same pairs.
 std::vector<LinkedPair> pairs_of(device::Backend& backend, sync::Processes& processes) {
   const std::vector<std::string> ids = backend.device_ids();
   const std::vector<LinkedPair> pairs =

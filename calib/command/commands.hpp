@@ -69,7 +69,7 @@ int import_logs(const ImportRequest& request);
 /// Imports logs of MLPerf Training as published results. Also writes them as runs to a target (OUTPUT with
 /// ".convergence.json").
 int import_results(const ImportRequest& request);
-/// Imports training logs as records for `simulate --predict`, one per file.
+/// Reads training logs and writes records for `simulate --predict`, one per file.
 int import_trainings(const ImportRequest& request);
 /// Writes a scenario of the profile's model on the measured device, with the cluster inside. Fields that measured times
 /// make irrelevant are filled in. Throws InputError for a profile without iterations.

@@ -36,7 +36,7 @@ bool has(const Json& key, const char* member, const Json& value) {
   return found != key.end() && *found == value;
 }
 
-// What of a profile makes the scenario.
+// The measurements of a profile from which the scenario is made.
 struct Measurements {
   std::string model, precision;
   std::vector<int> batches;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kMark = ":::MLLOG";
 constexpr int kScored = 5;  // runs from which the best and the worst do not count
 
-// What the rules of MLPerf Training say of a benchmark.
+// Holds facts about a benchmark from the rules of MLPerf Training.
 struct Benchmark {
   const char* name;
   const char* model;    ///< of the catalogue; empty: none is the same
@@ -144,7 +144,7 @@ class RunLog {
       step_seconds_.push_back(step->number({0, 1e9}));
   }
 
-  // A count of the metadata, below 0 where there is none.
+  // A count in the metadata; below 0 if there is none.
   static double count_of(const JsonNode& entry, const char* name) {
     const auto metadata = entry.find("metadata");
     const auto count = metadata ? metadata->find(name) : std::nullopt;
@@ -174,7 +174,7 @@ class RunLog {
   std::vector<double> step_seconds_;
 };
 
-// A number, or the digits that a text begins with ("8", "8 (per node)"); 0 where there is none.
+// A number, or the digits at the start of a text ("8", "8 (per node)"); 0 if there is none.
 double count_in(const Json& system, const char* name) {
   const auto member = system.find(name);
   if (member == system.end()) return 0;
@@ -260,7 +260,7 @@ class Results {
       if (benchmark->task[0] != 0) record["task"] = benchmark->task;
       if (benchmark->model[0] == 0) record["not_predicted"] = "no model of the catalogue is that of " + first.benchmark;
     }
-    // Software of the first rounds is told by the source; these benchmarks came later.
+    // The software of the first rounds follows from the source; these benchmarks came later.
     if (benchmark != nullptr && benchmark->tokens > 0) record["software"] = "mlperf";
     if (options_.system.is_null()) return record;
     const std::map<std::string, std::string> facts{{"gpu", text_in(options_.system, "accelerator_model_name")},

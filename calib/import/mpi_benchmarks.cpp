@@ -39,7 +39,7 @@ const Operation* operation_of(const std::string& in_log) {
   return nullptr;
 }
 
-// What OSU's blocking collectives print between "OSU MPI" and "Latency Test", from version 3 to 7.
+// The names that OSU's blocking collectives print between "OSU MPI" and "Latency Test", from version 3 to 7.
 const std::vector<Operation> kOfOsu{{"Allreduce", "all-reduce", false},
                                     {"Allgather", "all-gather", true},
                                     {"Reduce_scatter", "reduce-scatter", false},
@@ -145,7 +145,7 @@ class CollectiveLog {
   Imported result_;
 
  private:
-  // Where several nodes ran, nothing tells on how many of them a part of the ranks was.
+  // With several nodes, the log does not say on which nodes a part of the ranks ran.
   void keep_largest() {
     if (options_.nodes < 2) return;
     const std::size_t all = result_.samples.size();
@@ -184,7 +184,7 @@ class OsuLog : public CollectiveLog {
     if (row.size() < 2 || operation_ == nullptr || !has_latency_) return;
     if (words.back() == "Fail") return refuse("wrong results");
     if (has_longest_ && row.size() < 4) return refuse("a row is cut off");
-    // Where all ranks' times are there, the slowest's counts, as in calibrate's own.
+    // If the times of all ranks are logged, uses the slowest, as calibrate does.
     const double share = operation_->is_of_share ? std::max(1, options_.ranks) : 1;
     add(operation_->name, library_, 0, row[0] * share, row[has_longest_ ? 3 : 1] * kMicrosecond);
   }

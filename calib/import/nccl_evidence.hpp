@@ -37,7 +37,7 @@ struct RowBandwidths {
 /// The ratio of the most precise pair near the median. Nullopt if no pair is precise enough to distinguish factors.
 std::optional<BusRatio> bus_ratio(const std::vector<RowBandwidths>& pairs);
 
-/// Formats the ratio with four decimals, for messages.
+/// Writes the ratio with four decimals, for messages.
 std::string ratio_digits(double ratio);
 
 /// Whether the pair has this factor, within its rounding and 0.2 %.

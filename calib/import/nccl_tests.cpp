@@ -400,7 +400,7 @@ class NcclTestsLog {
     sample.seconds = {seconds};
     sample.kind = "imported";
     sample.source = row.where;
-    // Cycles (-N), and what was run again, are one series.
+    // Cycles (-N) and repeated measurements form one series.
     const auto [known, is_new] = index_.try_emplace(sample.id(), result_.samples.size());
     if (is_new)
       result_.samples.push_back(sample);

@@ -73,7 +73,7 @@ Kind parse_direction(const std::string& test, const std::string& text, Direction
   std::string arrow, part;
   if (!take_phrase(text, found, arrow, part)) return has_unit(text) ? Kind::no_copy : Kind::other;
   if (!part.empty() && part != "Total ") return Kind::part_of_total;  // "Read1 ", "Write2 "
-  // What all send to one or one to all is no copy between two places, though the line looks the same.
+  // Transfers from all to one, or from one to all, are no copy between two places, although the line looks the same.
   if (test.find("all_to_one") != std::string::npos || test.find("one_to_all") != std::string::npos)
     return Kind::no_copy;
   direction = {found.engine, found.row, found.column, arrow == "<- ", arrow == "<-> ", !part.empty()};

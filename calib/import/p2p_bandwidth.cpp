@@ -39,7 +39,7 @@ class P2pLog {
   }
 
  private:
-  // "Device: 0, NVIDIA H100 PCIe, pciBusID: c2, pciDeviceID: 0, pciDomainID:0"
+  // Reads "Device: 0, NVIDIA H100 PCIe, pciBusID: c2, pciDeviceID: 0, pciDomainID:0".
   void read_device(const std::string& line) {
     const std::size_t comma = line.find(", "), end = line.find(", pciBusID");
     if (comma == std::string::npos || end == std::string::npos || end <= comma + 2) return;
@@ -48,7 +48,7 @@ class P2pLog {
 
   void read_line(const std::string& line, const std::string& where) {
     if (line.rfind("Device: ", 0) == 0) return read_device(line);
-    // "Device=0 CANNOT Access Peer Device=1": copies between such GPUs pass the host.
+    // After "Device=0 CANNOT Access Peer Device=1", copies between these GPUs go through the host.
     if (has(line, " CANNOT Access Peer ")) lacks_peers_ = true;
     if (has(line, "Matrix")) {
       is_both_ways_ = has(line, "Bidirectional");

@@ -9,7 +9,7 @@
 namespace lockstep::calib {
 namespace {
 
-// `start` and a number behind it.
+// Whether the word is `start` followed by a number.
 bool is_numbered(const std::string& word, const std::string& start) {
   return word.size() > start.size() && word.compare(0, start.size(), start) == 0 &&
          word.find_first_not_of("0123456789", start.size()) == std::string::npos;
@@ -28,7 +28,8 @@ std::vector<std::string> devices_of(const std::vector<std::string>& header) {
   return {header.begin(), end};
 }
 
-// X: the device itself; NV#: # NVLinks; PIX, PXB: PCIe bridges; PHB, NODE, SYS: host bridge, NUMA node, sockets.
+// X is the device itself; NV# means # NVLinks; PIX and PXB are PCIe bridges; PHB, NODE, SYS are host bridge, NUMA node
+// and sockets.
 bool is_link(const std::string& word) {
   static const std::set<std::string> links{"X", "PIX", "PXB", "PHB", "NODE", "SYS", "OK"};
   return links.count(word) > 0 || is_numbered(word, "NV");

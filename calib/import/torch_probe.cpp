@@ -25,7 +25,7 @@ struct Series {
   int line = 0;
 };
 
-// A file of lockstep_probe.py, line by line.
+// Reads a file of lockstep_probe.py, line by line.
 class ProbeFile {
  public:
   ProbeFile(const std::string& text, const std::string& name) : name_(name) {
@@ -116,7 +116,7 @@ class ProbeFile {
     return seconds;
   }
 
-  // Of a series that a killed run began the last one counts that was ended, else the last one with times.
+  // If a killed run left an unfinished series, uses the last finished one, else the last one with times.
   const Series* latest(const std::string& what, bool is_again) const {
     const Series* best = nullptr;
     for (const auto& [id, series] : ids_) {

@@ -58,7 +58,7 @@ class Ranges {
   std::vector<int> around_;  // index of the innermost range that had begun before and had not ended, -1 for none
 };
 
-// "nn.Module: Conv2d_3" or "layer: conv1": the part after the colon.
+// Takes the part after the colon of "nn.Module: Conv2d_3" or "layer: conv1".
 std::optional<std::string> module_of(const std::string& name) {
   for (const std::string prefix : {"nn.Module: ", "layer: "})
     if (name.compare(0, prefix.size(), prefix) == 0) return name.substr(prefix.size());
@@ -192,8 +192,8 @@ class TorchTrace {
     }
   }
 
-  // By when it was launched, from whatever thread: it may run later. What a trace has from before its first step, or
-  // from between two of which one was not recorded, belongs to no step.
+  // Assigns a kernel to a step by its launch, in any thread, because it may run later. Kernels before the first step,
+  // or between two steps of which one was not recorded, belong to no step.
   bool is_in_step(const Kernel& kernel) const {
     if (steps_.empty()) return true;
     const auto launch = launches_.find(kernel.correlation);
@@ -336,7 +336,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   const auto totals = trace.totals(unplaced);
   std::set<std::string> modules;
   for (const auto& [place, seconds] : totals) modules.insert(place.first);
-  // Of a model that only the trace knows its own names stay.
+  // A model that only the trace describes keeps its own module names.
   const bool is_known = is_known_model(options.model);
   const std::map<std::string, std::string> names = is_known && !modules.empty()
                                                        ? matched_layers(options.model, modules, unplaced)

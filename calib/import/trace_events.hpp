@@ -1,5 +1,5 @@
 #pragma once
-// Events of PyTorch profiler traces (Chrome trace events), for all readers of such traces.
+// Reads events of PyTorch profiler traces (Chrome trace events); all readers of such traces use it.
 #include <optional>
 #include <string>
 #include <utility>

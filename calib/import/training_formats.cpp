@@ -1,4 +1,4 @@
-// torchtitan, HuggingFace's Trainer, nanoGPT, llm.c, nanotron.
+// Reads logs of torchtitan, HuggingFace's Trainer, nanoGPT, llm.c and nanotron.
 #include "calib/import/training_formats.hpp"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ void set_number(TrainingLogBuilder& log, const std::string& line, const std::str
   if (const auto value = number_after(line, key)) log.set_fact(fact, whole(*value));
 }
 
-// "Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=64, cp=1, tp=1, ep=1", and the older "Building 2-D
-// device mesh with ['dp_shard', 'tp'], [4, 2]".
+// Reads "Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=64, cp=1, tp=1, ep=1", and the older
+// "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]".
 std::map<std::string, int> mesh_of(const std::string& line) {
   std::map<std::string, int> mesh;
   for (const char* name : {"pp", "dp_replicate", "dp_shard", "cp", "tp", "ep"})
@@ -88,7 +88,7 @@ void read_mesh(const std::string& line, TrainingLogBuilder& log) {
 
 void read_torchtitan_header(const std::string& text, TrainingLogBuilder& log) {
   if (has_text(text, "device mesh with")) read_mesh(text, log);
-  // "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB memory"
+  // The line says "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB memory".
   const std::size_t capacity = text.find("CUDA capacity: "), with = text.find(" with ", capacity);
   if (capacity != std::string::npos && with != std::string::npos)
     log.set_fact("gpu", text.substr(capacity + 15, with - capacity - 15));

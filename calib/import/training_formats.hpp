@@ -9,7 +9,7 @@
 
 namespace lockstep::calib {
 
-/// A line of a log without the prefix of launchers.
+/// A line of a log after the prefix of launchers was removed.
 struct LogLine {
   std::string text;
   int number = 0;
@@ -21,7 +21,7 @@ struct TrainingFormat {
   std::function<bool(const LogLine& line, class TrainingLogBuilder& log)> read_line;
 };
 
-/// Collects the facts of one log's lines.
+/// Gathers the facts of one log's lines.
 class TrainingLogBuilder {
  public:
   explicit TrainingLogBuilder(TrainingLog& log) : log_(log) {}

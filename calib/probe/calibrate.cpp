@@ -97,7 +97,7 @@ std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Prob
   if (backend.agreed(prepared ? 0 : 1) > 0) return std::nullopt;
   if (watch != nullptr) {
     prepared->timed.clocks = [watch] { return watch->since_last(); };
-    watch->since_last();  // what was seen while it was prepared
+    watch->since_last();  // discards clocks observed during preparation
   }
   prepared->timed = agreed(backend, prepared->timed);
   return prepared;
@@ -129,7 +129,7 @@ class Measuring {
         source_(source_of(backend)),
         left_(expectation_of(probes, log != nullptr ? log->samples() : std::vector<Sample>(), options)) {
     state_.of = probes.size();
-    // In all processes or in none: they agree upon what was seen.
+    // Either all processes watch clocks or none; they agree on whether all can read them.
     if (backend.agreed(backend.clocks().empty() ? 1 : 0) == 0)
       watch_ = std::make_unique<ClockWatch>([&backend] { return backend.clocks(); });
   }

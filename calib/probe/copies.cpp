@@ -7,7 +7,7 @@ namespace {
 
 using sync::DeviceVector;
 
-// One or two ways between two devices, or a device and the host.
+// A copy in one or both directions between two devices, or between a device and the host.
 struct Route {
   int from;
   int to;
@@ -51,8 +51,9 @@ std::function<void()> pinned_copy(device::Backend& backend, std::int64_t n, bool
   };
 }
 
-// Between two devices as copies both ways go: on a stream of its own. One of ops() waits for what the two devices did
-// before, and they for it: two events from GPU to GPU, 5 to 15 us, which no step of a ring has in it.
+// Copies between two devices on a separate stream, as copies in both directions do. A copy through ops() would wait for
+// earlier work of both devices, and they for it. That costs two events between GPUs, 5 to 15 us, which no step of a
+// ring has.
 std::function<void()> device_copy(device::Backend& backend, std::int64_t n, int from, int to) {
   auto source = std::make_shared<DeviceVector>(backend.ops(), n, from);
   auto into = std::make_shared<DeviceVector>(backend.ops(), n, to);
@@ -93,8 +94,8 @@ std::function<void()> work_of(device::Backend& backend, const Route& route, std:
   return route.is_pinned ? pinned_copy(backend, n, is_upload) : ordinary_copy(backend, n, is_upload);
 }
 
-// What all devices get at once when each takes its batch: they share the processor's memory and, by twos or fours, a
-// switch.
+// Copies to all devices at once, as when each gets its batch. They share the processor's memory and, in groups of two
+// or four, a switch.
 Prepared timed_copies_to_all(device::Backend& backend, std::int64_t n) {
   std::vector<std::shared_ptr<float>> host;
   auto on_devices = std::make_shared<std::vector<DeviceVector>>();

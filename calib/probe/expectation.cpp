@@ -15,7 +15,7 @@ double least_of_series_s(const SamplingOptions& o) {
   return std::min(o.time_limit_s, warm_up_s + o.least * kShortestSample_s);
 }
 
-// Of both looks, without their warm-ups but one.
+// The time spent on both measurements, with only one warm-up.
 double spent_s(const Sample& sample, const SamplingOptions& o) {
   double samples = static_cast<double>(sample.seconds.size());
   for (const SetAside& other : sample.set_aside)
@@ -24,7 +24,7 @@ double spent_s(const Sample& sample, const SamplingOptions& o) {
                     o.time_limit_s);
 }
 
-// What the log tells of a probe's series.
+// Holds the log's information about a probe's series.
 struct Known {
   int series = 0, revisited = 0, again = 0;
   double spent_s = 0;

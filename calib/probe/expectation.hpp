@@ -35,7 +35,7 @@ struct Expectation {
 Expectation expectation_of(const std::vector<Probe>& probes, const std::vector<Sample>& samples,
                            const SamplingOptions& options);
 
-/// A table with a line for each probe and one for the total, and an explanation of the figures.
+/// Writes a table with a line for each probe and one for the total, and explains the figures.
 std::string expectation_text(const Expectation& expectation, const SamplingOptions& options);
 
 /// The remaining time during a run. A probe's series are expected to take the average of those measured since,

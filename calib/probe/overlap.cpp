@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kShortestOverlap_s = 0.01;  // several sums and iterations, so that their ends do not matter
 constexpr int kMostIterations = 1000;
-// What runs for the first time waits for the device, and so for the sum beside it: all of it has run before.
+// First runs wait for the device, and so for a concurrent sum. So everything runs before the sums start.
 constexpr int kFirstIterations = 3;
 
 // One device has nobody to sum with.
@@ -44,8 +44,8 @@ void in_all_processes(device::Backend& backend, const std::function<void()>& ste
   if (has_failed) throw std::runtime_error("failed in another process");
 }
 
-// Iterations alone and beside sums in turns, so that whatever drifts drifts for both. Over several processes, all begin
-// each turn together, and the slowest's time counts.
+// Measures iterations alternately without and with concurrent sums, so that drift affects both. Several processes start
+// each measurement together, and the slowest one's time counts.
 class Overlap {
  public:
   Overlap(device::Backend& backend, const TrainingOptions& options, std::int64_t bytes) : backend_(backend) {
@@ -62,7 +62,7 @@ class Overlap {
     if (!sums_) throw std::runtime_error("this backend does not sum beside other work");
   }
 
-  /// Seconds of an iteration beside sums; those of one alone, just before, are kept.
+  /// Returns the seconds of an iteration overlapped with sums; stores those of an undisturbed iteration just before.
   double run() {
     backend_.synchronise();
     backend_.agreed(0);

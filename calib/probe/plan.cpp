@@ -5,7 +5,7 @@
 namespace lockstep::calib {
 namespace {
 
-// Iterations beside larger sums would hardly see one end.
+// Larger sums would hardly end during the iterations.
 constexpr std::int64_t kMostBesideIterations = std::int64_t{1} << 26;
 
 }  // namespace
@@ -31,7 +31,7 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
           probes.push_back(iteration_probe(backend, model, precision, learners, batch, true));
           probes.push_back(input_probe(backend, model, precision, learners, batch));
         }
-  // The layers of device 0; on one device alone or on several, layers take what they take.
+  // Measures layers only on device 0, because their times do not depend on the number of devices.
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
       for (int batch : options.batches)

@@ -8,9 +8,9 @@
 
 namespace lockstep::calib {
 
-/// Converts bytes to a number of floats, at least one.
+/// Returns the number of floats in these bytes, at least one.
 std::int64_t floats_in(std::int64_t bytes);
-/// Converts bytes to a number of elements of this precision, at least one.
+/// Returns the number of elements of this precision in these bytes, at least one.
 std::int64_t numbers_in(std::int64_t bytes, device::Precision element);
 /// Returns 64 B, then multiples by four, and the largest size itself.
 std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes);
@@ -19,7 +19,7 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes);
 std::vector<std::int64_t> collective_sizes_up_to(std::int64_t most_bytes);
 /// "gpu0"; "host" for device::kHost.
 std::string device_name(int device);
-/// The number of devices of all processes.
+/// Returns the number of devices of all processes.
 int all_devices(device::Backend& backend);
 /// The library that sums over the backend's devices, as in keys: nccl, host.
 std::string library_of(const device::Backend& backend);

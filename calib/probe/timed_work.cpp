@@ -10,8 +10,8 @@ namespace lockstep::calib {
 namespace {
 
 constexpr int kMostRepeats = 10000;
-// What is held back must fit into a stream's queue, which holds about a thousand kernels: where it is full, handing in
-// waits for the stream.
+// Held work must fit into a stream's queue of about a thousand kernels; if that is full, enqueueing waits for the
+// stream.
 constexpr int kMostHeldRepeats = 256;
 constexpr int kMostTries = 6;
 
@@ -24,7 +24,7 @@ double host_seconds(device::Backend& backend, const std::function<void()>& work,
   return backend.agreed(backend.now_s() - began_s);
 }
 
-// Empty where a device did not wait until everything was handed in.
+// Empty if a device did not wait until everything was enqueued.
 std::optional<double> device_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
   backend.synchronise();
   backend.agreed(0);
@@ -56,7 +56,7 @@ class Repeated {
   }
 
  private:
-  // What has no time is taken once more, the host may have been busy, and then in smaller parts.
+  // If there is no time, tries once more, because the host may have been busy, and then with fewer repetitions.
   double all_s() {
     for (int tries = 0; tries < kMostTries; ++tries) {
       const std::optional<double> seconds = seconds_of_(repeats_);

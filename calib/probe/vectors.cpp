@@ -62,9 +62,9 @@ Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// The mean of the devices' vectors on each of them: what S-SGD of `train` does with gradients. They come from a pass
-// that went through more memory than caches hold, so the vectors are cold here too: sets of them take turns, which have
-// `kColdBytes` on each device that has a cache of its own.
+// Computes the mean of the devices' vectors on each of them, as S-SGD of `train` does with gradients. Gradients come
+// from a pass that exceeds the caches, so the vectors must be cold here, too. Therefore several sets of them take
+// turns; together they have `kColdBytes` on each device that has its own cache.
 Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   const std::int64_t of_set = 2 * bytes * (backend.has_shared_cache() ? backend.devices() : 1);
   const auto sets = static_cast<std::size_t>(std::clamp<std::int64_t>(kColdBytes / of_set, 1, kMostColdSets));
@@ -110,7 +110,7 @@ Prepared exchange_work(device::Backend& backend, device::Collective collective, 
   });
 }
 
-// What only moves bytes moves them alike in every precision; what adds does it in the precision's own arithmetic.
+// Collectives that only move bytes are the same in every precision; those that add use the arithmetic of the precision.
 std::vector<device::Collective> collectives_of(device::Precision element) {
   using device::Collective;
   if (element != device::Precision::fp32)

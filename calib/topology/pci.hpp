@@ -27,8 +27,8 @@ struct PciDevice {
 /// In the order of addresses; empty if there is no such folder. `sysfs` is the path where sysfs is mounted.
 std::vector<PciDevice> pci_devices(const std::string& sysfs = "/sys");
 
-/// The path between two devices, as in `nvidia-smi topo -m`: PIX over at most one switch, PXB over several, PHB over
-/// the host bridge, NODE between host bridges of a NUMA node, SYS between NUMA nodes.
+/// Returns the path between two devices, as in `nvidia-smi topo -m`: PIX over at most one switch, PXB over several, PHB
+/// over the host bridge, NODE between host bridges of a NUMA node, SYS between NUMA nodes.
 std::string pci_path(const PciDevice& a, const PciDevice& b);
 
 }  // namespace lockstep::calib

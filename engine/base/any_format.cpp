@@ -190,7 +190,7 @@ Json schema_of_object(const std::vector<const FieldText*>& fields, const std::st
   return schema;
 }
 
-// What is no object is left for the reader to refuse.
+// Ignores a value that is no object; reading refuses it later.
 void complete_object(JsonDocument& document, const std::string& pointer, const std::vector<const FieldText*>& fields) {
   const Json::json_pointer here(pointer);
   if (!document.json().contains(here) || !document.json().at(here).is_object()) return;

@@ -94,7 +94,7 @@ long writer_of(const std::string& part, const std::string& name) {
   return is_number(process) && is_number(attempt) ? std::stol(process) : 0;
 }
 
-/// Also true of one that stays as a zombie since nobody waits for it: in a container that can be for good.
+/// Also true of a zombie that no process waits for; in a container it may stay forever.
 bool has_ended(long process) {
   if (::kill(static_cast<pid_t>(process), 0) != 0) return errno == ESRCH;
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");  // 4711 (name) Z ...
@@ -202,7 +202,7 @@ int remove_left_parts(const std::string& path) {
   for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
     const long process = writer_of(entry->path().filename().string(), name);
     if (process <= 0) continue;
-    // A number of processes comes again, often in containers: what has this process's is an earlier one's.
+    // Process ids are reused, often in containers. So a temporary file with this process's id is an earlier process's.
     if (has_ended(process) || process == ::getpid()) left.push_back(entry->path());
   }
   int removed = 0;

@@ -50,7 +50,8 @@ FileInUse in_use(int file, const std::string& path) {
                    "; allowed: another file, or wait for its end");
 }
 
-// A run that ended has removed the file that was opened here: locking that one would keep nobody out.
+// Whether `path` is still the opened file. A run that ended may have removed it, and then its lock would exclude
+// nobody.
 bool is_still_at(int file, const std::string& path) {
   struct stat mine, there;
   return ::fstat(file, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&

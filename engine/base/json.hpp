@@ -89,7 +89,7 @@ class JsonDocument {
     std::string folder;   ///< folder in which files that it names are searched
     bool is_setting;      ///< the subtree was set by set()
   };
-  /// Converts a pointer of the whole document to "FILE: /pointer/in/that/file".
+  /// Turns a pointer of the whole document into "FILE: /pointer/in/that/file".
   std::string locate(const std::string& pointer) const;
   std::string file_of(const std::string& pointer) const;
   const Origin* origin_of(const std::string& pointer) const;
@@ -127,10 +127,10 @@ class JsonNode {
   /// A string "12 GB/s" whose unit measures `dimension`, in SI units. Refuses a bare number (`missing unit`).
   double quantity(Dimension dimension, Range range) const;
 
-  /// As above, but either plain or {"value", "kind", "source"}. Records the value in the ledger.
+  /// Does the same for a value that is plain or {"value", "kind", "source"}. Records the value in the ledger.
   double sourced_number(Range range) const;
   double sourced_quantity(Dimension dimension, Range range) const;
-  /// As above, for true or false.
+  /// Does the same for true or false.
   bool sourced_boolean() const;
 
   const std::string& pointer() const { return pointer_; }

@@ -19,7 +19,7 @@ std::string position(const std::string& text, std::size_t characters_read) {
 }
 
 /// "[json.exception...] parse error at ...: syntax error while parsing value - invalid literal; last read: 'nan'"
-/// -> "invalid literal": the position says the rest, and what was read last may be long.
+/// becomes "invalid literal". The position is reported separately, and the last token may be long.
 std::string short_reason(const std::string& what) {
   const std::size_t dash = what.find(" - ");
   const std::string reason = dash == std::string::npos ? what : what.substr(dash + 3);

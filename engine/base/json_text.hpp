@@ -12,7 +12,7 @@ Json parse_json(const std::string& text, const std::string& name);
 
 /// "/a/b~1c" -> {"a", "b/c"}; false if the text is no pointer. "" and "/" are the root; other empty keys are refused.
 bool split_pointer(const std::string& pointer, std::vector<std::string>& keys);
-/// Appends a key to a pointer: ("/a", "b/c") -> "/a/b~1c".
+/// Adds a key to a pointer: ("/a", "b/c") -> "/a/b~1c".
 std::string child_pointer(const std::string& parent, const std::string& key);
 /// True when `pointer` is `top` or lies below it.
 bool is_within(const std::string& pointer, const std::string& top);

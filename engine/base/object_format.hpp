@@ -5,9 +5,9 @@
 //   ObjectFormat<LinkSpec> format("link");
 //   format.quantity("bandwidth", &LinkSpec::bandwidth_bytes_per_s, Dimension::bandwidth, {1e3, 1e14}).means("...");
 //
-// Fields are required unless otherwise() or optional() is called. otherwise() gives a default, which is added to the
-// document before it is read. optional() permits absence; such a field is written only if it differs from a new T's.
-// Fields are read in the order of their definition, and errors are those of JsonNode.
+// Fields are required unless otherwise() or optional() is called. With otherwise(), a field has a default, which is
+// added to the document before it is read. With optional(), a field may be absent; it is written only if it differs
+// from a new T's. Fields are read in the order of their definition, and errors are those of JsonNode.
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ namespace lockstep {
 template <class T>
 class ObjectFormat : public AnyFormat {
  public:
-  /// A handle that refines a field of the format; valid as long as the format.
+  /// Changes the properties of a field. It is valid as long as the format.
   class Field {
    public:
     explicit Field(AnyFormat::Field& field) : field_(&field) {}
@@ -102,7 +102,7 @@ class ObjectFormat : public AnyFormat {
   Field choice(const std::string& key, E T::*member) {
     return Field(add_choice(key, place(member)));
   }
-  /// A whole number without origin. `I`: int or a wider integer.
+  /// A whole number that has no origin. `I`: int or a wider integer.
   template <class I>
   Field whole(const std::string& key, I T::*member, std::int64_t low, std::int64_t high) {
     return Field(add_whole(key, place(member), low, high));

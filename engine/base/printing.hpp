@@ -13,7 +13,7 @@ std::string for_terminal(const std::string& text);
 void print(const std::string& text);
 /// Makes an error message: one line, escaped as by for_terminal(), at most 2000 bytes.
 std::string message_line(const std::string& text);
-/// The error's message as message_line(); "not enough memory" for std::bad_alloc.
+/// Returns the error's message as message_line(); "not enough memory" for std::bad_alloc.
 std::string message_of(const std::exception& error);
 
 /// For Markdown: one line without HTML, table borders, links or code.

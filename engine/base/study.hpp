@@ -18,7 +18,7 @@ struct StudyLine {
   JsonDocument document;  ///< its errors name file and line
 };
 
-/// The study's file that corresponds to a sweep's folder: "out" -> "out.jsonl".
+/// Returns the study's file for a sweep's folder: "out" -> "out.jsonl".
 std::string study_beside(const std::string& folder);
 /// Skips empty lines and lines of other schemas. Throws InputError for a line that is no JSON or has no schema, and for
 /// a record whose name is missing or repeated.

@@ -18,7 +18,7 @@ std::string text(double x, double y, const std::string& anchor, const std::strin
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour);
 std::string dashed_line(double x1, double y1, double x2, double y2, const std::string& colour);
 std::string polyline(const std::vector<std::pair<double, double>>& points, const std::string& colour);
-/// A translucent polygon with these corners.
+/// Fills a translucent polygon that has these corners.
 std::string area(const std::vector<std::pair<double, double>>& points, const std::string& colour);
 std::string dot(double x, double y, const std::string& colour);
 std::string ring(double x, double y, const std::string& colour);

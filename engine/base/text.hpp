@@ -20,7 +20,7 @@ inline bool is_digit(char c) {
 std::string percent(double fraction, const char* format = "%.1f %%");
 /// 0.05 -> "5 %", 0.1234 -> "12.3 %"
 std::string short_percent(double fraction);
-/// Formats one number with a pattern of printf.
+/// Writes one number with a pattern of printf.
 std::string formatted(const char* pattern, double value);
 /// Rounds to a whole number and puts commas between thousands: "1,281,167".
 std::string with_thousands(double value);
@@ -33,7 +33,7 @@ std::string gpus_text(std::int64_t gpus);
 /// Uses seconds up to two minutes, minutes up to two hours, hours up to two days, then days. Below a second it is
 /// format_seconds().
 std::string duration_text(double seconds);
-/// The same, with a pattern of printf for minutes.
+/// Does the same, with a pattern of printf for minutes.
 std::string duration_text(double seconds, const char* minutes);
 /// Splits a line of CSV into cells, and removes blanks and quotes around each.
 std::vector<std::string> csv_cells(const std::string& line);
@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& words);
 /// near ones keep their order.
 std::vector<std::string> nearest_names(const std::string& text, const std::vector<std::string>& names,
                                        std::size_t count = 3);
-/// Formats up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
+/// Writes up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
 std::string short_number(double value);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 #pragma once
-// The message for an unknown argument, with the nearest option or subcommand.
+// Makes the message for an unknown argument, with the nearest option or subcommand.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ inline std::string command_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? name : command_name(*app.get_parent()) + " " + name;
 }
 
-/// The long options of a command, such as "--model".
+/// Lists the long options of a command, such as "--model".
 inline std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())

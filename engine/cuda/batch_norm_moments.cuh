@@ -1,5 +1,5 @@
 #pragma once
-// What a batch's sums for a channel become: mean, 1 / deviation, and the running statistics.
+// Converts a batch's sums for a channel to the mean, 1 / deviation, and the running statistics.
 #include "engine/cuda/kernels.hpp"
 
 namespace lockstep::cuda {

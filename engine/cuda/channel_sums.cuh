@@ -13,7 +13,7 @@ struct ChannelGrid {
   dim3 threads;
 };
 
-/// As many vectors of a row side by side as leave at most a quarter of the threads idle.
+/// Places as many vectors of a row next to each other as leave at most a quarter of the threads idle.
 inline ChannelGrid channel_grid(std::int64_t rows, int channels, int width, int most_blocks) {
   const int vectors = channels / width;
   int across = 32;

@@ -12,7 +12,7 @@ void check_nccl(ncclResult_t result, const std::string& call) {
   fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
 }
 
-/// A function of the driver's library, by which the runtime knows it; null where there is none of that version.
+/// Returns a function of the driver's library by the runtime's name for it; null if the driver lacks that version.
 template <typename Function>
 Function of_driver(const char* name, unsigned version) {
   void* function = nullptr;
@@ -51,8 +51,8 @@ ncclDataType_t type_of(device::Precision element) {
   return element == device::Precision::bf16 ? ncclBfloat16 : ncclFloat;
 }
 
-/// Calls of several ranks by one thread. Where one of them throws, the group ends with the scope: later calls would
-/// join it and never begin.
+/// Groups the calls of several ranks by one thread. If one throws, the group ends with the scope. Otherwise later calls
+/// would join it and never start.
 class Group {
  public:
   Group() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }

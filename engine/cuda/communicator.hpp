@@ -28,9 +28,9 @@ class Communicator {
   /// rank. All GPUs get bit-identical results.
   void all_average(std::int64_t n, const std::vector<const float*>& send, const std::vector<float*>& receive,
                    const std::vector<cudaStream_t>& streams);
-  /// Rank k's part is sync::part_of(n, k, ranks). average_parts() is a reduce-scatter: receive[d] gets rank d's part of
-  /// the mean of all send, computed as in all_average(). share_parts() is an all-gather in place: every buffer gets
-  /// each rank's part from that rank's buffer.
+  /// Part k of the n numbers, sync::part_of(n, k, ranks), belongs to rank k. The function average_parts() is a
+  /// reduce-scatter: receive[d] gets rank d's part of the mean of all send, computed as in all_average(). The function
+  /// share_parts() is an all-gather in place: every buffer gets each rank's part from that rank's buffer.
   void average_parts(std::int64_t n, const std::vector<const float*>& send, const std::vector<float*>& receive,
                      const std::vector<cudaStream_t>& streams);
   void share_parts(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);

@@ -21,7 +21,7 @@ constexpr int kRunsOfRound = 4;
 constexpr float kHopeless = 2;    ///< an engine gets one round only if that takes this many times the best's
 constexpr float kLongRun_ms = 1;  ///< a launch costs nothing compared with this: one run is a round
 
-/// What this process has found out. One at a time: timings must not meet.
+/// The choices that this process has made. The mutex also keeps timings from overlapping.
 struct Findings {
   std::mutex mutex;
   std::map<ProblemKey, Choice> choices;
@@ -56,7 +56,7 @@ void run_direct(const ConvolutionProblem& problem, const ConvolutionMemory& memo
   }
 }
 
-/// What the engine itself has to do.
+/// The part of the problem that the engine itself solves.
 ConvolutionProblem asked_by(const ConvolutionProblem& problem, Route route) {
   ConvolutionProblem asked = problem;
   asked.accumulate = problem.accumulate && route == Route::engine;

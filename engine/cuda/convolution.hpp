@@ -59,12 +59,12 @@ class ConvolutionSolvers {
   /// space for the sums.
   std::shared_ptr<const Solver> summing(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
                                         const Solver& apart);
-  /// One line for each problem that runs on our own slow kernels or on an engine that cuDNN does not recommend, with
-  /// cuDNN's reason, and one for each engine that was rejected because its results are wrong.
+  /// One line for each problem that runs on our own slow kernels, or on an engine that cuDNN does not recommend, with
+  /// cuDNN's reason. Also one line for each engine that was rejected because its results are wrong.
   std::vector<std::string> slow_paths() const;
   /// "53 engines agree with sums by the definition, 0 do not: 0.21 s"; empty if no engine was checked.
   std::string self_check() const;
-  /// Enqueues the convolution on the stream.
+  /// Puts the convolution on the stream and returns.
   void run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
 
  private:

@@ -62,7 +62,7 @@ class GatedReplica final : public device::Replica {
   std::string self_check() const override { return replica_->self_check(); }
 
  private:
-  /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.
+  /// Work enqueued during its lifetime comes after the device's operations so far and before its later ones.
   class Passage {
    public:
     Passage(CudaVectorOps& ops, ReplicaGate& gate, CudaVectorOps::After after = CudaVectorOps::After::all)
@@ -254,7 +254,8 @@ int visible_gpus(std::string& why) {
 
 std::vector<int> gpus_of_process(int devices, int visible, int local_rank, int local_count) {
   const int first = visible >= devices * local_count ? devices * local_rank : 0;
-  // As many as each has, but not for all: the launcher gave every process its own. Others would share GPUs unknowingly.
+  // More GPUs are visible than one process needs, but too few for all: the launcher gave each process its own.
+  // Otherwise processes would share GPUs without knowing it.
   if (first + devices > visible || (local_count > 1 && visible > devices && visible < devices * local_count)) {
     throw std::runtime_error("CUDA: " + std::to_string(local_count) + " processes with " + std::to_string(devices) +
                              " GPUs each on this machine, " + std::to_string(visible) + " usable");

@@ -109,8 +109,8 @@ class ConvolutionEngines {
   /// The number of recommended engines, which come first. The others are fallbacks, some of them a hundred times
   /// slower.
   std::size_t recommended() const { return recommended_; }
-  /// Indices [begin, end) in the order in which to try them: the first `most` settings of each engine, then the rest,
-  /// each in cuDNN's order. cuDNN's heuristics list many settings of one engine before the next engine.
+  /// Indices [begin, end) in the order in which to try them. The first `most` settings of each engine come first, then
+  /// the rest, each in cuDNN's order. cuDNN's heuristics list many settings of one engine before the next engine.
   std::vector<std::size_t> in_turns(std::size_t begin, std::size_t end, int most) const;
   /// cuDNN's number of the engine for this kind of operation; empty if cuDNN does not report it.
   std::optional<std::int64_t> engine(std::size_t index) const;

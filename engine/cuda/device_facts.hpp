@@ -32,7 +32,7 @@ DeviceFacts device_facts(int device);
 /// Returns the kind of a GPU: the lowest number of a GPU with the same name, capability, multiprocessors and memory.
 int device_kind(int device);
 
-/// "12.8": the newest CUDA version that the driver supports; "none" without a driver.
+/// Returns the newest CUDA version that the driver supports, "12.8"; "none" without a driver.
 std::string driver_cuda_version();
 /// The version of the library that is loaded.
 std::string runtime_version();

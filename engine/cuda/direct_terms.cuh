@@ -5,7 +5,7 @@
 
 namespace lockstep::cuda {
 
-/// What kernels need of a shape, with the window's fields plain.
+/// The parts of a shape that kernels need, with the window's fields as plain integers.
 struct Plain {
   int images, in_height, in_width, in_channels, out_height, out_width, out_channels;
   int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;

@@ -14,7 +14,7 @@ void CudaReplica::disable_training_graphs(const std::string& why) {
   for (PassGraph& graph : training_) graph.disable(why);
 }
 
-/// Where one of the sections cannot be captured none is replayed.
+/// If one of the sections cannot be captured, none is replayed.
 bool CudaReplica::captures_training() {
   for (std::size_t b = 0; b < training_.size(); ++b) {
     if (training_[b].capture(stream_, [this, b] { training_section(b); })) continue;

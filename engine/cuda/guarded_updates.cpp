@@ -1,5 +1,5 @@
-// Updates that a device makes only where gradients are finite: the host need not wait for the gradients of a step before
-// it hands in the next.
+// Updates that a device makes only if gradients are finite. So the host need not wait for the gradients of a step
+// before it enqueues the next.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace lockstep::cuda {
 
-/// Where the host reads what the first device found.
+/// The host's copy of the first device's result.
 struct CudaVectorOps::VerdictSlot final : sync::Verdict {
   explicit VerdictSlot(int of_gpu) : gpu(of_gpu), squares(1) {}
   bool was_made() override {

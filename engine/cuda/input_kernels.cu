@@ -14,7 +14,7 @@ __device__ void note_pass(const Staged& from, std::int64_t image, std::int32_t* 
   state->overflow = 0;
 }
 
-/// Interpolates a coordinate between two pixels of an axis: (1 - weight) of low plus weight of high.
+/// Places a coordinate between two pixels of an axis: (1 - weight) of low plus weight of high.
 struct Between {
   int low, high;
   float weight;

@@ -29,8 +29,6 @@ constexpr float kLargestLossScale = 16777216;
 constexpr int kPassesUntilDoubled = 2000;
 
 // input_kernels.cu
-/// Converts the images (NCHW) of a staging buffer to the input tensor (NHWC, padded channels zero) and copies the
-/// labels. Stores parameters and step in the state.
 struct ImageTurn {  ///< as device::ImageTurn
   double cosine, sine;
 };
@@ -43,6 +41,8 @@ struct Staged {
   const float* values = nullptr;        ///< for bytes: 256 floats per channel
   const ImageTurn* turns = nullptr;     ///< rotation of each image of bytes; null: none is rotated
 };
+/// Converts the images (NCHW) of a staging buffer to the input tensor (NHWC, padded channels zero) and copies the
+/// labels. Stores parameters and step in the state.
 void stage_input(Element element, const Staged& from, const Tensor& input, int image_channels, std::int32_t* labels,
                  PassState* state, cudaStream_t stream);
 /// Initialises the state of a replica before its first pass.

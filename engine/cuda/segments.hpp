@@ -80,7 +80,7 @@ LOCKSTEP_HOST_DEVICE inline int segment_of(const Segment* segments, int count, i
   return low;
 }
 
-/// The position of one parameter of a layer; -1: absent.
+/// Holds the position of one parameter of a layer; -1: absent.
 struct PackedParameter {
   std::int64_t element = -1;  ///< offset in the packed elements
   std::int64_t real = -1;     ///< offset in the packed floats

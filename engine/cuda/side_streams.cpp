@@ -59,7 +59,7 @@ void CopyStreams::run(const std::vector<device::Transfer>& transfers) {
 
 namespace {
 
-/// What one GPU needs: memory, a stream, and the events of the sums under way.
+/// The resources of one GPU: memory, a stream, and the events of the sums in progress.
 struct Share {
   Share(int of_gpu, std::int64_t n) : gpu(of_gpu), buffer(n + 1) {
     LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream));
@@ -97,8 +97,8 @@ class RepeatedSums {
   RepeatedSums(const RepeatedSums&) = delete;
   RepeatedSums& operator=(const RepeatedSums&) = delete;
 
-  /// Enqueues a sum, after the one `kSumsUnderWay` before it is done: a round is a sum's time. False where nobody wants
-  /// more: all processes find that in the same round.
+  /// Waits for the sum `kSumsUnderWay` before this one, then enqueues this one; so a round takes a sum's time. Returns
+  /// false if no process wants more; all processes find that in the same round.
   bool round(bool is_wanted) {
     const auto slot = static_cast<std::size_t>(count_ % kSumsUnderWay);
     for (const std::unique_ptr<Share>& share : shares_) {
@@ -115,7 +115,7 @@ class RepeatedSums {
     ++count_;
     return true;
   }
-  /// Waits for what is under way; the next round is a first one again.
+  /// Waits for the sums in progress; the next round starts anew.
   void settle() {
     for (const std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu);

@@ -35,7 +35,7 @@ void CudaVectorOps::gather_parts(std::int64_t n, const std::vector<float*>& buff
   communicator().share_parts(n, buffers, streams_of_all());
 }
 
-/// `share` is 1 over the number of all inputs of all processes, some devices of which may have more than others.
+/// `share` is 1 over the number of inputs of all processes; devices may have different numbers of inputs.
 void CudaVectorOps::average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                                        const std::vector<std::vector<float*>>& outputs, float share) {
   Ends ends;
@@ -113,8 +113,8 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
   return all;
 }
 
-/// The passes' ends are waited for by `updates`, as always. What `updates` holds so far comes first: it may read the
-/// outputs.
+/// `updates` waits for the ends of the passes, as always. The work already in `updates` comes first, because it may
+/// read the outputs.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

@@ -26,8 +26,8 @@ struct SegmentTable;
 
 /// Lets replicas of one device compute concurrently. A replica makes the stream of its DeviceStreams wait for its work,
 /// and starts after the work in that stream. On the device's own stream, each replica would therefore wait for the
-/// previous one. So every replica gets the stream of a gate. open() puts the device's work so far before the gate's
-/// stream; close() makes the device's next operation wait for the gate's stream.
+/// previous one. So every replica gets the stream of a gate. The function open() puts the device's work so far before
+/// the gate's stream; close() makes the device's next operation wait for the gate's stream.
 struct ReplicaGate {
   explicit ReplicaGate(int of_device) : device(of_device) {}  ///< its GPU must be current
   int device;
@@ -143,7 +143,7 @@ class CudaVectorOps final : public sync::VectorOps {
   void copy_firsts(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
   void average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                           const std::vector<std::vector<float*>>& outputs, float share);
-  /// One source and one target array per device.
+  /// Holds one source and one target array per device.
   struct Ends {
     std::vector<const float*> from;
     std::vector<float*> to;

@@ -30,7 +30,7 @@ struct ChunkRange {
   std::int32_t count;
 };
 
-/// A layout in device memory, with buffers for the results of a reduction over its segments.
+/// Holds a layout in device memory, with buffers for the results of a reduction over its segments.
 struct SegmentTable {
   const Chunk* chunks;
   std::int32_t chunk_count;

@@ -1,7 +1,7 @@
 #pragma once
 // Sends gradients between GPUs in half precision. Each GPU's share g / k is rounded once, NCCL sums in that precision,
-// and the sum is converted to floats. bf16 keeps the range of floats and 8 bits of precision. fp16 keeps 11 bits for
-// values between 6e-5 and 65504, fewer below, and nothing under 3e-8.
+// and the sum is converted to floats. With bf16, values keep the range of floats and 8 bits of precision. With fp16,
+// they keep 11 bits for values between 6e-5 and 65504, fewer below, and nothing under 3e-8.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kAugmentStream = 0x4175676D656E7473;
 
-/// Interpolates a coordinate between two pixels of an axis: value = (1 - weight) * in[low] + weight * in[high].
+/// Places a coordinate between two pixels of an axis: value = (1 - weight) * in[low] + weight * in[high].
 struct Between {
   int low;
   int high;

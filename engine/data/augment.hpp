@@ -4,7 +4,7 @@
 // to 1.1, both uniform.
 //
 // An image is rotated by angle a about its centre and enlarged by z. The new pixel at offset (dx, dy) from the centre
-// has the old value at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly. y runs
+// has the old value at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly. Here y runs
 // downwards; a positive angle rotates counter-clockwise. Outside the image, the nearest border pixel is used, which
 // works with any normalisation (black is not 0 in a normalised image).
 #include <cstdint>
@@ -44,7 +44,7 @@ enum class Pixels {
   bytes    ///< as in the source, if that has byte_values(); the reader of the batch normalises and augments
 };
 
-/// Contiguous images (NCHW) and their labels.
+/// Holds contiguous images (NCHW) and their labels.
 struct Batch {
   std::vector<float> images;  ///< Pixels::floats
   std::vector<std::int32_t> labels;

@@ -32,7 +32,7 @@ CifarImages images_of(const std::string& name, CifarRecords records) {
                      {{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}});
 }
 
-/// What is to be seen of a row or column of `size` pixels at place `at`: another place of it, or -1, black.
+/// The source position for position `at` of a row or column of `size` pixels after a shift; -1 means black.
 int seen_at(int at, int moved, int size) {
   const int from = at + moved;
   return from >= 0 && from < size ? from : -1;

@@ -19,7 +19,7 @@ struct ImageShape {
   }
 };
 
-/// The key of random augmentation, together with the image's index.
+/// Together with the image's index, this is the key of random augmentation.
 struct Draw {
   std::uint64_t seed;
   std::int64_t epoch;

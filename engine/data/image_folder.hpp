@@ -3,11 +3,11 @@
 // FOLDER/train/CLASS/NAME.jpg and FOLDER/val/CLASS/NAME.jpg (or test). Classes are numbered by the sorted names of
 // train's folders. Images stay on disk. The thread that reads an image decodes it straight into the batch.
 //
-// For tests, an image is cropped to the largest centred rectangle of the batch's aspect ratio, 7/8 of each side (256 to
-// 224). Training uses a random resized crop (Szegedy et al., "Going deeper with convolutions", 2015, section 6). Its
-// area is 8 to 100 % of the image's, its aspect ratio 3:4 to 4:3, both uniform (the ratio in its logarithm), at a
-// uniform position. If ten draws do not fit, it is the largest centred crop with a ratio in that range. Half of the
-// crops are mirrored.
+// For tests, an image is cropped to a centred rectangle of the batch's aspect ratio. Its sides are 7/8 of the largest
+// possible (224 of 256). Training uses a random resized crop (Szegedy et al., "Going deeper with convolutions", 2015,
+// section 6). Its area is 8 to 100 % of the image's, its aspect ratio 3:4 to 4:3, both uniform (the ratio in its
+// logarithm), at a uniform position. If ten draws do not fit, it is the largest centred crop with a ratio in that
+// range. Half of the crops are mirrored.
 #include <map>
 #include <mutex>
 #include <string>

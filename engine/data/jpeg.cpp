@@ -63,7 +63,7 @@ std::vector<Tap> taps(int count, double begin, double extent, int size) {
   return result;
 }
 
-/// What a decoder's warning says of an image: that its data are torn, or only that something in it is unusual.
+/// Classifies a decoder's warning: the image's data are corrupt, or only unusual.
 bool tells_of_torn_data(int warning) {
   switch (warning) {
     case JWRN_EXTRANEOUS_DATA:
@@ -82,7 +82,7 @@ bool has_jpeg() {
   return true;
 }
 
-/// libjpeg leaves by longjmp where it gives up: what it runs in holds nothing that would have to be destroyed.
+/// libjpeg leaves by longjmp when it gives up, so its callers hold no objects that need destruction.
 class JpegImage::Decoder {
  public:
   Decoder(const std::string& content, std::string name) : content_(content), name_(std::move(name)) {

@@ -22,7 +22,7 @@ int draw_frequency(std::uint64_t key, std::uint64_t index) {
   return static_cast<int>(random_uniform(key, 0, index) * kChoices) - kHighestFrequency;
 }
 
-/// Tabulates cos and sin of 2 pi frequency i / size + phase.
+/// Holds cos and sin of 2 pi frequency i / size + phase.
 struct Table {
   std::vector<float> cosine;
   std::vector<float> sine;

@@ -184,11 +184,11 @@ class Backend {
   /// Unallocated memory of a device. The host, whose memory grows on demand, returns the largest number.
   virtual std::int64_t free_bytes(int /*device*/) { return std::numeric_limits<std::int64_t>::max(); }
 
-  /// A collective over all devices, out of place. send[d] and receive[d] are on device d and have n numbers of
-  /// element_bytes(element) each; n is a multiple of devices(). all_gather sends the first n / devices() of each, and
-  /// reduce_scatter receives that many. reduce and broadcast have root 0. With several processes, all their devices
-  /// take part in the order of ranks, and n is a multiple of their total number. Throws std::runtime_error if the
-  /// devices cannot do it (two of them are one GPU, or they cannot add this precision).
+  /// A collective over all devices, out of place. Arrays send[d] and receive[d] are on device d and have n numbers of
+  /// element_bytes(element) each; n is a multiple of devices(). For all_gather, each sends its first n / devices()
+  /// numbers, and for reduce_scatter each receives that many. For reduce and broadcast, the root is 0. With several
+  /// processes, all their devices take part in the order of ranks, and n is a multiple of their total number. Throws
+  /// std::runtime_error if the devices cannot do it (two of them are one GPU, or they cannot add this precision).
   virtual void exchange(Collective collective, Precision element, std::int64_t n, const std::vector<const void*>& send,
                         const std::vector<void*>& receive);
 
@@ -221,7 +221,7 @@ class Backend {
 
   /// Whether the devices share one cache, so that data used by several devices are evicted sooner.
   virtual bool has_shared_cache() const { return false; }
-  /// Whether replicas accept images as bytes.
+  /// Whether replicas take images as bytes.
   virtual bool takes_bytes() const { return false; }
   /// Whether exchange() works here for numbers of this precision.
   virtual bool has_exchange(Precision /*element*/) { return false; }

@@ -11,7 +11,7 @@ Executor::Executor(int threads) {
 Executor::~Executor() {
   try {
     wait();
-  } catch (...) {  // nobody is left to hear of it
+  } catch (...) {  // no caller is left to receive it
   }
   {
     const std::lock_guard<std::mutex> lock(mutex_);

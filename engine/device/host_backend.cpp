@@ -66,7 +66,7 @@ class HostReplica final : public Replica {
 
   const float* gradient_in_parts(const float* parameters, const HostBatch& batch, std::uint64_t step,
                                  const sync::GradientFunction::ReadyFunction& ready) override {
-    const bool tells = alone_ && precision_ == Precision::fp32;  // what is rounded afterwards is not complete before
+    const bool tells = alone_ && precision_ == Precision::fp32;  // a rounded gradient is complete only later
     if (tells) ready_ = &ready;
     const float* result = gradient(parameters, batch, step);
     ready_ = nullptr;

@@ -1,7 +1,7 @@
 // Convolution of layers with few pixels (convolution.hpp), for N images of PQ output pixels:
 //   output    = weight * columns         (K x CRS) (CRS x NPQ), each task some rows k
 //   d weight  = d output * columns^T     each task some rows k
-// d columns = weight^T * d output      each task some channels c, which it adds to the images
+//   d columns = weight^T * d output      each task some channels c, which it adds to the images
 #include <algorithm>
 
 #include "engine/host/columns.hpp"

@@ -8,7 +8,7 @@
 
 namespace lockstep::host {
 
-// What each level_*.cpp compiles.
+// Each level_*.cpp has its own build of these functions.
 #define LOCKSTEP_DECLARE_LEVEL(name)                                                                           \
   namespace name {                                                                                             \
   template <typename Scalar>                                                                                   \

@@ -22,7 +22,7 @@ namespace lockstep::host::LOCKSTEP_LEVEL {
 // Eigen packs all columns of a row-major C at once, so narrower tiles limit the size of that panel.
 constexpr std::int64_t kTile = 512;
 
-// Fixes the cache sizes instead of using this machine's, because they determine the order of summation.
+// Sets fixed cache sizes instead of this machine's, because they decide the order of summation.
 inline void fix_cache_sizes() {
   static const bool once = (Eigen::setCpuCacheSizes(32 << 10, 1 << 20, 16 << 20), true);
   static_cast<void>(once);

@@ -21,7 +21,7 @@ struct ChannelGradient {
   Scalar mean_gamma;  ///< scale d gamma / n
 };
 
-/// The size of non-overlapping 2x2 max pooling: rows x cols outputs from 2 rows x 2 cols inputs.
+/// Holds the size of non-overlapping 2x2 max pooling: rows x cols outputs from 2 rows x 2 cols inputs.
 struct Plane {
   std::int32_t rows;
   std::int32_t cols;

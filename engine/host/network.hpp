@@ -43,9 +43,10 @@ class Network {
   /// averages or copies models must include them.
   Eigen::Ref<Vector<Scalar>> running_statistics() { return running_; }
 
-  /// Draws weights from a normal distribution with mean 0 and variance 2 / fan-in if a ReLU follows (He et al. 2015;
-  /// batch norm, pooling, LRN, dropout, sums and concatenations may be in between), else 1 / fan-in. Sets biases and
-  /// beta to 0, gamma to 1, running means to 0 and variances to 1. The seed is also dropout's, starting at step 0.
+  /// Draws weights from a normal distribution with mean 0. The variance is 2 / fan-in if a ReLU follows (He et al.
+  /// 2015), else 1 / fan-in. Batch norm, pooling, LRN, dropout, sums and concatenations may be between the layer and
+  /// the ReLU. Sets biases and beta to 0, gamma to 1, running means to 0 and variances to 1. The seed is also
+  /// dropout's, starting at step 0.
   void initialise(std::uint64_t seed);
   /// Resets dropout's seed, step and running statistics as initialise() does, but keeps the parameters.
   void start(std::uint64_t seed);
@@ -76,7 +77,7 @@ class Network {
   /// The number of images classified correctly in evaluation mode.
   int correct(const Scalar* images, const int* labels);
 
-  /// The memory of outputs and their gradients, as model::offline_plan() arranges it.
+  /// Returns the memory of outputs and their gradients, as placed by model::offline_plan().
   std::int64_t activation_bytes() const { return activations_ * static_cast<std::int64_t>(sizeof(Scalar)); }
   /// All memory of a pass: activations and workspaces.
   std::int64_t pass_bytes() const;

@@ -1,4 +1,5 @@
 // Batch normalisation and local response normalisation.
+//
 // Batch norm uses the n = batch x height x width values x of each channel:
 //   training    xhat = (x - mean) / sqrt(var + 1e-5), var = sum (x - mean)^2 / n;   y = gamma xhat + beta
 //   then        running = 0.9 running + 0.1 new, for the mean and the unbiased variance n / (n - 1) var

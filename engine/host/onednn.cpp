@@ -126,7 +126,7 @@ struct Descriptions {
     const Descriptor any_result = described(result, Tag::any);
     const Dims strides{w.stride_h, w.stride_w};
     const Dims before{w.pad_top, w.pad_left};
-    // What of the padding behind the windows reach: the rest is cut off by rounding down.
+    // The part of the padding after the image that windows reach; rounding down cuts off the rest.
     const auto behind = [](int positions, int stride, int kernel, int pad, int size) {
       return std::max(0, (positions - 1) * stride + kernel - pad - size);
     };
@@ -260,7 +260,7 @@ class Convolution final : public Operation<float> {
   float* slots() const { return w_.workspace->shared() + filter_for_forward_ + filter_for_data_; }
   float* biases() const { return slots() + weight_slots_ * parts_; }
 
-  /// In the layout that a call wants it: in `own`, or where it is.
+  /// Brings data into the layout that the primitive needs: copies to `own`, or uses it in place.
   static const float* brought(Reordering& reordering, const float* from, float* own, float* scratch) {
     if (!reordering.is_needed()) return from;
     reordering(from, own, scratch);

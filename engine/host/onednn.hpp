@@ -1,6 +1,6 @@
 #pragma once
 // Matrix multiplications and convolutions of single precision with oneDNN (oneapi-src/oneDNN, packages libdnnl of
-// Debian), in builds with LOCKSTEP_WITH_ONEDNN. oneDNN's own threads are not used: every call runs on the calling
+// Debian), in builds with LOCKSTEP_WITH_ONEDNN. The threads of oneDNN are not used: every call runs on the calling
 // thread. Layers are cut into a fixed number of parts, so that results do not depend on the number of threads.
 #include <cstdint>
 

@@ -172,7 +172,7 @@ class Softmax final : public Operation<Scalar> {
   double loss(const int* labels) const;
 };
 
-/// Creates the operation of a layer of any kind except input.
+/// Makes the operation of a layer of any kind except input.
 template <typename Scalar>
 OperationPtr<Scalar> make_operation(const Wiring<Scalar>& wiring);
 

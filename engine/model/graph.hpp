@@ -2,10 +2,10 @@
 // A network as a graph of layers with inferred shapes and exact counts.
 //
 // Parameters are the learnable ones: batch-norm gamma and beta are included, running statistics are not. MACs are the
-// multiply-adds of one sample's forward pass in matrix multiplications and convolutions only. A 2-D convolution with C
-// inputs, K outputs, g groups, an RxS kernel and an output of PxQ has K (C/g) R S weights and K (C/g) R S P Q MACs. A
-// fully-connected layer with I inputs and O outputs has I O weights and I O MACs. An opaque layer has the counts given
-// for it.
+// multiply-adds of one sample's forward pass in matrix multiplications and convolutions only. A 2-D convolution has C
+// inputs, K outputs, g groups, an RxS kernel and an output of PxQ. Its weights are K (C/g) R S, its MACs K (C/g) R S P
+// Q. A fully-connected layer with I inputs and O outputs has I O weights and I O MACs. An opaque layer has the counts
+// given for it.
 //
 // For a sequence of T tokens, a linear layer has I O weights and T I O MACs. Attention has h heads, S keys, queries of
 // d features and values of e features. Each query sees at most w keys (w = S without a window). It has h T min(S, w) (d
@@ -103,7 +103,7 @@ struct AttentionShape {
   std::int64_t counted_pairs(int queries) const;
 };
 
-/// The sizes of a router and its experts.
+/// Holds the sizes of a router and its experts.
 struct ExpertsShape {
   int count = 0;
   int active = 0;     ///< number that process each token
@@ -159,8 +159,8 @@ struct Gradient {
   std::int64_t elements;
 };
 
-/// Returns the gradient tensors in the order of back-propagation: layers from last to first, and in a layer the last
-/// parameter first (bias before weight, because its gradient needs no convolution).
+/// Returns the gradient tensors in the order of back-propagation: layers from last to first. In a layer, the last
+/// parameter comes first (bias before weight, because its gradient needs no convolution).
 std::vector<Gradient> gradient_order(const Graph& graph);
 
 /// Builds a graph layer by layer. Each call infers the new layer's shape and returns its index. Throws InputError with
@@ -194,7 +194,7 @@ class GraphBuilder {
   int tied_linear(const std::string& name, int from, int embedding, bool bias = false);
   /// Adds a layer_norm or rms_norm over groups of `width` features; 0: over all features.
   int norm(const std::string& name, LayerKind kind, int from, int width = 0);
-  /// Rotates the first `features` of every token; 0: all.
+  /// Adds a rotation of the first `features` of every token; 0: of all.
   int rotary(const std::string& name, int from, int features = 0);
   /// `kind` is gelu, silu or tanh.
   int activation(const std::string& name, LayerKind kind, int from);
@@ -210,7 +210,7 @@ class GraphBuilder {
   /// Sets the number of tokens per sample.
   void count_tokens(int tokens) { graph_.tokens = tokens; }
 
-  /// The output shape of a layer built so far.
+  /// Returns the output shape of a layer built so far.
   Shape shape(int layer) const { return graph_.layers.at(layer).out; }
   /// Throws InputError for a graph without layers, and if nothing reads a layer's output (except the last layer's and
   /// those of loss heads).

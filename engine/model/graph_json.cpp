@@ -177,7 +177,7 @@ Shape read_shape(const JsonNode& node, int most_channels = kMostChannels, int mo
   return {whole(sizes[0], 1, most_channels), whole(sizes[1], 1, most_pixels), whole(sizes[2], 1, most_pixels)};
 }
 
-/// What the keys of one layer say.
+/// Holds the content of one layer's keys.
 struct Sizes {
   int out = 0;
   bool bias = true;

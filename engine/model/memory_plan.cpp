@@ -107,7 +107,7 @@ class Recomputation {
   std::set<int> leaves_;
 };
 
-/// What a layer holds inside: from its forward to its backward step, and while it computes forward.
+/// Adds the memory inside a layer: kept elements from its forward to its backward step, scratch at its forward step.
 void add_inner(const Layer& layer, int index, int forward_step, int backward_step, MemoryPlan& plan) {
   const std::int64_t kept = layer.kept_elements, scratch = layer.scratch_elements;
   if (kept > 0) plan.buffers.push_back({index, false, kept, forward_step, backward_step, 0, true});

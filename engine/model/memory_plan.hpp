@@ -7,8 +7,8 @@
 // to 0. Buffers that are not live at the same time may share memory.
 //
 // Online, among the learners of a GPU. They are seldom at the same step, so a shared pool of buffers per operator needs
-// fewer buffers than one per learner. The number depends on when each learner runs. pooled_bytes() assumes that
-// learners start at even distances over an iteration, and that a step's time is proportional to its elements and
+// fewer buffers than one per learner. The number depends on when each learner runs. The function pooled_bytes() assumes
+// that learners start at even distances over an iteration, and that a step's time is proportional to its elements and
 // multiply-adds.
 //
 // The host uses the offline plan; its learners take turns in as many arenas as threads compute at once
@@ -22,7 +22,7 @@
 // Not counted are parameters and their gradients, workspaces, and the notes of single layers (the maxima of pooling,
 // the elements that dropout dropped: one byte per element).
 //
-// simulate uses the same plan (sim/program/gpu_memory.hpp).
+// The program simulate uses the same plan (sim/program/gpu_memory.hpp).
 #include <cstdint>
 #include <vector>
 
@@ -30,7 +30,7 @@
 
 namespace lockstep::model {
 
-/// The output of layer `layer`, its gradient, or memory inside the layer.
+/// Describes the output of layer `layer`, its gradient, or memory inside the layer.
 struct Buffer {
   int layer;
   bool is_gradient;
@@ -50,8 +50,9 @@ struct MemoryPlan {
 
 /// Computes the steps in which each buffer is live, without sharing memory. Outputs live until the last step that reads
 /// them. The loss heads' inputs and outputs live until the end of the pass. A layer that comes before all parameters
-/// has no gradient. With `blocks` (checkpoints.hpp), an output that only its block reads is live twice: in the forward
-/// pass while it is read, and again from the block's first backward step on, before which it is recomputed.
+/// has no gradient. With `blocks` (checkpoints.hpp), an output that only its block reads is live twice. First, it is
+/// live in the forward pass while it is read; then again from the block's first backward step on, before which it is
+/// recomputed.
 MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks = {});
 /// live_buffers(), placed to share memory: the largest buffers first, each at the lowest offset that is free while it
 /// is live.

@@ -107,7 +107,7 @@ int GraphBuilder::recurrence(const std::string& name, int from, const Recurrence
   if (parameters.shared > 0) layer.parameters.push_back({name + "/norm", ParameterRole::bn_gamma, parameters.shared});
   layer.out = {static_cast<int>(shape.value_width()), layer.in.height, layer.in.width};
   layer.macs = count_recurrence_macs(shape) * tokens;
-  // What the scan gives, before norm and gate; while it computes, the convolved input and the chunks' states.
+  // Kept is the output of the scan, before norm and gate. Scratch is the convolved input and the chunks' states.
   layer.kept_elements = layer.out.elements();
   layer.scratch_elements = shape.convolved_width() * tokens + shape.state_elements() * (1 + tokens / shape.chunk);
   layer.recurrence = shape;

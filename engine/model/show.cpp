@@ -69,7 +69,7 @@ std::string heads_text(const AttentionShape& a) {
   return text + (a.causal ? " causal" : "") + (a.window > 0 ? " w" + std::to_string(a.window) : "");
 }
 
-/// "7x7/2", "5x5/1 g2"; for a subsample only its stride; empty for layers without a window.
+/// Writes "7x7/2", "5x5/1 g2"; for a subsample only its stride; empty for layers without a window.
 std::string window_text(const Layer& layer) {
   const Window& w = layer.window;
   std::string stride = "/" + std::to_string(w.stride_h);

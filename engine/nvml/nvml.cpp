@@ -14,7 +14,7 @@
 namespace lockstep::nvml {
 namespace {
 
-// What NVML's documentation declares, as far as it is called here.
+// The declarations from NVML's documentation for the functions called here.
 using Status = int;
 using Handle = void*;
 constexpr Status kSuccess = 0;
@@ -105,7 +105,7 @@ std::string remote_name(int type) {
 
 }  // namespace
 
-// A function that this driver's library lacks stays null: what it would tell stays unknown.
+// A function that this driver's library lacks stays null, and its facts stay unknown.
 struct Library::Calls {
   explicit Calls(void* loaded) : library(loaded) {
     const auto load = [&](auto& function, std::initializer_list<const char*> names) {

@@ -48,7 +48,8 @@ class Library {
   std::string driver_version() const;
   /// All GPUs of the machine that this user may see. Throws std::runtime_error if NVML itself fails.
   std::vector<Gpu> gpus() const;
-  /// The PCIe connection between two GPUs, as in `nvidia-smi topo -m`: PIX, PXB, PHB, NODE, SYS; empty if unknown.
+  /// Returns the PCIe connection between two GPUs, as in `nvidia-smi topo -m`: PIX, PXB, PHB, NODE, SYS; empty if
+  /// unknown.
   std::string pcie_path(int a, int b) const;
   /// Whether two GPUs can read each other's memory: "ok", "chipset not supported", ...; empty if unknown.
   std::string peer_status(int a, int b) const;

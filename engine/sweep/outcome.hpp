@@ -62,7 +62,7 @@ Json summary(const Sweep& sweep, const Records& records, const std::vector<std::
 /// Writes the summary and all records to FOLDER.jsonl, which then contains the same information as the folder.
 void collect(const Sweep& sweep, const Records& records, const std::vector<std::string>& argv);
 
-/// Formats the summary as a table with one line per cell.
+/// Writes the summary as a table with one line per cell.
 std::string table(const Json& summary);
 
 }  // namespace lockstep::sweep

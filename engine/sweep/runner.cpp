@@ -52,7 +52,7 @@ class Runner {
         wait_for_some();
       } else if (all_done) {
         break;
-      } else {  // what is left is another caller's
+      } else {  // another caller does the remaining runs
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
       }
     }

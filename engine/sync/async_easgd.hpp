@@ -35,7 +35,7 @@ class AsyncEasgd {
 
   void visit_state(StateVisitor& state);
   double alpha() const { return alpha_; }
-  /// z in process 0; elsewhere its initial value.
+  /// Returns z in process 0; elsewhere its initial value.
   const DeviceVector& parameters() const { return center_; }
   const DeviceVector& worker() const { return worker_; }
 

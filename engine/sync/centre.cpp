@@ -10,7 +10,7 @@
 namespace lockstep::sync {
 namespace {
 
-/// What comes before a worker's numbers.
+/// Comes before the numbers in a worker's message.
 struct Brought {
   double learning_rate;
   std::int64_t iterations;
@@ -43,7 +43,7 @@ Centre::Centre(Processes& processes, std::int64_t n, Meet meet) : processes_(pro
   clear_counts();
 }
 
-// Only where a failure has kept end() from being called: the others come once more, and are told that it is over.
+// Needed only if a failure prevented end(): the other workers come once more and are told to stop.
 Centre::~Centre() {
   if (!server_.joinable()) return;
   stop();

@@ -4,11 +4,11 @@
 // (async_sgd.hpp, async_easgd.hpp) defines how a meeting changes the model.
 //
 // The staleness of a meeting is the number of other workers' meetings since this worker's previous one, when it took
-// the values with which it computed (Chen et al. 2016, "Revisiting distributed synchronous SGD", section 2: updates
-// between a read and the update by its gradient). Over a stretch of M meetings of P workers its mean is P - 1, whatever
-// the workers' speeds, except for the end of the stretch. Reason: every meeting counts once for each other worker, at
-// that worker's next meeting, if it has one. After the stretch each worker comes at most once more, so the mean is
-// between P - 1 - P (P - 1) / (2 M) and P - 1.
+// the values with which it computed. (Chen et al. 2016, "Revisiting distributed synchronous SGD", section 2, count
+// updates between a read and the update by its gradient.) Over a stretch of M meetings of P workers its mean is P - 1,
+// whatever the workers' speeds, except for the end of the stretch. Reason: every meeting counts once for each other
+// worker, at that worker's next meeting, if it has one. After the stretch each worker comes at most once more, so the
+// mean is between P - 1 - P (P - 1) / (2 M) and P - 1.
 //
 // Processes synchronise only at the ends of a stretch: begin() and end() are collective. Between them, exchange() is
 // the only permitted call across processes. Process 0's worker computes as the others do; a separate thread answers all

@@ -1,6 +1,6 @@
 #pragma once
 // EA-SGD, elastic averaging SGD (Zhang, Choromanska & LeCun 2015; the asynchronous form in Ma, Mao & Taylor 2016,
-// "Theano-MPI", section 4). SMA derives from it. It has the same elastic force between workers and centre, but no
+// "Theano-MPI", section 4). SMA derives from it. EA-SGD has the same elastic force between workers and centre, but no
 // momentum on z.
 //
 // Synchronous form. In every tau-th iteration, with right-hand sides from its beginning:

@@ -33,7 +33,7 @@ class MeanGradient {
     ops_.finish_averages();
     return means_.front().data();
   }
-  /// Whether early sending helps: this process has one replica, other processes have more, and the backend can send
+  /// Whether early sending helps: there are several processes, this one has a single replica, and the backend can send
   /// during computation.
   bool can_send_early() const { return means_.size() == 1 && ops_.averages_beside(); }
 

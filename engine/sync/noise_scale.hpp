@@ -2,7 +2,8 @@
 // The gradient noise scale: the batch at which a gradient's noise is as large as the gradient (McCandlish et al. 2018,
 // "An empirical model of large-batch training", equation 2.8 and appendix A.1).
 //
-// k workers compute gradients g_j over b images each. Their mean is a gradient over B = k b images. In each iteration
+// Let k workers compute gradients g_j over b images each. Their mean is a gradient over B = k b images. In each
+// iteration
 //
 //   small = (1/k) sum_j |g_j|^2               large = |(1/k) sum_j g_j|^2
 //   G2 = (B large - b small) / (B - b)        estimates |G|^2, the squared norm of the expected gradient

@@ -18,7 +18,7 @@ class Processes {
 
   virtual int count() const { return 1; }
   virtual int rank() const { return 0; }
-  /// The rank of this process on its machine, and the number of processes there.
+  /// Return the rank of this process on its machine, and the number of processes there.
   virtual int local_rank() const { return 0; }
   virtual int local_count() const { return 1; }
 
@@ -34,17 +34,17 @@ class Processes {
   /// Waits for a process whose send() to this one is pending, and returns its rank. If several wait, they are served in
   /// turn. Only the two processes of a send() take part.
   virtual int next_sender() { throw std::logic_error("a single process waits for no other"); }
-  /// MPI's collectives for P processes, on host memory, out of place, in MPI's order of summation. reduce() gives rank
-  /// 0 the sum of all processes' n numbers; other ranks' `receive` stays unchanged. all_gather() sends `part` numbers
-  /// and receives P parts in the order of ranks. reduce_scatter() and all_to_all() send P parts. Process p receives the
-  /// sum of all p-th parts, or the p-th part of each process.
+  /// MPI's collectives for P processes, on host memory, out of place, in MPI's order of summation. Function reduce()
+  /// gives rank 0 the sum of all processes' n numbers; other ranks' `receive` stays unchanged. Function all_gather()
+  /// sends `part` numbers and receives P parts in the order of ranks. Both reduce_scatter() and all_to_all() send P
+  /// parts. Process p receives the sum of all p-th parts, or the p-th part of each process.
   virtual void reduce(std::int64_t n, const float* send, float* receive);
   virtual void reduce_scatter(std::int64_t part, const float* send, float* receive);
   virtual void all_gather(std::int64_t part, const float* send, float* receive);
   virtual void all_to_all(std::int64_t part, const float* send, float* receive);
   /// The two halves of sum(), for parts of any size: process p's part is [begins[p], begins[p + 1]), and begins[P] is
-  /// the number of elements. add_parts() sets `own` to this process's part of the sum of all x, with the bits of sum().
-  /// share_parts() copies each process's part of its x to all others.
+  /// the number of elements. Function add_parts() sets `own` to this process's part of the sum of all x, with the bits
+  /// of sum(). Function share_parts() copies each process's part of its x to all others.
   virtual void add_parts(const std::vector<std::int64_t>& begins, const float* x, float* own);
   virtual void share_parts(const std::vector<std::int64_t>& begins, float* x);
   /// Whether calls may also come from another thread, as long as calls do not overlap.

@@ -2,8 +2,8 @@
 // SMA, synchronous model averaging (Koliousis et al. 2019, "Crossbow: scaling deep learning with small batch sizes on
 // multi-GPU servers", Alg. 1 and sections 3.2, 3.3, 4.2).
 //
-// k learners train replicas w_j, each on its own batches. A central average model z, the one that is evaluated, keeps
-// them together. One iteration, with all right-hand sides from its beginning:
+// Here k learners train replicas w_j, each on its own batches. A central average model z, the one that is evaluated,
+// keeps them together. One iteration, with all right-hand sides from its beginning:
 //
 //   g_j = gamma (gradient of learner j at w_j, + lambda w_j)
 //   c_j = alpha (w_j - z)                                        correction
@@ -37,11 +37,10 @@
 // tau (section 5.5). Learners synchronise in every tau-th iteration. In the others they follow plain SGD, and z and the
 // references stay unchanged. tau = kNever keeps learners independent.
 //
-// Restart (section 3.2). When the learning rate falls, the replicas have diverged from each other, so Alg. 1 starts
-// again from z: every w_j, every r_p and z_prev become z. The paper speaks of step-wise reductions. So step() restarts
-// if the rate falls by more than the fraction `restart_drop` from one iteration to the next. A rate that decays
-// gradually to 0 falls by that much in each of its last iterations, and restarts would then prevent training. Callers
-// with such a schedule pass 1.
+// Restart (section 3.2). When the learning rate falls, the replicas disagree, so Alg. 1 starts again from z: every w_j,
+// every r_p and z_prev become z. The paper speaks of step-wise reductions. So step() restarts if the rate falls by more
+// than the fraction `restart_drop` from one iteration to the next. A rate that decays gradually to 0 falls by that much
+// in each of its last iterations, and restarts would then prevent training. Callers with such a schedule pass 1.
 #include <optional>
 #include <vector>
 

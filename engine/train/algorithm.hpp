@@ -26,7 +26,7 @@ class Trainable {
   /// The number of learners of this process that get a batch in every iteration, and the GPU of each.
   virtual int learners() const = 0;
   virtual int gpu_of(int learner) const = 0;
-  /// The position of this process's learners among those of all processes.
+  /// Returns the position of this process's learners among those of all processes.
   virtual Place place() const { return {rank_ * learners(), processes_ * learners()}; }
   /// The number of gradients per iteration that are used, over all processes. With backup workers it is below the
   /// number of learners.

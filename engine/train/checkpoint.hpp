@@ -70,7 +70,7 @@ class StateReader final : public RunVisitor {
 /// The checkpoint's file.
 class Checkpoint {
  public:
-  /// Creates an empty checkpoint for writing.
+  /// Makes an empty checkpoint to write.
   Checkpoint() = default;
   /// Reads and checks the whole file. Throws InputError if it is unreadable, damaged or no checkpoint.
   explicit Checkpoint(const std::string& path);

@@ -75,7 +75,7 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     const BatchForDevice batch(batches[to_index(learner)]);
     const auto number = static_cast<std::uint64_t>(iteration);
     device::Replica& replica = *replicas_[to_index(learner)];
-    // What may overflow is sent only when all have agreed that it has not.
+    // A gradient that may overflow is sent only after all processes have agreed that it did not.
     const float* result = ready != nullptr && !scale_
                               ? replica.gradient_in_parts(parameters, batch.get(), number, *ready)
                               : replica.gradient(parameters, batch.get(), number);

@@ -1,5 +1,5 @@
 #pragma once
-// The savings of the memory plans of engine/model/memory_plan.hpp for a run's model, batch and learners. They concern
+// Reports the memory that the plans of engine/model/memory_plan.hpp save for a run's model, batch and learners: that of
 // the layers' outputs and their gradients on one GPU.
 #include <string>
 
@@ -18,7 +18,7 @@ namespace lockstep::train {
 ///                     concurrent passes: min(threads, learners) offline plans. Null for CUDA: see pooled_is
 ///   pooled_bytes      all learners of a GPU with a pool per operator, computed for learners at even distances
 Json memory_plan_json(const model::Graph& graph, const Settings& settings);
-/// Formats the same numbers as text.
+/// Writes the same numbers as text.
 std::string memory_plan_text(const model::Graph& graph, const Settings& settings);
 
 }  // namespace lockstep::train

@@ -60,7 +60,7 @@ void only_where_read(const std::string& flag, const TrainedAlgorithm& algorithm)
   refuse(flag, "has no meaning with --algorithm " + name_of(algorithm.algorithm()), "with " + names_of(readers));
 }
 
-/// What the rule of updates has no use for.
+/// Refuses flags that the update rule does not use.
 void check_optimizer(const Request& r, sync::UpdateRule rule) {
   const bool is_adam = sync::is_adam(rule);
   for (const char* flag : {"--beta1", "--beta2", "--epsilon"})

@@ -2,14 +2,14 @@
 // The record of a run, schema lockstep/run/1:
 //
 //   schema, provenance, options (as resolved), backend {name, description, devices, slow_paths (operations that
-//   run more slowly than the device allows, with the reason; see device::Replica), self_check (comparisons with
-//   sums by the definition; only where something was)}, model {name, parameters},
+//   run more slowly than the device allows, with the reason; see device::Replica), self_check (result of the
+//   comparisons with sums by the definition; only if there were any)}, model {name, parameters},
 //   data {name, train_images, test_images},
 //   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
 //   ...}]
-//     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
-//     checkpoints and set-up, and go on across --resume; images are those whose gradients counted; samples_per_s is
-//     null where an iteration of more images than there are has passed over the epoch
+//     iterations, images and train_s are totals since the run began. Seconds are those of training, without
+//     evaluation, checkpoints and set-up; they continue across --resume. images are those whose gradients were used.
+//     samples_per_s is null for an epoch that one iteration of more images than the data set has skipped entirely
 //     asynchronous processes (async-easgd, async-sgd --own-pace) also have staleness {mean, max, histogram:
 //     [[staleness, meetings], ...]} (sync/centre.hpp) and iterations_of_processes
 //     with --noise-scale also noise_scale {steps (iterations measured), blocks, gradient_square, covariance_trace
@@ -26,8 +26,8 @@
 //     reaches the target, else null
 //   median_of_5 {epochs_to_target, seconds_to_target}: the same for the median test accuracy of the last 5 epochs
 //     (Crossbow, section 5.1)
-//   noise_scale {steps, critical_batch, low, high}: only with --noise-scale: mean over epochs, or evaluations if there are
-//     several per epoch, weighted by progress (sync/noise_scale.hpp)
+//   noise_scale {steps, critical_batch, low, high}: only with --noise-scale: mean over epochs, or over evaluations if
+//     there are several per epoch, weighted by progress (sync/noise_scale.hpp)
 //   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
 //   memory {parameters_bytes, replica_bytes and evaluation_bytes (memory that the learners' and the evaluation's
 //   replicas own), activation_bytes (actual size of one learner's outputs and their gradients, to compare with

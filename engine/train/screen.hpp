@@ -34,7 +34,7 @@ class Screen final : public Observer {
   double first_epochs_ = 0;  ///< done before the first call: above 0 in a resumed run
 };
 
-/// The lines after the table of epochs.
+/// Returns the lines that follow the table of epochs.
 std::string summary_text(const Json& record);
 
 }  // namespace lockstep::train

@@ -67,7 +67,7 @@ class TrainedAlgorithm {
   bool reads(const std::string& flag) const;
 };
 
-/// All algorithms, in the order of --help.
+/// Lists all algorithms in the order of --help.
 const std::vector<const TrainedAlgorithm*>& all_trained_algorithms();
 /// Throws std::logic_error for an algorithm that `train` does not support; resolve() refuses it earlier.
 const TrainedAlgorithm& trained_algorithm(Algorithm algorithm);
@@ -84,10 +84,10 @@ std::vector<Flag> update_flags(std::vector<Flag> others = {});
 bool is_given(const Request& request, const std::string& flag);
 std::optional<std::string> word_of(const Request& request, const std::string& flag);
 std::optional<double> number_of(const Request& request, const std::string& flag);
-/// A number above 0, or of at least 0.
+/// The number must be above 0, or at least 0.
 std::optional<double> positive_of(const Request& request, const std::string& flag);
 std::optional<double> at_least_0_of(const Request& request, const std::string& flag);
-/// A number of at least 0 and below 1.
+/// The number must be at least 0 and below 1.
 std::optional<double> share_of(const Request& request, const std::string& flag);
 std::optional<std::int64_t> whole_of(const Request& request, const std::string& flag, std::int64_t least,
                                      std::int64_t most);
@@ -118,7 +118,7 @@ class TrainableOf : public Trainable {
   Sync sync_;
 };
 
-/// A TrainableOf with one replica on each GPU.
+/// A TrainableOf that has one replica on each GPU.
 template <typename Sync>
 class TrainableOfReplicas : public TrainableOf<Sync> {
  public:

@@ -4,8 +4,8 @@
 // Its decisions depend on measured speed and differ between runs. The record stores them, so that another run can
 // repeat them (--auto-tune-from).
 //
-// An iteration of SMA includes all GPUs of all processes, so they share one speed, f iterations per second. l learners
-// on a GPU train l f batches per second there, the throughput in Alg. 2. Each process measures a different f, but all
+// An iteration of SMA includes all GPUs of all processes, so they share one speed, f iterations per second. With l
+// learners, a GPU trains l f batches per second, the throughput in Alg. 2. Each process measures a different f, but all
 // must add and remove learners together, or their parts of an iteration would not match. So all use the longest time
 // that any process measured, and none adds a learner to a GPU for which any process lacks memory. Therefore all decide
 // the same.
@@ -22,11 +22,11 @@
 
 namespace lockstep::train {
 
-/// The maximum number of learners per GPU.
+/// The most learners per GPU that are tried.
 constexpr int kTunedLearners = 16;
 
-/// A decision after iteration `iteration`: the number of learners of a GPU from then on, one more or one less than
-/// before.
+/// The tuner's decision that was made after iteration `iteration`: the number of learners of a GPU from then on, one
+/// more or one less.
 struct TuningDecision {
   std::int64_t iteration;
   int gpu;

@@ -1,5 +1,5 @@
 #pragma once
-// What a reader prints: the line of its InputError, or "" when it accepts the input.
+// The message that a reader prints: the line of its InputError, or "" if it accepts the input.
 #include <string>
 
 #include "engine/base/json.hpp"

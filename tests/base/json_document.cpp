@@ -1,4 +1,4 @@
-// Where a value comes from: files, included files, the command line. Errors must lead to the place to mend.
+// The origin of a value: files, included files, the command line. Errors must name the place to correct.
 #include "engine/base/json.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a program is to write is refused where something would be lost.
+// Outputs of a program are refused if writing them would lose something.
 #include "engine/base/outputs.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Work in processes of its own: results in order, a limit on how many run, every way a child can fail is an error of
-// the parent, after the others have ended, and no child outlives its parent.
+// Work in child processes. Results come in order, and the number of children is limited. Every kind of failure of a
+// child becomes an error of the parent, after the others have ended. No child outlives its parent.
 #include "engine/base/process_pool.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ using namespace lockstep;
 
 namespace {
 
-// Counters that children and parent see alike.
+// Counters in memory that children and parent share.
 struct Shared {
   std::atomic<int> running{0}, most{0}, started{0}, ended{0};
 };

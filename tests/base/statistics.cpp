@@ -88,7 +88,7 @@ TEST_CASE("The expected maximum of a few normal variables has closed forms") {
   CHECK_THROWS_AS(expected_normal_maximum(0), std::invalid_argument);
 }
 
-/// E[max] = integral over (0, inf) of 1 - Phi(x)^n - Phi(-x)^n: another integral, by Simpson's rule.
+/// Computes E[max] as the integral over (0, inf) of 1 - Phi(x)^n - Phi(-x)^n, another formula, by Simpson's rule.
 double expected_maximum_by_tails(int n) {
   const auto integrand = [n](double x) {
     return -std::expm1(n * std::log1p(-normal_cdf(-x))) - std::pow(normal_cdf(-x), n);

@@ -1,4 +1,4 @@
-// A study's records in one file of JSON lines.
+// Reads and writes a study's records in one file of JSON lines.
 #include "engine/base/study.hpp"
 
 #include "tests/base/input_error.hpp"

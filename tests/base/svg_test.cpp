@@ -1,4 +1,4 @@
-// Elements of pictures: what is in a name cannot leave its text.
+// Elements of pictures: the characters of a name cannot end its text element.
 #include "engine/base/svg.hpp"
 
 #include <cmath>

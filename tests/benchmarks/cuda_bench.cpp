@@ -1,13 +1,13 @@
-// Training steps through the same interfaces that `train` uses (engine/device, engine/sync), timed. No dependency but
-// Lockstep's own, so that it runs on a bare GPU machine.
+// Times training steps through the interfaces that `train` uses (engine/device, engine/sync). Depends only on Lockstep,
+// so that it runs on a bare GPU machine.
 //
 //   build/bench_cuda --model resnet50 --batch 64,256 --precision bf16,tf32 --seconds 5
 //   build/bench_cuda --model resnet32 --batch 16 --learners 1,2,4,8 --algorithm sma --precision fp32
 //
-// One line of JSON per configuration on standard output: images/s over windows of at least a tenth of --seconds each
-// (median, low, high and all), after a warm-up; the device is idle at both ends of a window. Every step takes its
-// images from the host's memory, as training does; they are noise, two batches per learner in turns, made beforehand.
-// A configuration that fails (memory) has "error" instead, and the exit status is 1.
+// Prints one line of JSON per configuration: images/s over windows of at least a tenth of --seconds each (median, low,
+// high and all), after a warm-up. The device is idle at both ends of a window. Every step reads its images from host
+// memory, as training does. They are noise, two alternating batches per learner, made in advance. A configuration that
+// fails (memory) has "error" instead, and the exit status is 1.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ struct Configuration {
   int learners_per_gpu;
 };
 
-/// Images and labels of one batch.
+/// Holds random images and labels of one batch.
 struct NoiseBatch {
   NoiseBatch(const model::Graph& graph, int batch, std::uint64_t stream)
       : images(static_cast<std::size_t>(graph.input.elements() * batch)), labels(static_cast<std::size_t>(batch)) {
@@ -74,7 +74,7 @@ struct NoiseBatch {
   std::vector<std::int32_t> labels;
 };
 
-/// Learners with their replicas and an algorithm over them.
+/// Runs learners with their replicas and an algorithm.
 class Training {
  public:
   Training(device::Backend& backend, const model::Graph& graph, const Request& request, const Configuration& c) {
@@ -139,7 +139,7 @@ double seconds_of_steps(device::Backend& backend, Training& training, int steps)
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Steps in a window, from steps that also warm up.
+/// Finds the number of steps in a window; these steps also warm up.
 int warm_up(device::Backend& backend, Training& training, double window_s, int& warm_up_steps) {
   warm_up_steps = 5;
   seconds_of_steps(backend, training, warm_up_steps);

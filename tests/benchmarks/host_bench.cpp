@@ -1,8 +1,9 @@
-// Training steps on the CPU. Of LeNet: images/s, and as a fraction of two bounds that are measured in turn with the
-// steps, so that other load hits both: the matrix products of a step alone, each over the whole batch of a thread,
-//   of_gemm   by the products that the network uses (oneDNN where it is there)
-//   of_eigen  by plain Eigen, compiled like this file
-// Products of a layer: output, weight gradient, and input gradient where one is needed.
+// Times training steps on the CPU. For LeNet it gives images/s, also as a fraction of two upper bounds. The bounds are
+// measured alternately with the steps, so that other load affects both. Each is the time of a step's matrix products
+// only, each over the whole batch of a thread:
+//   of_gemm   with the products that the network uses (oneDNN if the build has it)
+//   of_eigen  with plain Eigen, compiled like this file
+// A layer's products are its output, its weight gradient, and its input gradient if that is needed.
 //   build/bench_host
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -91,7 +92,7 @@ BENCHMARK(lenet_step)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// The same built for any x86-64 and without oneDNN: what they gain.
+// Runs the same built for any x86-64 and without oneDNN, which shows the gain of both.
 void lenet_step_generic(benchmark::State& state) {
   use_level(Level::any);
   use_onednn(false);
@@ -107,7 +108,7 @@ BENCHMARK(lenet_step_generic)
     ->Unit(benchmark::kMillisecond);
 
 // A training step (forward, loss, gradients of all parameters) of networks that results/host_speed compares with
-// PyTorch, and the memory of the process: one configuration a process, or that of an earlier one is in it.
+// PyTorch, and the process's peak memory. Run one configuration per process, because the peak includes earlier ones.
 void step(benchmark::State& state, const char* model, int batch) {
   const int threads = static_cast<int>(state.range(0));
   const model::Graph graph = model::zoo_graph(model);

@@ -1,8 +1,10 @@
-// bench_input [SECONDS]: images of 3x224x224 that this machine prepares for training, as a data set in memory has them and
-// as synthetic ones are drawn, each as floats, which the host normalises, and as bytes where the source has them
-// (Pixels in engine/data/augment.hpp); both also augmented. A line of JSON for each: images per second, and per second
-// of processor time, which does not depend on what else the machine does. Last, what one thread copies. With libjpeg-turbo
-// also JPEG images of 500x375 from files, as ImageNet's are on average, cropped to that size: "decoded".
+// bench_input [SECONDS] measures how fast this machine prepares images of 3x224x224 for training. Sources are a data
+// set in memory and synthetic images, each as floats, which the host normalises, and as bytes if the source has them
+// (Pixels in engine/data/augment.hpp). Each is also measured with augmentation.
+//
+// Prints one line of JSON each: images per second, and images per second of processor time, which does not depend on
+// other load. The last line is the rate at which one thread copies. With libjpeg-turbo there is also "decoded": JPEG
+// files of 500x375, the average size in ImageNet, cropped to 224x224.
 #include <sys/resource.h>
 
 #include <cmath>
@@ -38,7 +40,7 @@ data::Dataset random_images() {
                        {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}});
 }
 
-/// Of all threads, in the program and in the system for it.
+/// Returns the processor time of all threads, in user and system mode.
 double processor_s() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -121,7 +123,7 @@ void print_photographs(const std::vector<int>& threads, double seconds) {
 }
 #endif
 
-/// What the thread that enqueues passes would do, if it had to copy a batch to where the GPU reads it.
+/// Emulates the thread that enqueues passes, if it had to copy a batch to memory that the GPU reads.
 void print_copies(double seconds) {
   for (const std::size_t each : {sizeof(float), sizeof(std::uint8_t)}) {
     const std::vector<char> from(static_cast<std::size_t>(kBatch * kShape.elements()) * each, 1);

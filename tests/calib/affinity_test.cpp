@@ -1,4 +1,4 @@
-// Threads next to the devices that they feed.
+// Threads are bound to processors near the devices that they feed.
 #include "engine/device/affinity.hpp"
 
 #include <sched.h>

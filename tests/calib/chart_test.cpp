@@ -1,4 +1,4 @@
-// What was measured, drawn beside the fit.
+// Measured points, drawn next to their fit.
 #include "calib/chart.hpp"
 
 #include <sstream>

@@ -22,7 +22,7 @@ TEST_CASE("Steps by batch are iterations, as times and as rates alike") {
   CHECK(times.samples[0].kind == "imported");
   CHECK(times.samples[0].key ==
         Json{{"model", "net"}, {"precision", "bf16"}, {"learners", 1}, {"devices", 1}, {"batch", 8}});
-  // 2 devices with 8 samples each in 0.02 s: 800 samples/s.
+  // With 2 devices and 8 samples each in 0.02 s, the rate is 800 samples/s.
   const Imported rates = import_csv("# mine\nmodel, batch, devices, samples_per_s\r\nnet, 8, 2, 800\r\n", "n.csv");
   REQUIRE(rates.samples.size() == 1);
   CHECK(rates.samples[0].seconds[0] == Approx(0.02));

@@ -27,7 +27,7 @@ Sample taken(const Probe& probe, int samples, double seconds, const std::vector<
   return sample;
 }
 
-// Least: 0.0478 + 11 x 0.0002 = 0.05 s; most: 5 s; the middle in the logarithm: 0.5 s.
+// The least is 0.0478 + 11 x 0.0002 = 0.05 s, the most is 5 s, and their geometric mean is 0.5 s.
 SamplingOptions half_second() {
   SamplingOptions options;
   options.warm_up_s = 0.0478;
@@ -73,7 +73,7 @@ TEST_CASE("what a log has tells how long the rest takes, and how much of it twic
   CHECK(e.groups[0].most_s == Approx((2 * 4 + 1) * 5));
   const std::string text = expectation_text(e, half_second());
   CHECK(text.find("copy             8      4      1      5     4.20 s     250 ms     45.0 s\n") != std::string::npos);
-  // Of what the bounds are is said.
+  // The text explains the bounds.
   CHECK(text.find("  warm-up and samples, without setting up\n  probe ") != std::string::npos);
   CHECK(text.find("Setting up each series (memory, images, plans of convolutions) comes on top") != std::string::npos);
   // All done: nothing is left.
@@ -81,7 +81,7 @@ TEST_CASE("what a log has tells how long the rest takes, and how much of it twic
   for (const Probe& probe : probes) all.push_back(taken(probe, 11, 1e-3));
   CHECK(expectation_of(probes, all, half_second()).all.expected_s == 0);
   CHECK(expectation_of(probes, all, half_second()).all.most_s == 0);
-  // What is in the log and not among the probes has no say.
+  // Samples of the log that belong to no probe have no influence.
   CHECK(expectation_of(copies(2), all, half_second()).all.done == 2);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a GPU's plan has the learners that share it unless it is told, and sa
       if (group.probe == "iteration") return group;
     return ExpectedGroup();
   };
-  // 7 batches: of each number of learners, and beside an input pipeline of one.
+  // There are 7 batches for each number of learners, and 7 with an input pipeline for one learner.
   CHECK(iterations({1}).series == 14);
   CHECK(iterations(usual_learners(gpu)).series == 35);
   CHECK(iterations(usual_learners(gpu)).expected_s == Approx(35 * 0.5));

@@ -1,4 +1,4 @@
-// Logs that nobody's tool wrote: refused in a line, or read without harm.
+// Logs that no tool wrote are refused with one line, or read without harm.
 #ifdef LOCKSTEP_WITH_ZLIB
 #include <sys/resource.h>
 #include <zlib.h>

@@ -9,7 +9,7 @@ using namespace lockstep;
 using namespace lockstep::calib;
 
 TEST_CASE("two points give the line through them") {
-  // 3 us at 1 kB and 12 us at 10 kB: 1 us per kB, 2 us for nothing.
+  // 3 us at 1 kB and 12 us at 10 kB give 1 us per kB and a latency of 2 us.
   const Line line = fit_line({{1e3, 3e-6}, {1e4, 12e-6}});
   CHECK(line.latency_s == Approx(2e-6));
   CHECK(line.seconds_per_unit == Approx(1e-9));
@@ -20,7 +20,8 @@ TEST_CASE("neither latency nor slope is ever negative") {
   const Line falling = fit_line({{1, 2}, {2, 1}});
   CHECK(falling.seconds_per_unit == 0);
   CHECK(falling.latency_s == Approx(1.2));
-  // Rising faster than in proportion: through the origin. min over s of (s/1 - 1)^2 + (2s/4 - 1)^2: s = 1.5/1.25.
+  // Times that rise faster than in proportion give a line through the origin. min over s of (s/1 - 1)^2 + (2s/4 - 1)^2:
+  // s = 1.5/1.25.
   const Line steep = fit_line({{1, 1}, {2, 4}});
   CHECK(steep.latency_s == 0);
   CHECK(steep.seconds_per_unit == Approx(1.2));
@@ -47,7 +48,7 @@ TEST_CASE("planted latency and bandwidth come back within 1 % under noise") {
 }
 
 TEST_CASE("a change of protocol is found where it is") {
-  // 2 us + 10 GB/s below 64 KiB, 20 us + 100 GB/s from there on.
+  // The truth is 2 us + 10 GB/s below 64 KiB, and 20 us + 100 GB/s from there on.
   std::vector<Measured> points;
   const auto truth = [](double bytes) { return bytes < 65536 ? 2e-6 + bytes / 10e9 : 20e-6 + bytes / 100e9; };
   for (double bytes = 256; bytes < 1e9; bytes *= 2) points.push_back({bytes, truth(bytes)});

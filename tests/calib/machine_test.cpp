@@ -40,8 +40,8 @@ void add_device(const TemporaryFolder& sysfs, const std::string& path, const std
   fs::create_directory_symlink(folder, all / folder.filename());
 }
 
-// Two sockets. On the first, GPU 1b and a NIC below one switch, GPU 43 below another port of the same switch's upper
-// bridge; on the second, GPU c1 and a NIC at ports of their own.
+// A machine with two sockets. On the first, GPU 1b and a NIC are below one switch, and GPU 43 is below another port of
+// that switch's upper bridge. On the second, GPU c1 and a NIC have separate ports.
 void add_machine(const TemporaryFolder& sysfs) {
   const std::string upper = "pci0000:15/0000:15:01.0/0000:16:00.0/";
   add_device(sysfs, upper + "0000:17:00.0/0000:18:00.0/0000:19:00.0/0000:1b:00.0", "0x10de", "0x030200", "0",
@@ -95,7 +95,7 @@ TEST_CASE("the PCI tree tells what lies between two devices, and what their link
   elsewhere.numa_node = 0;
   CHECK(pci_path(near, elsewhere) == "NODE");
 
-  // 16 lanes x 32 GT/s x 128/130 / 8 = 63.0 GB/s; 8 lanes x 5 GT/s x 8/10 / 8 = 4 GB/s.
+  // The links have 16 lanes x 32 GT/s x 128/130 / 8 = 63.0 GB/s and 8 lanes x 5 GT/s x 8/10 / 8 = 4 GB/s.
   CHECK(near.link_bandwidth() == Approx(63.015e9).epsilon(1e-4));
   CHECK(far_nic.link_bandwidth() == Approx(4e9));
   CHECK(at(devices, "0000:90:00.0").link_bandwidth() == 0);  // not told

@@ -19,7 +19,7 @@ std::string entry(const std::string& key, int at_s, const Json& value, Json meta
   return "0: :::MLLOG " + line.dump() + "\n";
 }
 
-// Two evaluations: after `epochs` - 1 below the target, after `epochs` at it.
+// Makes a log with two evaluations: below the target after `epochs` - 1, at the target after `epochs`.
 std::string log_of(int epochs, int seconds, int seed = 7, const std::string& status = "success", int batch = 1000,
                    bool has_rates = true) {
   std::string log = "some other output\n" + entry("submission_benchmark", 1, "resnet") +

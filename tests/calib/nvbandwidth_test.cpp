@@ -59,7 +59,7 @@ void check_other_tests(const Imported& log) {
 }  // namespace
 
 TEST_CASE("nvbandwidth: both ways between GPUs, within a GPU, and tests that time no copy") {
-  // Under srun -l and with colours.
+  // These lines have the prefix of srun -l and colours.
   check_other_tests(import_nvbandwidth(tests::data("nvbandwidth_others_srun.txt"), "b.log"));
   // In JSON the three matrices of a test stand one below the other, described as the last.
   check_other_tests(import_nvbandwidth(tests::data("nvbandwidth_others.json"), "b.json"));

@@ -101,7 +101,7 @@ TEST_CASE("nccl-tests under launchers that label lines, and with Windows line en
 }
 
 TEST_CASE("nccl-tests: JSON lists the first GPU of every process") {
-  // Two processes of a thread with four GPUs each, on two nodes; and all in one process.
+  // Two processes, each one thread with four GPUs, run on two nodes; then one process has all GPUs.
   const auto with = [](const std::string& devices, int threads, int gpus) {
     return R"({"version": 3, "args": [".\/build\/all_reduce_perf"], "config": {"nthreads": )" +
            std::to_string(threads) + R"(, "ngpus": )" + std::to_string(gpus) +
@@ -139,7 +139,7 @@ TEST_CASE("nccl-tests: what NCCL and a failing run print between rows does not m
   CHECK(log.samples.size() == 2);
   REQUIRE(log.refused.size() == 1);
   CHECK(log.refused[0].find(": 6 columns, expected 13") != std::string::npos);
-  // Aborted before the first row: a run that is there alone is an error, beside others it leaves nothing.
+  // This run aborted before the first row. By itself that is an error; in a file with other runs it is ignored.
   std::string empty = run_on(4, 8, "");
   CHECK(refusal(empty) == "a.log: no usable row of nccl-tests");
   check_two_nodes(empty + run_on(2, 8, row()));

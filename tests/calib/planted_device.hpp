@@ -27,12 +27,12 @@ struct PlantedCosts {
   Cost graph{5e-6, 0.7e-6};  // over kernels
   Cost pinned_to_device{7e-6, 1 / 55e9}, pinned_to_host{7.5e-6, 1 / 53e9};
   Cost pinned_to_all{11e-6, 1 / 31e9};  // over the bytes of each device
-  // Both ways at once, over the bytes of one way.
+  // Copies in both directions at once; the cost is over the bytes of one direction.
   Cost both_ways_host{10e-6, 1 / 41e9}, both_ways_peer{8e-6, 1 / 280e9};
   Cost to_device{8e-6, 1 / 25e9}, to_host{9e-6, 1 / 26e9}, within{3e-6, 1 / 1.5e12}, to_peer{6e-6, 1 / 300e9};
-  // From and to the third device on: it is farther away.
+  // Copies from and to the third device on, which is farther away.
   Cost to_far_peer{14e-6, 1 / 20e9}, both_ways_far_peer{19e-6, 1 / 15e9};
-  // NCCL's two protocols: the second from 256 KiB on.
+  // NCCL's two protocols; the second is used from 256 KiB on.
   Cost short_sum{12e-6, 1 / 20e9}, long_sum{22.5e-6, 1 / 200e9};
   double protocol_bytes = 262144;
   Cost average{15e-6, 1 / 100e9};
@@ -43,7 +43,7 @@ struct PlantedCosts {
                                               {device::Collective::all_to_all, {14e-6, 1 / 250e9}}};
   Cost momentum{4e-6, 20 / 3e12}, lars{9e-6, 28 / 3e12}, correction{5e-6, 24 / 3e12}, average_model{6e-6, 20 / 3e12};
   Cost gradient{700e-6, 30e-6};  // over images
-  Cost slowdown{1.15, 2e-9};     // factor on all work beside sums of so many bytes
+  Cost slowdown{1.15, 2e-9};     // factor on all work overlapped with sums of this many bytes
 
   double sum_s(double bytes) const { return (bytes < protocol_bytes ? short_sum : long_sum).of(bytes); }
   /// Over images; each layer and part has its own.
@@ -56,11 +56,11 @@ struct PlantedCosts {
 struct Disturbances {
   double noise = 0.01;     ///< standard deviation of a sample, relative
   double correlation = 0;  ///< of the noise of one sample and the next
-  int outlier_every = 0;   ///< every so many samples takes five times as long; 0: none
-  // Of the replica with this number (from 0, in the order in which they are made): -1: none.
+  int outlier_every = 0;   ///< one sample out of this many takes five times as long; 0: none
+  // These name a replica (from 0, in the order of construction); -1: none.
   int drifting_replica = -1;   ///< its first 120 passes get slower by 0.4 % each, the later ones are as planted
   int throttled_replica = -1;  ///< its passes 30 to 59 run at half the clock
-  // Disturbed for as long as it lives; what is measured later, with replicas of its own, is not.
+  // These replicas are disturbed as long as they live; later measurements with other replicas are not.
   int always_drifting_replica = -1;   ///< every pass 0.2 % slower than the one before
   int always_throttled_replica = -1;  ///< half the clock
   int interrupted_replica = -1;       ///< every sixth pass takes five times as long

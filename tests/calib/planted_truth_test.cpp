@@ -1,5 +1,5 @@
-// The whole flow (probes, sampler, sample log, fits, profile) on a device whose costs are declared: what comes out is
-// the truth within 1 %, although samples are noisy, some take five times as long, one series drifts and one is
+// The whole flow (probes, sampler, sample log, fits, profile) on a device with declared costs. Results must equal the
+// declared costs within 1 %, although samples are noisy, some take five times as long, one series drifts and one is
 // throttled.
 #include "calib/overlap.hpp"
 #include "calib/probe/calibrate.hpp"

@@ -1,10 +1,10 @@
-// Published all-reduce tables of nccl-tests on 8 GPUs: imported, fitted on two thirds of their sizes, and compared with
-// the third that was held out. Declared split: of the interior sizes, number i (in ascending order, from 0) is held out
-// in turn i mod 3, so that over the three turns each is predicted once. Nothing was fitted on what is counted here.
+// Published all-reduce tables of nccl-tests on 8 GPUs are imported, fitted on two thirds of their sizes, and compared
+// with the held-out third. Declared split: interior size i (ascending, from 0) is held out in turn i mod 3, so that
+// three turns predict each size once. No compared size was in its own fit.
 //
-// Goal: within 5 %. What the tables bear: all of H200's 12 sizes; on A100 and H100 some sizes lie off any smooth curve
-// through their neighbours (NCCL changes protocol or channels between them, 64 KiB on H100, or the run was disturbed,
-// 128 MiB on A100). Those misses are listed, not tuned away.
+// The goal is an error within 5 %. All of H200's 12 sizes meet it. On A100 and H100 some sizes are off any smooth curve
+// through their neighbours. NCCL changes protocol or channels between them (64 KiB on H100), or the run was disturbed
+// (128 MiB on A100). These misses are listed, not tuned away.
 #include <algorithm>
 #include <cmath>
 

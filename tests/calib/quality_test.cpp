@@ -1,4 +1,4 @@
-// What is not known of a measured time, and of a fit through such times.
+// The uncertainty of a measured time, and of a fit through such times.
 #include "calib/quality.hpp"
 
 #include <cmath>
@@ -34,7 +34,7 @@ TEST_CASE("a time that was taken once tells nothing of its spread, and equal tim
 }
 
 TEST_CASE("the interval of the median counts, by hand") {
-  // Of 11 samples the 2nd and the 10th bound the median: 1.01 and 1.09 around 1.05.
+  // Among 11 samples, the 2nd and the 10th are the bounds of the median: 1.01 and 1.09 around 1.05.
   CHECK(quality_of(iteration(8, kScattered)).interval == Approx(0.04 / 1.05));
   CHECK(quality_of(iteration(8, {0.8, 1.0, 1.2})).interval == Approx(0.2));  // the whole range
 }

@@ -1,5 +1,5 @@
-// What is measured is what a training run has: iterations that follow each other, vectors that no cache holds, times
-// without the launches of the host.
+// Probes measure the conditions of training: iterations in sequence, vectors that no cache holds, times without the
+// host's launches.
 #include "calib/probe/probes.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/calib/planted_device.hpp"
@@ -33,8 +33,8 @@ Probe average_of(device::Backend& backend, std::int64_t bytes) {
 
 }  // namespace
 
-// 700 us + 64 x 30 us of a gradient; a copy of its input that is hidden from the second iteration on is a third of that.
-// Of a window of n it leaves a share of 1/n: at 50 ms 1/19.
+// A gradient takes 700 us + 64 x 30 us. A copy of its input, which is hidden from the second iteration on, takes a
+// third of that. A window of n iterations includes 1/n of it: 1/19 at 50 ms.
 TEST_CASE("an iteration's input, which is copied while the one before computes, counts once in a window") {
   const model::Graph lenet = model::zoo_graph("lenet");
   for (const int batch : {64, 640}) {

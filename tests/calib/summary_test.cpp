@@ -11,14 +11,14 @@ using namespace lockstep;
 using namespace lockstep::calib;
 
 TEST_CASE("order statistics that bound the median") {
-  // P(Binomial(n, 1/2) < k) <= 0.025. n = 6: P(0) = 1/64 = 0.0156, P(<=1) = 7/64 = 0.109: k = 1.
-  // n = 10: P(<=1) = 11/1024 = 0.0107, P(<=2) = 56/1024 = 0.0547: k = 2, so ranks 2 and 9.
-  // n = 100: the textbook's ranks 40 and 61.
+  // The condition is P(Binomial(n, 1/2) < k) <= 0.025. n = 6: P(0) = 1/64 = 0.0156, P(<=1) = 7/64 = 0.109, so k = 1. n
+  // = 10: P(<=1) = 11/1024 = 0.0107, P(<=2) = 56/1024 = 0.0547, so k = 2 and ranks 2 and 9. n = 100: the textbook's
+  // ranks 40 and 61.
   CHECK(median_interval_ranks(5) == std::pair<int, int>{1, 5});
   CHECK(median_interval_ranks(6) == std::pair<int, int>{1, 6});
   CHECK(median_interval_ranks(10) == std::pair<int, int>{2, 9});
   CHECK(median_interval_ranks(100) == std::pair<int, int>{40, 61});
-  // Half a width of 1.96 sqrt(10000) / 2 = 98 ranks.
+  // The half width is 1.96 sqrt(10000) / 2 = 98 ranks.
   CHECK(median_interval_ranks(10000) == std::pair<int, int>{4902, 5099});
 }
 
@@ -36,12 +36,12 @@ TEST_CASE("the interval covers the true median about 95 times in 100") {
 }
 
 TEST_CASE("samples that go together are worth fewer") {
-  // Signs of x - 3.5: - - + +. r_1 = (1 - 1 + 1) / 4; rho = sin(pi / 8) = 0.38268; r_2 = 2/pi asin(0.14645) = 0.09357,
-  // r_3 = 2/pi asin(0.05604) = 0.03570. 4 / (1 + 2 (0.75 0.25 + 0.5 0.09357 + 0.25 0.03570)) = 4 / 1.48641.
+  // The signs of x - 3.5 are - - + +. r_1 = (1 - 1 + 1) / 4; rho = sin(pi / 8) = 0.38268; r_2 = 2/pi asin(0.14645) =
+  // 0.09357, r_3 = 2/pi asin(0.05604) = 0.03570. 4 / (1 + 2 (0.75 0.25 + 0.5 0.09357 + 0.25 0.03570)) = 4 / 1.48641.
   CHECK(effective_count({1, 2, 5, 6}) == Approx(2.69105).epsilon(1e-4));
-  CHECK(effective_count({1, 6, 2, 5}) == 4);  // what alternates is not worth more than its number
+  CHECK(effective_count({1, 6, 2, 5}) == 4);  // alternating samples count no more than their number
   CHECK(effective_count(std::vector<double>(20, 1.0)) == 20);
-  // Outliers have no say: the same signs.
+  // An outlier changes nothing, because the signs are the same.
   CHECK(effective_count({1, 2, 5, 600}) == Approx(2.69105).epsilon(1e-4));
   // A normal process with rho = 0.5: r_k = 2/pi asin(0.5^k), 1 + 2 sum r_k = 2.309.
   std::vector<double> x;
@@ -53,7 +53,8 @@ TEST_CASE("samples that go together are worth fewer") {
 TEST_CASE("ranks for fewer independent samples lie farther out") {
   CHECK(median_interval_ranks(100, 100.0) == median_interval_ranks(100));
   CHECK(median_interval_ranks(100, 300.0) == median_interval_ranks(100));
-  // Of 25: ranks 8 and 18, 5 of 25 from the middle, 13; of 100 as large a share is 20 from 50.5: 30 and 71.
+  // For 25 samples the ranks are 8 and 18, 5 of 25 from the middle, 13. For 100 the same fraction is 20 from 50.5: 30
+  // and 71.
   CHECK(median_interval_ranks(25) == std::pair<int, int>{8, 18});
   CHECK(median_interval_ranks(100, 25.7) == std::pair<int, int>{30, 71});
   CHECK(median_interval_ranks(100, 5.9) == std::pair<int, int>{1, 100});

@@ -1,4 +1,4 @@
-// The PyTorch probe's file as a profile.
+// Reads the PyTorch probe's file as a profile.
 #include "calib/import/imported.hpp"
 #include "calib/noise_scale.hpp"
 #include "engine/model/graph.hpp"

@@ -1,5 +1,5 @@
-// The program `calibrate` itself, on the host backend, with series cut short: what is tested is that nothing is lost
-// and nothing is wrong, not how precise a busy machine's figures are.
+// The program `calibrate` itself, on the host backend, with short series. The tests check that nothing is lost or
+// wrong, not the precision of figures on a busy machine.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,8 +89,8 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
     CHECK(profile.curve("layer", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"layer", layer}, {"pass", pass}})
               .size() == 2);
   }
-  // Beside sums of 256 B, 4 KiB and 64 KiB, at the least and the largest batch; on a busy machine a ratio may be
-  // anything.
+  // Sums have 256 B, 4 KiB and 64 KiB, at the smallest and the largest batch. On a busy machine a ratio may have any
+  // value.
   const std::vector<Slowdown> ratios = slowdowns(profile);
   REQUIRE(ratios.size() == 6);
   for (const Slowdown& one : ratios) CHECK(one.ratio > 0);
@@ -216,7 +216,7 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
   const auto first = run(measure);
   INFO(first.err);
   REQUIRE(first.code == 0);
-  // Of the first process alone; a second line may name series to be doubted.
+  // Only the first process prints; a second line may name doubtful series.
   CHECK(first.out.find(" samples, ") != std::string::npos);
   CHECK(first.out.find(" samples, ") == first.out.rfind(" samples, "));
   const Profile profile = load_profile(folder.path("several.json"));
@@ -231,7 +231,7 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
   }
   CHECK(profile.find("iteration",
                      {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 4}}) != nullptr);
-  // Beside sums over the four devices, of 16 B, 256 B and 4 KiB.
+  // Iterations are overlapped with sums over the four devices, of 16 B, 256 B and 4 KiB.
   const std::vector<Slowdown> ratios = slowdowns(profile);
   REQUIRE(ratios.size() == 3);
   for (const Slowdown& one : ratios) {
@@ -239,7 +239,7 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
     CHECK(one.ratio > 0);
   }
 
-  // What the first finds wrong all leave for, and one says.
+  // If the first process finds an error, all leave, and one reports it.
   const auto again = run(measure);
   CHECK(again.code == 2);
   const std::string why =

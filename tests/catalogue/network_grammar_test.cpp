@@ -45,7 +45,7 @@ TEST_CASE("networks are read with their ports, bandwidth and protocol") {
            Row{"0.5 Gb/s TCP", 1, 0.0625, false, "ethernet"},
            Row{"100 Mb/s Ethernet", 1, 0.0125, false, "ethernet"},
            Row{"TCP/IP 10 Gb/s", 1, 1.25, false, "ethernet"},
-           // RDMA: the figure of a standard's rate, else 0.94 of the line
+           // RDMA uses the figure for a standard's rate, else 0.94 of the line rate.
            Row{"100 GbE RoCE", 1, 11.75, true, "roce"},
            Row{"8x 400GbE RoCEv2", 8, 47, true, "roce"},
            Row{"RoCE v2 50 Gb/s", 1, 5.875, true, "roce"},
@@ -69,7 +69,7 @@ TEST_CASE("networks are read with their ports, bandwidth and protocol") {
            Row{"QDR", 1, 3.3, true, "ib-qdr"},
            Row{"Omni-Path", 1, 11.5, true, "opa"},
            Row{"aries", 1, 9, true, "aries"},
-           // classes: all of a node's network
+           // These classes are for the whole network of a node.
            Row{"aws-p4d", 1, 46, true, "aws-p4d"},
            Row{"AWS p3.16xlarge", 1, 3.125, false, "aws-p3-16xlarge"},
            Row{"azure-nd-h100", 1, 376, true, "azure-nd-h100"},

@@ -92,7 +92,7 @@ std::vector<std::string> eight_ranks(const TemporaryFolder& folder, const std::v
   return files;
 }
 
-// Three steps of these parts, one after the other, on a rank of `gpus`.
+// Makes a trace of three steps with these parts in sequence, on one rank of `gpus`.
 KinetoTrace trace_of_parts(const calib::PartSeconds& parts, int gpus) {
   KinetoTrace trace;
   trace.set_rank(0, gpus);

@@ -1,4 +1,4 @@
-// The measurements that speak for and against a cause.
+// Tests the measurements that support or contradict a cause.
 #include <cmath>
 #include <set>
 

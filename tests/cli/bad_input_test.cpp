@@ -206,7 +206,7 @@ std::vector<Case> cases() {
        "hybrid_threshold, "
        "torus_columns, tree_slices, wire, fusion_threshold, fusion, ddp, accumulation, overlap, message_overhead, "
        "launch_overhead, nccl, profile, library, reduction_rate, bucket_copies"},
-      // NCCL, buckets, local SGD, shards, Theano-MPI, loading
+      // NCCL, buckets, local SGD, shards, Theano-MPI, and loading follow.
       {s, "/communication/all_reduce", "\"nccl\"",
        "default: /communication/nccl: NCCL's tables have no \"G\"; allowed: with \"generation\": pascal, volta, "
        "ampere, hopper, blackwell"},

@@ -1,4 +1,4 @@
-// What shells complete, and what man pages tell, is what the programs take.
+// Shell completions and man pages match the options that the programs accept.
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"

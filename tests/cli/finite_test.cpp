@@ -1,4 +1,4 @@
-// What programs print and write at the ends of their ranges: numbers, or words that say why there is none.
+// Output of the programs at the ends of their ranges: numbers, or a reason why there is none.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -20,7 +20,7 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Whole words of `text`, in small letters.
+// Returns the whole words of `text` in lower case.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < text.size();) {

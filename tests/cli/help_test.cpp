@@ -6,7 +6,7 @@
 namespace lockstep::tests {
 namespace {
 
-// The first words of the lines behind "Subcommands:".
+// Returns the first words of the lines after "Subcommands:".
 std::vector<std::string> subcommands(const std::string& help) {
   std::vector<std::string> names;
   std::istringstream lines(help.substr(std::min(help.find("ubcommands:"), help.size())));

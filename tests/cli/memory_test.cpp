@@ -1,4 +1,4 @@
-// What does not fit into a GPU's memory, as a user meets it: one line, exit code 2, no output, unless it is asked for.
+// Jobs that exceed a GPU's memory give one line, exit code 2 and no output, unless --ignore-memory is given.
 #include <algorithm>
 
 #include "engine/base/json.hpp"
@@ -14,7 +14,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(text.find(what), what.size(), by);
 }
 
-/// A scenario of a network at a batch on GPUs of so much memory.
+/// Writes a scenario of a network at a batch, on GPUs with this memory.
 class Files {
  public:
   Files(const std::string& model, int batch, const std::string& memory, const std::string& precision) {
@@ -45,8 +45,8 @@ void check_refused(const Outcome& outcome, const std::vector<std::string>& parts
 }  // namespace
 
 TEST_CASE("simulate refuses GPT-3 13B at batch 512 on 80 GB, and predicts it where that is asked for") {
-  // Of its 40 layers each keeps s b h (32 + 4 a s / h) bytes without dropout (Korthikanti et al. 2022): 20,615 GB; the
-  // rest is the embeddings', the logits' and what back-propagation is at.
+  // Without dropout, each of the 40 layers keeps s b h (32 + 4 a s / h) bytes (Korthikanti et al. 2022): 20,615 GB. The
+  // rest is for embeddings, logits and back-propagation.
   const Files files("gpt3_13b", 512, "80 GB", "mixed");
   check_refused(files.simulate("scenario.json --json out.json"),
                 {"scenario.json: /batch_per_gpu: memory: batch 512 needs ", " GiB a GPU, ",

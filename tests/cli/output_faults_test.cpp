@@ -1,5 +1,5 @@
-// Where results go wrong: full disks, limits, pipes, folders, terminals that know little, names that are no names. What
-// was there stays, nothing is left beside it, and the user is told in a line.
+// Failures of outputs: full disks, limits, pipes, folders, simple terminals, invalid names. Existing files must stay
+// unchanged, no temporary file may be left, and the user must get one line.
 #include <sys/stat.h>
 
 #include <algorithm>

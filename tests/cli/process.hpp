@@ -1,5 +1,5 @@
 #pragma once
-// Runs a program of the build folder as a user would, and keeps what it said.
+// Runs a program of the build folder as a user would, and keeps its output.
 #include <sys/wait.h>
 #include <unistd.h>
 

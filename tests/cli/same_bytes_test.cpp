@@ -1,5 +1,5 @@
-// Results are the same bytes from any number of processes, in any language and time zone; only provenance and wall_s differ.
-// Of MPI ranks: tests/plan.
+// Results are the same bytes with any number of processes, in any language and time zone, except for provenance and
+// wall_s. For MPI ranks see tests/plan.
 #include "engine/base/json.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -18,7 +18,7 @@ void drop(Json& json) {
     if (inner.is_structured()) drop(inner);
 }
 
-// Of a run of `arguments`, with `environment` in front of it.
+// Returns the result of `arguments`, run with `environment` set.
 std::string result_of(const TemporaryFolder& folder, const std::string& environment, const std::string& arguments) {
   const std::string command = "cd '" + folder.path("") + "' && env " + environment +
                               " '" LOCKSTEP_BUILD_DIR "/simulate' " + arguments + " --json out.json >/dev/null 2>&1";

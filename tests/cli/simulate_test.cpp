@@ -42,7 +42,7 @@ Outcome run_small(const TemporaryFolder& folder, const std::string& arguments) {
   return run_program(folder.path(""), "simulate", arguments);
 }
 
-// The result of the small scenario with these arguments.
+// Returns the result of the small scenario with these arguments.
 Json result_of(const std::string& arguments) {
   const TemporaryFolder folder;
   const Outcome outcome = run_small(folder, "scenario.json --json out.json " + arguments);

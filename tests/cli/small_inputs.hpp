@@ -1,5 +1,5 @@
 #pragma once
-// A small scenario and its cluster, as the texts of "scenario.json" and "cluster.json".
+// Gives a small scenario and its cluster as the texts of "scenario.json" and "cluster.json".
 #include <string>
 
 namespace lockstep::tests {

@@ -39,7 +39,7 @@ double expected_s(sim::Cluster& cluster, const Flow& flow) {
          static_cast<double>(flow.bytes) / cluster.route(flow.src, flow.dst).bandwidth_bytes_per_s;
 }
 
-// Of every flow: the time it took, then the time it should take.
+// Returns for every flow the time that it took, then the expected time.
 std::vector<double> taken_and_expected_s(const sim::ClusterSpec& spec, int gpus, int count) {
   return in_child([&] {
     sim::Cluster cluster(spec, gpus);

@@ -24,8 +24,8 @@ TEST_CASE("two flows of different latency share a link evenly") {
   spec.intra_node.pcie.switch_uplink.bandwidth_bytes_per_s = 12e9;
   spec.intra_node.pcie.socket_link.latency_s = 1e-3;
   const std::vector<double> ends_s = run(spec, 4, {{0, 1, kBytes}, {2, 1, kBytes}});
-  // The near flow has 12 GB/s for the 1.001 ms that the far one is still under way, then both have 6 GB/s; when the
-  // near one has ended, the far one has the rest alone.
+  // The near flow has 12 GB/s while the far one has not started, for 1.001 ms of latency; then both have 6 GB/s. When
+  // the near one ends, the far one has the whole bandwidth.
   const double near_latency_s = 2 * 4e-7, far_latency_s = 2 * 4e-7 + 2 * 5e-7 + 1e-3;
   const double alone_bytes = (far_latency_s - near_latency_s) * 12e9;
   const double near_end_s = far_latency_s + (kBytes - alone_bytes) / 6e9;

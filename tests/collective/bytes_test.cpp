@@ -1,4 +1,4 @@
-// What every algorithm must move, whatever the network: the textbook bytes per rank, exactly, when n divides S.
+// The bytes that every algorithm must move on any network: the textbook's bytes per rank, exactly, if n divides S.
 #include <numeric>
 
 #include "engine/base/random.hpp"
@@ -130,7 +130,7 @@ TEST_CASE("double binary tree: 2(n-1)S in all, no rank more than about 2S, every
     CHECK(plan.bytes_sent() == 2 * (n - 1) * bytes);
     std::int64_t most = 0;
     for (std::int64_t sent : plan.bytes_sent_by_rank()) most = std::max(most, sent);
-    // Leaf of one tree: S/2 up. Inner of the other: S/2 up, S/2 to each of two children.
+    // A leaf of one tree sends S/2 up. An inner node of the other sends S/2 up and S/2 to each of two children.
     CHECK(most <= 2 * bytes);
     std::vector<int> receives(static_cast<std::size_t>(n), 0);
     for (const Phase& phase : plan.phases)

@@ -30,8 +30,8 @@ TEST_CASE("all-reduce between hosts worked by hand") {
   CHECK(apart.call->latency_s == Approx(60e-6));
   CHECK(apart.call->transfer_s == Approx(0.06));
   for (std::int64_t sent : apart.bytes_sent_by_rank()) CHECK(sent == 60'000'000);
-  // In one node of two sockets: two copies by a core of 6 GB/s, 3 GB/s: 20 ms, and the sums; with 1 process a socket
-  // more memory would not help, with 5 GB/s a socket for 2 processes it is 1.25 GB/s: 48 ms.
+  // One node has two sockets. Two copies by a core of 6 GB/s run at 3 GB/s: 20 ms, plus the sums. With 1 process per
+  // socket, more memory bandwidth would not help. With 5 GB/s per socket and 2 processes it is 1.25 GB/s: 48 ms.
   host.ranks_per_node = 4;
   CHECK(host_all_reduce(host, 40'000'000).call->transfer_s == Approx(0.02 + 0.03));
   host.processes_per_socket = 2;

@@ -4,7 +4,7 @@
 
 namespace lockstep::tests {
 
-/// Two nodes of two Hopper GPUs; two channels of 10 GB/s.
+/// Describes two nodes of two Hopper GPUs, with two channels of 10 GB/s.
 inline sim::NcclSystem two_by_two() {
   sim::NcclSystem system;
   system.ranks = 4;
@@ -14,7 +14,8 @@ inline sim::NcclSystem two_by_two() {
   return system;
 }
 
-/// An HGX Hopper node, or several with 8 NICs of 400 Gbit/s, by NCCL's logs (NVIDIA/nccl issue 1197 for one node).
+/// Describes an HGX Hopper node, or several with 8 NICs of 400 Gbit/s, as in NCCL's logs (NVIDIA/nccl issue 1197 for
+/// one node).
 inline sim::NcclSystem hgx_hopper(int nodes) {
   sim::NcclSystem system;
   system.ranks = 8 * nodes;

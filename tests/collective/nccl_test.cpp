@@ -81,15 +81,16 @@ TEST_CASE("nccl: the bytes of a ring's links worked by hand") {
 }
 
 TEST_CASE("nccl: a tree over two nodes of two GPUs worked by hand") {
-  // 1 MB by LL128. bus = min(0.92 x 20, 2 x 41.4) x 120/128 = 17.25 GB/s, S/T = bus / 2 = 8.625 GB/s, x 0.6 at 2^13 x
-  // 64 bytes: 5.175 GB/s: 193.2 us. Latency 14 + 2 (1.25 + 8.5) = 33.5 us.
+  // 1 MB is sent by LL128. bus = min(0.92 x 20, 2 x 41.4) x 120/128 = 17.25 GB/s, S/T = bus / 2 = 8.625 GB/s, x 0.6 at
+  // 2^13 x 64 bytes: 5.175 GB/s: 193.2 us. Latency 14 + 2 (1.25 + 8.5) = 33.5 us.
   NcclSystem system = two_by_two();
   system.tree = {2, 10e9, 10e9};
   system.only_algorithm = NcclAlgorithm::tree;
   const NcclTime time = nccl_choice(system, NcclOperation::all_reduce, 1'000'000);
   CHECK(time.protocol == NcclProtocol::ll128);
   CHECK(time.seconds == Approx(33.5e-6 + 1e6 / 5.175e9));
-  // Bytes: half of the vector up and down each of two chains in a node, all of it between the nodes, both ways.
+  // Half of the vector goes up and down each of two chains in a node; all of it goes between the nodes, in both
+  // directions.
   const Plan plan = nccl_plan(system, NcclOperation::all_reduce, 1'000'000);
   CHECK(sent(plan, 0, 1) == 1'000'000);
   CHECK(sent(plan, 1, 0) == 1'000'000);
@@ -100,19 +101,19 @@ TEST_CASE("nccl: a tree over two nodes of two GPUs worked by hand") {
 }
 
 TEST_CASE("nccl: NVLS in a node and NVLSTree between nodes worked by hand") {
-  // 51 MB on 8 H200: 8 min(2 x 40 x 0.85 x 7/8, 60) = 476 GB/s of bus, x 8/14 = 272 GB/s; 25 + 187.5 = 212.5 us.
+  // 51 MB on 8 H200 take: 8 min(2 x 40 x 0.85 x 7/8, 60) = 476 GB/s of bus, x 8/14 = 272 GB/s; 25 + 187.5 = 212.5 us.
   const NcclTime one = nccl_choice(hgx_hopper(1), NcclOperation::all_reduce, 51'000'000);
   CHECK(one.algorithm == NcclAlgorithm::nvls);
   // Its first round, 16 channels of 8 heads with chunks of 32 KiB (51 MB are fewer than 8 rounds of 64 KiB), passes 8
   // channels of 40 GB/s twice: 4.19 MB (2 / 320 - 1 / 272) = 10.8 us more.
   CHECK(one.seconds * 1e6 == Approx(212.5 + 10.79).epsilon(1e-4));
-  // 8 nodes: 25 + 2 x 3 x 20.9 = 150.4 us; 8 min(59.5, 48, 45.5) = 364 GB/s, x 64/126: 275.8 us.
+  // 8 nodes take 25 + 2 x 3 x 20.9 = 150.4 us; 8 min(59.5, 48, 45.5) = 364 GB/s, x 64/126: 275.8 us.
   const NcclTime eight = nccl_choice(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(eight.algorithm == NcclAlgorithm::nvls_tree);
   // From four nodes on chunks are of 64 KiB at the most; the first 8.39 MB pass the network 6 times: (2 / 320 + 6 / 384 -
   // 1 / 184.9) 8.39 MB = 138.1 us.
   CHECK(eight.seconds * 1e6 == Approx(150.4 + 275.84 + 138.13).epsilon(1e-4));
-  // Bytes: what every GPU sends to its switch, and the double tree over the nodes.
+  // Bytes include those that every GPU sends to its switch, and the double tree over the nodes.
   const Plan plan = nccl_plan(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(double(plan.bytes_sent()) == Approx(51e6 * (64 + 8 + 2 * 7)).epsilon(1e-5));
 }
@@ -182,7 +183,8 @@ TEST_CASE("nccl: NVLS fills its pipeline once, with no more than a round, and no
       }
     }
   }
-  // Two nodes from 4 x 16.8 MB on: 16.8 MB (2 / 320 + 2 / 384 - 1 / B) each, half of it below, a quarter below 8.4 MB.
+  // From 4 x 16.8 MB on, two nodes take 16.8 MB (2 / 320 + 2 / 384 - 1 / B) each; half of that below, a quarter below
+  // 8.4 MB.
   const auto fill_us = [](std::int64_t bytes) {
     NcclSystem two = hgx_hopper(2);
     two.only_algorithm = NcclAlgorithm::nvls_tree;

@@ -72,7 +72,8 @@ TEST_CASE("parameter server: every gradient reaches every server once, whoever s
 }
 
 TEST_CASE("parameter server worked by hand: 4 workers in 2 nodes and 2 servers of their own") {
-  // Nodes of 2 GPUs: workers 0 1 | 2 3, servers on the first GPUs of the next nodes, 4 and 6; GPUs 5 and 7 idle.
+  // Nodes have 2 GPUs. Workers are 0 1 | 2 3; servers are the first GPUs of the next nodes, 4 and 6; GPUs 5 and 7 are
+  // idle.
   const Roles roles = separate_servers(4, 2, 2);
   CHECK(roles.ranks == 8);
   CHECK(roles.servers == std::vector<int>{4, 6});
@@ -91,14 +92,14 @@ TEST_CASE("parameter server: co-located servers are as balanced as the pairs") {
   const Plan push = push_gradients(roles, ShardDealer(4).deal_pairs(800, 100));
   CHECK(push.bytes_sent_by_rank() == Bytes(4, 600));
   CHECK(received_by_rank(push) == Bytes(4, 600));
-  // The whole tensor on one server: 3 x 800 arrive at it.
+  // If the whole tensor is on one server, 3 x 800 bytes arrive there.
   const Plan tensor = push_gradients(roles, ShardDealer(4).deal_tensor(800));
   CHECK(received_by_rank(tensor) == Bytes{2400, 0, 0, 0});
 }
 
 TEST_CASE("sufficient factors worked by hand: three workers of one layer") {
-  // K = 2 samples, I = 3, O = 5: 2 (3 + 5) numbers of 4 bytes, 64 bytes, to each of 2 others. Multiplying out those of
-  // the 2 others: 2 x 3 x 5 x 2 x 2 = 120 FLOP.
+  // K = 2 samples, I = 3, O = 5: each worker sends 2 (3 + 5) numbers of 4 bytes, 64 bytes, to each of 2 others.
+  // Multiplying the factors of the 2 others takes 2 x 3 x 5 x 2 x 2 = 120 FLOP.
   CHECK(factor_bytes(2, 3, 5, 4) == 64);
   CHECK(reconstruction_flop(2, 3, 5, 3) == 120);
   const Plan plan = broadcast_factors(co_located_servers(3, 1, 0), 64);
@@ -141,19 +142,19 @@ TEST_CASE("1 bit: an element takes a bit and a column two means") {
 }
 
 TEST_CASE("the better scheme by Poseidon's Table 1") {
-  // The paper's example: 4096 x 4096, K = 32, 8 workers and servers. Server: 2 x 4096^2 x 14 / 8 = 58.7 M numbers;
+  // The paper's example is 4096 x 4096, K = 32, 8 workers and servers. Server: 2 x 4096^2 x 14 / 8 = 58.7 M numbers;
   // factors: 2 x 32 x 7 x 8192 = 3.67 M; Adam's owner: 7 x (4096^2 + 32 x 8192) = 119.3 M.
   const SchemeCost cost = scheme_cost(4096, 4096, 32, 8, 8);
   CHECK(cost.server == Approx(58.72e6).epsilon(1e-3));
   CHECK(cost.factors == Approx(3.67e6).epsilon(1e-3));
   CHECK(cost.adam == Approx(119.28e6).epsilon(1e-3));
   CHECK(cost.takes_factors());
-  // GoogLeNet's 1024 x 1000 at a batch of 128 on 16 nodes: 3.84 M by server, 7.77 M by factors.
+  // GoogLeNet's 1024 x 1000 at a batch of 128 on 16 nodes needs 3.84 M numbers by server, 7.77 M by factors.
   CHECK(!scheme_cost(1024, 1000, 128, 16, 16).takes_factors());
 }
 
 TEST_CASE("the counts of Table 1 are what the plans carry") {
-  // A node that is worker and server, sent and received together, in numbers of 4 bytes: push and pull of M N over P
+  // A node is both worker and server. Sent and received numbers of 4 bytes are added: push and pull of M N over P
   // servers, and factors to and from P - 1 others.
   const int p = 8, m = 4096, n = 1024, k = 32;
   const Roles roles = co_located_servers(p, 1, 0);

@@ -1,5 +1,5 @@
-// What neighbouring cells say of a cell between them: by hand for one and two cells, in the limits, and on laws that
-// bend otherwise than the fitted one.
+// The prediction of neighbouring cells for a cell between them: by hand for one and two cells, in the limits, and for
+// laws with another shape than the fitted one.
 #include "sim/convergence/deviation.hpp"
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST_CASE("two cells, solved by hand") {
   CHECK(expected_deviation(two, std::exp(1.0), false) == Approx(0).margin(1e-12));
   CHECK(expected_deviation(two, 1, false) == Approx(1));
   CHECK(expected_deviation(two, far, false) == Approx(-1));
-  // At e^-2: covariances 0.7 / e and 0.7 / e^2.
+  // At e^-2, the covariances are 0.7 / e and 0.7 / e^2.
   CHECK(expected_deviation(two, 1 / far, false) == Approx((c - c / std::exp(1.0)) / (1 - c)));
 }
 

@@ -41,7 +41,7 @@ ConvergenceProfile by_hand() {
 
 TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
   const ConvergenceProfile profile = by_hand();
-  // 100 (1 + 8 / 4) = 300; with tau 4 twice that, and wider bounds.
+  // 100 (1 + 8 / 4) = 300 is the value; tau 4 doubles it and widens the bounds.
   const IterationsBound one = estimate_iterations(profile, 0, {Algorithm::sma, 16, 4, 1, 0}).bound;
   CHECK(one.iterations == Approx(300));
   const IterationsBound four = estimate_iterations(profile, 0, {Algorithm::sma, 16, 4, 4, 0}).bound;

@@ -15,7 +15,7 @@
 namespace lockstep::sim {
 namespace {
 
-/// A record of `train` with evaluations (iterations, accuracy).
+/// Makes a record of `train` with evaluations (iterations, accuracy).
 Json record(const std::string& algorithm, int batch, int seed, const std::vector<std::pair<int, double>>& evaluations) {
   Json json = Json::parse(R"({"schema": "lockstep/run/1", "status": "epochs done", "target": 0.99,
     "model": {"name": "lenet_caffe"}, "data": {"name": "MNIST train", "train_images": 60000}, "epochs": []})");
@@ -158,7 +158,7 @@ TEST_CASE("a profile from a sweep's folder finds the planted law, without the se
   CHECK_FALSE(profile.fit(Algorithm::s_sgd, "batch", 1));  // none reached it: no law, rather than a guess
 }
 
-/// The same records as one file beside the folder.
+/// Writes the same records to one file next to the folder.
 std::string write_study(const TemporaryFolder& folder) {
   std::map<std::string, Json> records;
   const std::filesystem::path out = folder.path("out");

@@ -16,7 +16,7 @@ ConvergenceSpec spec(double samples, double epochs) {
 }  // namespace
 
 TEST_CASE("iterations are epochs times samples over the global batch, rounded up") {
-  // 2 x 100 / 32 = 6.25, so 7 iterations of half a second
+  // 2 x 100 / 32 = 6.25 is rounded up to 7 iterations of half a second.
   const TimeToAccuracy rounded = time_to_accuracy(spec(100, 2), 0, 32, 0.5, 1, 1);
   CHECK(rounded.epochs == 2);
   CHECK(rounded.iterations == 7);

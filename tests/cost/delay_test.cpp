@@ -102,7 +102,7 @@ TEST_CASE("a fit returns the distribution that made its percentiles") {
 }
 
 TEST_CASE("a fit of what is no tailed lognormal says how far off it is, and stays a distribution") {
-  // Bimodal: half at 1, half at 10, nearly.
+  // This distribution is bimodal: nearly half is at 1 and half at 10.
   DelaySpec asked;
   asked.kind = DelaySpec::Kind::percentiles;
   asked.percentiles = {{0.1, 1}, {0.3, 1.01}, {0.49, 1.02}, {0.51, 10}, {0.9, 10.1}};

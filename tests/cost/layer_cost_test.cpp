@@ -42,7 +42,7 @@ TEST_CASE("no model beats the roofline: FLOP at peak, parameters at memory bandw
     for (int batch : {1, 16, 128}) {
       INFO(name << " at " << batch);
       const ModelCost cost = roofline_cost(graph, ideal, Optimizer::momentum, batch);
-      // Forward 2 FLOP per MAC; backward twice that, less the first layer's input gradient.
+      // Forward takes 2 FLOP per MAC; backward takes twice that, less the first layer's input gradient.
       const double forward_s = 2.0 * computed_macs(graph) * batch / ideal.peak_flops;
       CHECK(cost.forward_s() >= forward_s * (1 - 1e-12));
       CHECK(cost.backward_s() >= forward_s * (1 - 1e-12));
@@ -154,7 +154,7 @@ TEST_CASE("Adam, LAMB and the casts of mixed precision worked by hand") {
   // 5050 parameters: 7 and 13 arrays of 4 bytes at 320 GB/s; two tensors launched once, and twice for LAMB's norms.
   CHECK(update_s(Optimizer::adam) == Approx(2 * 5e-6 + 5050 * 28 / 320e9));
   CHECK(update_s(Optimizer::lamb) == Approx(4 * 5e-6 + 5050 * 52 / 320e9));
-  // Each way 6 bytes a parameter more: 30,300 B, 0.0947 us.
+  // Each direction moves 6 more bytes per parameter: 30,300 B, 0.0947 us.
   DeviceCost casting = device();
   casting.cast_bytes_per_parameter = 6;
   const LayerCost plain = roofline_cost(graph, device(), Optimizer::adam, 1).layers[1];

@@ -31,7 +31,7 @@ TEST_CASE("learners fit while their memory and the shared models do") {
   memory.outputs_bytes = 500e6;
   memory.workspace_bytes = 150e6;
   memory.input_bytes = 50e6;
-  // Each 3 x 100 + 500 + 150 + 50 = 1,000 MB; 300 MB whatever their number.
+  // Each learner needs 3 x 100 + 500 + 150 + 50 = 1,000 MB; 300 MB are independent of their number.
   CHECK(memory.learner_bytes() == 1000e6);
   CHECK(memory.most_learners(4.3e9) == 4);
   CHECK(memory.most_learners(4.299e9) == 3);

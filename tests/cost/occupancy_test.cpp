@@ -70,9 +70,9 @@ TEST_CASE("occupancy by hand: a convolution of 32 channels and 16 x 16 pixels at
   const int conv = builder.conv("conv", 0, 32, window, false);
   builder.softmax("loss", builder.fc("fc", builder.relu("relu", conv), 10));
   const model::Graph graph = builder.finish();
-  // Convolution: 16 x 32 x 16 x 16 = 131,072 outputs, 64 to a thread: 2,048 threads of 24 x 512 = 12,288.
+  // The convolution has 16 x 32 x 16 x 16 = 131,072 outputs, 64 per thread: 2,048 threads of 24 x 512 = 12,288.
   CHECK(layer_occupancy(graph.layers[1], 16, kGpu) == Approx(2048.0 / 12288));
-  // ReLU: 131,072 threads, more than 24 x 2,048 = 49,152; at batch 4 32,768 of them.
+  // The ReLU has 131,072 threads, more than 24 x 2,048 = 49,152; at batch 4 it has 32,768.
   CHECK(layer_occupancy(graph.layers[2], 16, kGpu) == 1);
   CHECK(layer_occupancy(graph.layers[2], 4, kGpu) == Approx(32768.0 / 49152));
   // Launched for 5 us of 20 us forward: 1/6 x 3/4. Backward two kernels (50 us, 10 us of launches): 1/6 x 4/5; the

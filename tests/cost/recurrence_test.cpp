@@ -41,8 +41,8 @@ double elements_of(const std::vector<cost::Kernel>& kernels) {
 }  // namespace
 
 TEST_CASE("a Mamba-2 layer by hand") {
-  // 256 tokens, W = 128 values, N = 32, K = 64 keys of two groups, chunks of 64 tokens: states of each chunk, the chunk's
-  // products of keys and queries, half of them times values, and the states times queries.
+  // 256 tokens, W = 128 values, N = 32, K = 64 keys of two groups, chunks of 64 tokens. Products are the states of each
+  // chunk, keys times queries in a chunk, half of these times values, and states times queries.
   const cost::Kernels kernels = cost::list_recurrence_kernels(recurrence(RecurrenceRule::per_head, 128), 2);
   const double n = 256, by_state = 2 * n * 128 * 32, in_chunk = 2 * n * 128 * 32, of_keys = 2 * n * 64 * 64;
   CHECK(flop_of(kernels.forward) == Approx(2 * by_state + in_chunk + of_keys));

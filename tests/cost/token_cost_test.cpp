@@ -48,7 +48,7 @@ LayerCost cost_of(const model::Graph& graph, model::LayerKind kind, const Device
   throw std::runtime_error("no such layer");
 }
 
-// 8 tokens of 16 features, 2 of 4 experts of width 32 with a gate: 16 rows.
+// 8 tokens of 16 features use 2 of 4 gated experts of width 32: 16 rows.
 model::Graph experts_graph() {
   model::GraphBuilder net("e", "e", {1, 8, 1});
   const int words = net.embedding("words", 0, 10, 16);
@@ -60,14 +60,14 @@ model::Graph experts_graph() {
 }  // namespace
 
 TEST_CASE("fused attention by hand") {
-  // 4 heads of 8 features on 2 of keys and values, 16 tokens, batch 3: 3 x 4 x 16^2 pairs, 2 FLOP for each feature of
-  // keys and of values; backward five products for two.
+  // 4 query heads of 8 features share 2 heads of keys and values; 16 tokens, batch 3. There are 3 x 4 x 16^2 pairs,
+  // with 2 FLOP per feature of keys and of values. Backward has five products instead of two.
   const model::Graph all = attention_graph(4, 2, 8, 16, false, true);
   const double pairs = 3 * 4 * 16 * 16;
   const LayerCost flop = cost_of(all, model::LayerKind::attention, only_flop(), 3);
   CHECK(flop.forward_s == Approx(2 * pairs * 16));
   CHECK(flop.backward_s == Approx(2.5 * 2 * pairs * 16));
-  // q and o of 3 x 16 x 32 elements, k and v of 3 x 16 x 16; backward the same again, and their gradients.
+  // q and o have 3 x 16 x 32 elements, k and v 3 x 16 x 16. Backward reads the same again, and writes their gradients.
   const LayerCost bytes = cost_of(all, model::LayerKind::attention, only_bytes(), 3);
   CHECK(bytes.forward_s == Approx(2 * (2 * 3 * 16 * 32 + 2 * 3 * 16 * 16)));
   CHECK(bytes.backward_s == Approx(2 * bytes.forward_s));

@@ -1,5 +1,5 @@
-// What a vocabulary costs beside its FLOP: rows that tensor cores cannot load whole, a loss in passes of its own; and a GELU
-// in steps.
+// Costs of a vocabulary in addition to its FLOP: rows that tensor cores cannot load whole, and a loss with separate
+// passes over memory. Also the costs of an unfused GELU.
 #include <algorithm>
 
 #include "engine/model/graph.hpp"

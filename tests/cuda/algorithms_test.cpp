@@ -109,8 +109,8 @@ std::vector<Floats> run_stale(sync::VectorOps& ops, int replicas) {
   return models;
 }
 
-/// The host's run, on device 0 alone and on two devices of GPU 0: the second shows that arrays of several devices are
-/// brought together and that the devices wait for each other.
+/// Compares the host's run with one on device 0, and with one on two devices of GPU 0. The latter shows that arrays of
+/// several devices are brought together, and that the devices wait for each other.
 void check_run(const Run& run, double tolerance) {
   sync::HostVectorOps host;
   const std::vector<Floats> expected = run(host);

@@ -56,7 +56,7 @@ inline std::string difference(const Floats& actual, const Floats& expected, doub
 
 using Work = std::function<void(sync::VectorOps& ops, const std::vector<float*>& arrays)>;
 
-/// What `work` makes of the arrays, the k-th of which lies on device devices[k] (on 0 where there is none).
+/// The arrays after `work`; the k-th is on device devices[k] (on 0 if there is none).
 inline std::vector<Floats> outcome(sync::VectorOps& ops, const std::vector<Floats>& arrays, const Work& work,
                                    const std::vector<int>& devices = {}) {
   std::vector<sync::DeviceVector> buffers;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kCount = 300007;
 
-/// Every operation with its arrays strewn over two devices.
+/// Runs every operation with its arrays spread over two devices.
 void check_strewn(CudaVectorOps& gpu, double tolerance_of_sums) {
   sync::HostVectorOps host;
   const std::vector<Floats> arrays = random_arrays(6, kCount);
@@ -170,7 +170,7 @@ TEST_CASE("Parts of the mean of two processes' buffers are each its own, and go 
   CHECK(x1.to_host() == gathered);
 }
 
-// What S-SGD does in every step: replicas' gradients are averaged while nothing waits for the devices.
+// The sequence of every S-SGD step: replicas' gradients are averaged while nothing waits for the devices.
 TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
   LOCKSTEP_NEEDS_GPUS(2);
   CudaVectorOps gpu({0, 1});
@@ -202,8 +202,8 @@ TEST_CASE("Operations bring the arrays of two GPUs together") {
   check_strewn(gpu, 1e-5);
 }
 
-// A long queue on device 1 must be over before device 0 reads its result, and device 1 must not overwrite it before
-// device 0 has read it: x is raised 50 times, read, then cleared.
+// A long queue on device 1 must finish before device 0 reads its result, and device 1 must not overwrite that before
+// device 0 has read it. x is incremented 50 times, read, then cleared.
 TEST_CASE("Devices wait for each other") {
   LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0, 0});
@@ -219,7 +219,7 @@ TEST_CASE("Devices wait for each other") {
   }
 }
 
-// What a replica's stream gets comes after the device's operations before it and before those after it.
+// Work in a replica's stream comes after the device's earlier operations and before its later ones.
 TEST_CASE("A gate keeps a replica's stream between the operations around it") {
   LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0});
@@ -265,7 +265,7 @@ TEST_CASE("A sum of two GPUs that fails leaves the next one as it should be") {
     CHECK(difference(x->to_host(), Floats(static_cast<std::size_t>(n), 2.0F), 0) == "");
 }
 
-// z of either device is raised on it, by a sum over both, beside a gradient that reads w. What comes later waits: a
+// A sum over both devices increments z on each, in parallel with a gradient that reads w. All later work must wait: a
 // replica that evaluates z, another sum, the host.
 TEST_CASE("What goes on beside gradients is done before anything else of two devices of one GPU") {
   LOCKSTEP_NEEDS_GPUS(1);

@@ -25,7 +25,7 @@ inline bool has_gpus(int wanted) {
     if (!::lockstep::cuda::has_gpus(count)) return; \
   } while (false)
 
-/// For tests of what goes wrong, which may end a real GPU's context.
+/// For tests of failures, which may end a real GPU's context.
 #ifdef LOCKSTEP_EMULATED_GPU
 #define LOCKSTEP_NEEDS_AN_EMULATED_GPU() LOCKSTEP_NEEDS_GPUS(2)
 #else

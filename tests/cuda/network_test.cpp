@@ -10,13 +10,14 @@ using device::Precision;
 
 constexpr std::uint64_t kStep = 3;
 
-/// Of difference(), for single layers. What is to be expected: images and parameters are the same on both sides, and
-/// exact in every precision (coarse()); sums are in single precision. What is left is the rounding of tensors that are
-/// stored on a gradient's way: outputs, their gradients, and itself. A number is off by at most the unit roundoff u =
-/// 2^-8 of bf16 (2^-11 of fp16 and of products in TF32); a tensor, whose mantissas lie anywhere, by u / sqrt(3) over
-/// the root mean square of a mantissa, 1.5: 0.4 u in the Euclidean norm. After t tensors with errors that know nothing
-/// of each other it is 0.4 u sqrt(t): of bf16 3e-3 for 4 tensors, as most layers have, and 4.4e-3 for 8, as the
-/// residual has. A largest element may be off by twice that.
+/// Tolerances of difference(), for single layers. Images and parameters are the same on both sides, and exact in every
+/// precision (coarse()); sums are in single precision. So the only error is the rounding of tensors stored on a
+/// gradient's path: outputs, their gradients, and the gradient itself.
+///
+/// A number's error is at most the unit roundoff u: 2^-8 for bf16, 2^-11 for fp16 and for products in TF32. A tensor's
+/// error in the Euclidean norm is 0.4 u: u / sqrt(3) over the root mean square of a mantissa, 1.5, if mantissas are
+/// spread evenly. After t tensors with independent errors it is 0.4 u sqrt(t). For bf16 that is 3e-3 for 4 tensors, as
+/// in most layers, and 4.4e-3 for 8, as in the residual. The largest element may have twice that error.
 double tolerance_of(Precision precision) {
   if (precision == Precision::fp32) return 1e-5;
   if (precision == Precision::tf32) return 1e-3;
@@ -55,7 +56,7 @@ void check_pass(const Pair& pair, CudaReplica& replica, double tolerance) {
   check_running(replica.running_statistics(), expected.running, tolerance);
 }
 
-/// What single precision alone makes of the pass: the host's own error in it.
+/// The host's own error in single precision for this pass.
 double host_error_of(const Pair& pair, const Expected& expected) {
   const auto single = pair.host_network<float>(kStep);
   single->loss_and_gradients(pair.images.data(), pair.labels.data());
@@ -97,7 +98,7 @@ TEST_CASE("Every layer agrees with the host in single precision") {
   check_each(single_layer_graphs(), Precision::fp32);
 }
 
-// A batch norm over five numbers behind three others blows rounding up, on the host too.
+// A batch norm over five numbers, after three others, makes the error of rounding larger; on the host, too.
 TEST_CASE("Small networks in single precision differ from the host's by rounding") {
   LOCKSTEP_NEEDS_GPUS(1);
   for (const Graph& graph : layer_graphs()) {
@@ -129,12 +130,11 @@ TEST_CASE("Small networks in lower precisions go where the host goes") {
   }
 }
 
-// Of millions of activations some are nearer to zero than the roundings of their sums, and which ReLUs and maxima let
-// them pass is then chance: the host's single precision decides otherwise than its double precision, and a GPU
-// otherwise than both. In double precision, with parameters moved by 2^-24, one of them changes the gradient of a
-// tensor by 1e-3 (VGG-16) to 0.13 (Inception v3), and the direction of the whole by 1 - cos = 3e-4 (ResNet-50); without
-// one it is 1e-6. A layer that computes something else is off by all of its gradient, and single layers are held to
-// 1e-5 above.
+// Among millions of activations, some are closer to zero than the rounding of their sums. Which ReLUs and maxima pass
+// them is then chance: the host's single and double precision differ, and a GPU differs from both. In double precision,
+// with parameters moved by 2^-24, one such activation changes the gradient of a tensor by 1e-3 (VGG-16) to 0.13
+// (Inception v3). The direction of the whole gradient changes by 1 - cos = 3e-4 (ResNet-50); without one by 1e-6. A
+// layer that computes something else changes all of its gradient, and the test above holds single layers to 1e-5.
 TEST_CASE("Models of the zoo agree with the host as far as single precision goes") {
   LOCKSTEP_NEEDS_A_REAL_GPU();
   for (const char* name : {"lenet_crossbow",
@@ -250,8 +250,8 @@ TEST_CASE("Only the first replica on a kind of GPU asks cuDNN for engines, the o
   CHECK(pair.gradient(*other, 1) == pair.gradient(*pair.replica, 1));
 }
 
-// Of the emulated engines 1 is recommended, but plans no images of an odd number of channels, and 0 is the fallback;
-// neither knows groups.
+// Emulated engine 1 is recommended but plans no images with an odd number of channels. Engine 0 is the fallback.
+// Neither supports groups.
 TEST_CASE(
     "An engine that only has to run is tried where none that is recommended runs, and our own kernels after that") {
   LOCKSTEP_NEEDS_AN_EMULATED_GPU();

@@ -1,6 +1,6 @@
 #pragma once
-// Small graphs that together have every layer and every grouping of layers, and a replica beside host networks that
-// compute the same pass.
+// Small graphs that together contain every layer and every grouping of layers. A replica and host networks compute the
+// same pass of each.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -105,8 +105,8 @@ inline std::vector<Graph> layer_graphs() {
   return graphs;
 }
 
-/// Each kind of layer alone in front of the loss (where it has no parameters, behind a convolution): values are rounded
-/// once or twice, so that lower precisions show how precise they are and not how a network blows rounding up.
+/// Puts each kind of layer directly before the loss (after a convolution, if it has no parameters). Values are rounded
+/// only once or twice. So lower precisions show their own error, not how much a network amplifies it.
 inline std::vector<Graph> single_layer_graphs() {
   std::vector<Graph> graphs;
   const auto add = [&](const std::string& name, int channels, const auto& build) {
@@ -161,7 +161,7 @@ inline Graph model_for_passes(const std::string& name) {
 #endif
 }
 
-/// A model of the zoo on the smallest of some image sizes that it accepts.
+/// Makes a zoo model with the smallest image size that it takes.
 inline Graph small_zoo_graph(const std::string& name) {
   const Graph original = model::zoo_graph(name);
   for (int size : {32, 64, 80, 96, 128}) {
@@ -219,7 +219,7 @@ Difference difference(const Graph& graph, const Values& actual, const std::vecto
   return found;
 }
 
-/// The cosine of the angle between two gradients.
+/// Returns the cosine of the angle between two gradients.
 template <typename Values>
 double alignment(const Values& a, const std::vector<double>& b) {
   double ab = 0;
@@ -244,10 +244,10 @@ inline float coarse(float value) {
   return step * std::round(value / step);
 }
 
-/// Makes the branches of residual blocks weak beside the sums that they are added to: the gamma of every batch norm
-/// that a sum reads, but for the projections, times 1/8. With gammas of 1 and a small batch a deep network of them is
-/// chaotic: 2^-11 of noise on its parameters turns the gradient of ResNet-50 by 60 degrees, 2^-8 by 86, in double
-/// precision too, and its gradients of 70 overflow in fp16. With 1/8 it is 6 and 17 degrees.
+/// Makes the branches of residual blocks small compared with the sums to which they are added: multiplies by 1/8 the
+/// gamma of every batch norm that a sum reads, except projections. With gammas of 1 and a small batch, a deep residual
+/// network is chaotic. Noise of 2^-11 on its parameters turns ResNet-50's gradient by 60 degrees, 2^-8 by 86, in double
+/// precision, too. Its gradients of 70 overflow in fp16. With 1/8 the angles are 6 and 17 degrees.
 inline void weaken_residual_branches(const Graph& graph, Floats& parameters) {
   const auto is_branch = [&](int index) {
     const model::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
@@ -279,7 +279,7 @@ inline DeviceBuffer<float> on_device(const Floats& values, cudaStream_t stream) 
   return buffer;
 }
 
-/// The same parameters, images and labels for a replica and for host networks.
+/// Holds the same parameters, images and labels for a replica and for host networks.
 class Pair {
  public:
   enum class Branches { as_strong, weak };

@@ -1,5 +1,5 @@
-// What calibrate asks of a GPU beside training: pinned memory, copies side by side, work recorded in a graph, sums that
-// go on beside other work.
+// GPU features that calibrate needs besides training: pinned memory, concurrent copies, work recorded in a graph, and
+// sums that run in parallel with other work.
 #include "engine/cuda/side_streams.hpp"
 
 #include <numeric>

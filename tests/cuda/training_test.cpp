@@ -1,4 +1,5 @@
-// Algorithms over replicas, as train runs them: what goes on beside the learners' passes must not show in the models.
+// Algorithms over replicas, as train runs them. Work that runs in parallel with the learners' passes must not change
+// the models.
 #include <utility>
 
 #include "engine/cuda/cuda_backend.hpp"

@@ -26,7 +26,8 @@ sync::Layout layout_of_counts(const std::vector<std::int64_t>& counts) {
   return sync::make_layout(segments);
 }
 
-/// One element, many tiny tensors, tensors around a chunk's size, a network's mixture, one huge tensor.
+/// Lists layouts with one element, many tiny tensors, tensors around a chunk's size, a network's mixture, and one huge
+/// tensor.
 std::vector<sync::Layout> layouts() {
   std::vector<std::int64_t> tiny(300, 1);
   for (std::size_t i = 0; i < tiny.size(); ++i) tiny[i] = 1 + static_cast<std::int64_t>(i % 7);

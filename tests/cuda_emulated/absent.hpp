@@ -4,8 +4,8 @@
 
 namespace emulated {
 
-/// What the ranks that are not there have in an all-reduce: as many more times what those have that are, or zeros.
-/// none: a communicator that lacks ranks waits for ever, and is refused.
+/// The contribution of absent ranks to an all-reduce: the same values as the ranks that exist, or zeros. none: a
+/// communicator that lacks ranks would wait forever, and is refused.
 enum class Absent { none, have_the_same, have_zeros };
 extern std::atomic<Absent> absent;
 

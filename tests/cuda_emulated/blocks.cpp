@@ -122,7 +122,7 @@ void take_up(Thread& thread) {
   lockstep_switch_stack(&block.scheduler, thread.fiber->stack);
 }
 
-/// Lets go those who have all arrived; false where nobody can go on.
+/// Releases the threads that have all arrived; false if none can continue.
 bool release() {
   bool all_at_block = true, any = false, released = false;
   for (const Thread& thread : block.threads) {

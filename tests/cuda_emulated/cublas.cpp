@@ -11,7 +11,7 @@
 
 #include "tests/cuda_emulated/emulated.hpp"
 
-// D = op(A) op(B) + beta C, all column by column, then bias and ReLU.
+// Computes D = op(A) op(B) + beta C with column-major matrices, then bias and ReLU.
 
 namespace {
 

@@ -1,6 +1,6 @@
-// cuDNN's graph interface for the emulated devices, as far as Lockstep's convolutions use it. It checks what it is
-// given, proposes engines with settings, and computes on its streams, so that descriptors, choices, plans and routes
-// are tested; how cuDNN itself judges and rounds is not.
+// Emulates the part of cuDNN's graph interface that Lockstep's convolutions use. It checks its inputs, proposes engines
+// with settings, and computes on its streams. So descriptors, choices, plans and routes are tested, but not cuDNN's own
+// judgement and rounding.
 //
 //   engine 0  no settings; the fallback
 //   engine 1  needs a tile size, 0 or 1: mode A proposes both. Each sums in another order than the others. Plans no
@@ -91,7 +91,7 @@ void meet(Direction direction, std::int64_t outputs, std::int64_t channels, std:
   }
 }
 
-/// `order` 0, 1, 2: forwards, backwards through the kernel, backwards through images and kernel.
+/// `order` 0, 1, 2 sums forwards, backwards through the kernel, backwards through images and kernel.
 void compute(const Convolution& problem, int order, std::array<void*, 3> pointers) {
   const Integers* dimensions[] = {&problem.x, &problem.y, &problem.weight};
   const std::size_t result = problem.direction == Direction::forward ? 1 : problem.direction == Direction::data ? 0 : 2;
@@ -116,7 +116,7 @@ void compute(const Convolution& problem, int order, std::array<void*, 3> pointer
   store(problem.type, tensors[result], pointers[result]);
 }
 
-/// Of the outputs as they are stored, row after row in float.
+/// Sums the outputs as they are stored, row after row in float.
 void sum_outputs(const Convolution& problem, const void* outputs, std::array<float*, 2> sums) {
   const std::vector<float> values = loaded(problem.type, outputs, problem.y);
   const auto channels = static_cast<std::size_t>(problem.y[1]);
@@ -139,7 +139,7 @@ Descriptor knob(std::int64_t value) {
   return choice;
 }
 
-/// An engine's configuration; `tile` below 0: none.
+/// Makes an engine's configuration; with `tile` below 0, it has no tile size.
 Descriptor proposed(std::shared_ptr<const Descriptor> graph, std::int64_t index, std::int64_t tile) {
   Descriptor engine{CUDNN_BACKEND_ENGINE_DESCRIPTOR, true, {}, {}};
   engine.parts[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = {std::move(graph)};

@@ -24,7 +24,7 @@ void launch(const char* kernel, const Configuration& configuration, std::functio
 /// The threads of the block (of the warp) wait for each other.
 void wait_for_block();
 void wait_for_warp();
-/// What another thread of the warp has put down; `value` is what this one does.
+/// Returns the value that another thread of the warp has stored; `value` is this thread's.
 std::uint64_t exchange(std::uint64_t value, unsigned lane);
 unsigned own_lane();
 

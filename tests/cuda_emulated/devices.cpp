@@ -29,7 +29,7 @@ void forget_contexts() {
 
 namespace {
 
-// Of the driver, by its own names.
+// Functions of the driver, with its own names.
 CUresult get_device(CUdevice* device, int ordinal) {
   *device = ordinal;
   return ordinal >= 0 && ordinal < kDevices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;

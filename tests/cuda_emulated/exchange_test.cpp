@@ -1,4 +1,4 @@
-// What GPUs send each other, and when, on emulated devices.
+// The data that GPUs send each other, and their order, on emulated devices.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -30,7 +30,7 @@ model::Graph graph_of_buckets() {
   return net.finish();
 }
 
-/// Training by S-SGD on two GPUs.
+/// Trains by S-SGD on two GPUs.
 class Training {
  public:
   Training(std::int64_t bucket_bytes, Precision wire) : backend_(make_cuda_backend(2)), graph_(graph_of_buckets()) {
@@ -139,7 +139,8 @@ TEST_CASE("Gradients averaged bucket by bucket train the same model to the last 
   }
 }
 
-// Of streams that can go on one is drawn, so that over some steps the first sum comes before the last bucket is unpacked.
+// The emulator picks a random stream among those that can continue. So in some steps, the first sum runs before the
+// last bucket is unpacked.
 TEST_CASE("The first bucket is averaged while back-propagation goes on") {
   const auto is_ever_early = [](std::int64_t bucket_bytes) {
     Training training(bucket_bytes, Precision::fp32);

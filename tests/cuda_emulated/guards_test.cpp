@@ -1,5 +1,5 @@
-// What the CUDA backend must not do to a machine, and what it must find out by itself: on devices whose contexts, queues,
-// driver and libraries answer as the test says.
+// Actions that the CUDA backend must avoid, and problems that it must detect. The devices' contexts, queues, driver and
+// libraries answer as each test sets them.
 #include <cmath>
 #include <thread>
 
@@ -18,14 +18,14 @@ namespace {
 using device::Precision;
 using emulated::With;
 
-/// The second of two processes of a machine, by itself.
+/// It is the second of two processes of a machine.
 class SecondProcess final : public sync::Processes {
  public:
   int local_rank() const override { return 1; }
   int local_count() const override { return 2; }
 };
 
-/// The first of two processes: whatever they agree upon the other finds as well.
+/// It is the first of two processes; the other always agrees with it.
 class FirstOfTwo final : public sync::Processes {
  public:
   int count() const override { return 2; }

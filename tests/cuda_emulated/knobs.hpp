@@ -1,5 +1,5 @@
 #pragma once
-// What tests set and see of the emulated devices.
+// Settings and counters of the emulated devices, for tests.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ extern std::atomic<int> most_peers;
 extern std::atomic<int> driver_version;
 /// Whether the switches between the devices add, as the driver tells.
 extern std::atomic<bool> can_multicast;
-/// Whether cuDNN's engines that should add to what is there overwrite it instead.
+/// Whether cuDNN's engines overwrite existing values to which they should add.
 extern std::atomic<bool> ignores_beta;
 /// Whether cuDNN has an engine for a convolution with sums of its outputs in fp16, and whether that forgets half of the rows.
 extern std::atomic<bool> has_summing_engine, forgets_rows;
@@ -28,12 +28,12 @@ extern std::atomic<std::int64_t> clock_ahead_ns;
 /// Whether graphs cannot be made, and whether they lose the last thing that was captured.
 extern std::atomic<bool> refuses_graphs, loses_graphs_end;
 
-/// Of each device, and how many blocks of a kernel one of them holds.
+/// The number of multiprocessors per device, and of blocks of a kernel that one of them holds.
 extern std::atomic<int> multiprocessors, resident_blocks;
-/// Blocks of the last launch of a kernel whose name begins so, all dimensions together.
+/// The number of blocks, over all dimensions, in the last launch of a kernel whose name begins like this.
 std::uint64_t last_blocks(const std::string& kernel);
 
-/// What is done on the devices in its order, kernels by name and collectives as "nccl", while there is such an object.
+/// Records the devices' work in order while such an object exists: kernels by name, and collectives as "nccl".
 class Journal {
  public:
   Journal();

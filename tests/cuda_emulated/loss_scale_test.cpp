@@ -65,7 +65,7 @@ TEST_CASE("Updates are left out on the devices where gradients are not finite, a
     std::vector<bool> made;
     for (const auto& verdict : verdicts) made.push_back(verdict->was_made());
     CHECK(made == std::vector<bool>{true, false, false, true});
-    // What is updated elsewhere is not held back.
+    // Updates elsewhere are not held back.
     ops.momentum_update(layout, {0.1, 0.9, 0}, g1.data(), g0.data(), g0.data());
   }
 }

@@ -72,7 +72,7 @@ struct Machine {
 };
 Machine& machine();
 extern thread_local int current_device;
-/// What cudaGetLastError() tells next.
+/// The error that cudaGetLastError() returns next.
 extern thread_local cudaError_t last_error;
 
 using Lock = std::lock_guard<std::recursive_mutex>;

@@ -156,8 +156,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   attributes->device = allocation != nullptr ? allocation->device : -1;
   return cudaSuccess;
 }
-// As the CUDA runtime's header says under "API synchronization behavior": from ordinary memory of the host to a device
-// it returns when the memory has been read, and between devices and for cudaMemset() at once.
+// As the CUDA runtime's header says under "API synchronization behavior": a copy from pageable host memory to a device
+// returns when the memory has been read. Copies between devices, and cudaMemset(), return at once.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);

@@ -32,7 +32,7 @@ struct Moments {
   Floats mean, inverse, running;
 };
 
-/// Means `deviations` deviations from 0, of values that are all alike where `is_flat`.
+/// Values with means `deviations` deviations from 0; all equal if `is_flat`.
 Floats values_about(double deviations, bool is_flat) {
   Floats values = random_floats(kRows * kChannels, 5);
   for (float& value : values) value = static_cast<float>((is_flat ? 0 : double{value}) * 0.5 + deviations * 0.5);
@@ -62,7 +62,7 @@ Moments expected_of(const Floats& x) {
   return result;
 }
 
-/// What the kernel makes of sums about 0 in float, one row after another.
+/// The kernel's result from sums about 0 in float, one row after another.
 Moments found_of(const Floats& x, float sums_of_first = 0) {
   Floats sums(static_cast<std::size_t>(sums_floats(kChannels)), -1.0F);
   const auto offset = static_cast<std::size_t>(squares_offset(kChannels));
@@ -144,7 +144,8 @@ TEST_CASE("Statistics from given sums are those of the values, as far as their c
   }
 }
 
-// Of sums about 0 in float nothing of the variance is left there: it would be off by as much as it is, or negative.
+// Sums about 0 in float lose all of the variance there: the result would have an error as large as itself, or be
+// negative.
 TEST_CASE("Channels far from 0, flat ones and sums that are no numbers are summed again") {
   for (const double deviations : {20.0, 3000.0}) {
     INFO(deviations << " deviations from 0");

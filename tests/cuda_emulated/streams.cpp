@@ -1,4 +1,4 @@
-// The CUDA runtime's functions of streams and events.
+// The CUDA runtime's functions for streams and events, as the emulator has them.
 #include <algorithm>
 
 #include "tests/cuda_emulated/knobs.hpp"

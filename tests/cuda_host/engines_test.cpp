@@ -143,8 +143,8 @@ TEST_CASE("No convolution of ResNet-50 is left to our own kernels on an A100, RT
   }
 }
 
-// cuDNN 9.19 has none in bf16 or TF32, on a B200 none whose results are the same every time, and none for images of four
-// channels; where one comes, it is used.
+// cuDNN 9.19 has none in bf16 or TF32. On a B200 it has none with reproducible results, and none for images of four
+// channels. If one is added, it is used.
 TEST_CASE("Convolutions of ResNet-50 in fp16 have engines that sum their outputs on an H100 and an RTX 4090") {
   for (const std::string& json : {std::string(kH100), json_of(kRtx4090)}) {
     const CudnnDescriptor gpu = described_gpu(json);
@@ -271,7 +271,7 @@ std::string json_of(const ConvolutionEngines::Plan& plan) {
   return json;
 }
 
-// What m learners and G alike GPUs share: only the first of them asks the heuristics.
+// With m learners and G identical GPUs, only the first replica calls the heuristics; the others share its result.
 TEST_CASE("A plan made by its recipe is the plan of the engine that the heuristics proposed, without asking them") {
   const CudnnDescriptor h100 = described_gpu(kH100);
   const ConvolutionTarget target{nullptr, &h100};

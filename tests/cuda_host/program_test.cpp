@@ -108,7 +108,7 @@ void forward(const Program& made, Memory& memory, bool evaluates) {
   memory.read_value(made.logits);
 }
 
-/// What the operations of value_operations.cpp and product_operations.cpp hand to their kernels.
+/// Reads the arrays that the operations of value_operations.cpp and product_operations.cpp pass to their kernels.
 void backward(const Program& made, Memory& memory) {
   for (auto step = made.steps.rbegin(); step != made.steps.rend(); ++step) {
     if (!step->backward) continue;
@@ -153,8 +153,8 @@ TEST_CASE("Each value and each gradient is whole until it was read last") {
   }
 }
 
-// Values of 2 images in floats: images 4 x 8 x 8, 2048 bytes, a 2048, b 4096, c 1024 (the scores); gradients alike but
-// for the images. Steps a b c loss run forward at 0 1 2 3 and backward at 7 6 5 4:
+// Values of 2 images in floats: images 4 x 8 x 8, 2048 bytes, a 2048, b 4096, c 1024 (the scores). Gradients have the
+// same sizes, except that images have none. Steps a b c loss run forward at 0 1 2 3 and backward at 7 6 5 4:
 //   images [0, 8)   a [0, 7)   b [1, 6)   c [2, 5)   dc [4, 6)   db [5, 7)   da [6, 8)
 // Largest first: b at 0; db at 4096, since both live at 5; images at 8192, a at 10240; da at 0, b being gone at 6; c at
 // 4096, before db; dc at 12288, since all below is taken at 4 and 5. 13312 bytes instead of 16384.

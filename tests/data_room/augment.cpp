@@ -24,7 +24,7 @@ void check_near(const std::vector<float>& actual, const std::vector<float>& want
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(actual[i] == Approx(wanted[i]).margin(1e-5));
 }
 
-/// A disc of radius 8 in the middle of a black 28x28 image, brighter to the right.
+/// Draws a disc of radius 8 in the middle of a black 28x28 image, brighter to the right.
 std::vector<float> disc() {
   std::vector<float> image;
   for (int y = 0; y < 28; ++y) {

@@ -22,7 +22,7 @@ Bytes decoded(const std::string& file, const Region& region, int height, int wid
   return planes;
 }
 
-/// Largest distance of a plane's values from one value.
+/// Returns the largest distance of a plane's values from one value.
 int farthest(const Bytes& planes, int plane, int value) {
   const std::size_t size = planes.size() / 3;
   int most = 0;
@@ -39,7 +39,7 @@ std::string slopes(int width, int height) {
   });
 }
 
-/// Two classes of a few images each.
+/// Writes two classes of a few images each.
 void write_classes(const TemporaryFolder& folder) {
   folder.write("train/zebra/a.jpg", plain_jpeg(20, 30, 200, 0, 0));
   folder.write("train/ant/2.JPEG", plain_jpeg(40, 30, 0, 200, 0));

@@ -13,8 +13,8 @@ namespace lockstep::data {
 
 enum class JpegKind { colour, grey, cmyk, progressive };
 
-/// An image whose pixel (x, y) has these values, as many as the kind has; of the best quality, colours not thinned out; of
-/// less they are, by two each way, as cameras do.
+/// Makes an image whose pixel (x, y) has these values, one per channel of the kind. At the best quality, colours are
+/// not subsampled; at a lower one they are, by two in each direction, as cameras do.
 inline std::string jpeg_file(int width, int height, const std::function<std::vector<int>(int, int)>& values,
                              JpegKind kind = JpegKind::colour, int quality = 100) {
   jpeg_compress_struct info{};
@@ -48,7 +48,7 @@ inline std::string jpeg_file(int width, int height, const std::function<std::vec
   return file;
 }
 
-/// Of one colour.
+/// Makes an image that has a single colour.
 inline std::string plain_jpeg(int width, int height, int red, int green, int blue) {
   return jpeg_file(width, height, [&](int, int) { return std::vector<int>{red, green, blue}; });
 }

@@ -34,7 +34,7 @@ sim::Availability trace_of(double length_s, const std::vector<sim::AvailableInte
   return trace;
 }
 
-// The first periods, as from, to, from, to, ...
+// Returns the first periods as from, to, from, to, ...
 std::vector<double> periods(const sim::Availability& trace, int nodes, double start_s, int count) {
   sim::Holdings holdings(trace, nodes, start_s);
   std::vector<double> times;
@@ -80,7 +80,7 @@ TEST_CASE("availability: the file's rules, one line each") {
 }
 
 TEST_CASE("availability: a job holds its nodes until one of its own leaves") {
-  // Two nodes of 0 to 50 s, two of 20 to 80 s, in a trace of 100 s.
+  // The trace of 100 s has two nodes from 0 to 50 s and two from 20 to 80 s.
   const sim::Availability trace = trace_of(100, {{0, 50, 2}, {20, 80, 2}});
   CHECK(periods(trace, 2, 0, 3) == std::vector<double>{0, 50, 50, 80, 100, 150});
   CHECK(periods(trace, 4, 0, 2) == std::vector<double>{20, 50, 120, 150});
@@ -124,7 +124,7 @@ TEST_CASE("availability: fewer nodes are never held for less time, and never los
 }
 
 TEST_CASE("a spot training by hand: what is behind a checkpoint stays, restarts and waiting are lost") {
-  // 100 s of nodes, 50 s without; steps of 10 s and 2 s of checkpoint; 8 s to restart.
+  // Nodes are available for 100 s, then not for 50 s. Steps take 10 s, a checkpoint 2 s, a restart 8 s.
   const sim::Availability trace = trace_of(150, {{0, 100, 4}});
   const sim::FailureProcess p = checkpointed(10, 2, 8);
   // First period: 8 steps of 12 s, 80 s of work; then 92 s: 7 steps, 70 s. The last 50 s: from 300 + 8 in 60 s.

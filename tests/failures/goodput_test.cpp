@@ -32,7 +32,7 @@ TEST_CASE("without interruptions only checkpoints cost time") {
 }
 
 TEST_CASE("rare interruptions cost a restart and half an interval each") {
-  // To first order: 1 - c/t - (R + t/2)/M, for c << t << M.
+  // To first order the share is 1 - c/t - (R + t/2)/M, for c << t << M.
   const sim::Goodput g = sim::goodput(hours_process(1e4, 1, 1e-4, 0.5));
   CHECK(1 - g.share == Approx(1e-4 + (0.5 + 0.5) / 1e4).epsilon(0.01));
   CHECK(sum_of(g) == Approx(1));

@@ -1,5 +1,5 @@
-// Interruptions and goodput of published runs from their stated inputs, each by its own rate and with that left out: the
-// tables of results/validation/failures.md, misses included. LOCKSTEP_UPDATE=1 writes it anew.
+// Interruptions and goodput of published runs from their published inputs, each by its own rate, and with that rate
+// left out. Writes the tables of results/validation/failures.md, including misses, with LOCKSTEP_UPDATE=1.
 #include <cmath>
 #include <cstdio>
 
@@ -16,7 +16,7 @@ struct Fleet {
   double per_node_day;
 };
 
-// Interruptions for each node and day, 8 GPUs to a node.
+// Counts interruptions per node and day; a node has 8 GPUs.
 constexpr int kFleets = 4;
 const Fleet kFleet[kFleets] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.21783: unexpected, 54 days, 16,384 H100
                                {"RSC-1", 6.50e-3},               // arXiv 2410.21680
@@ -24,7 +24,7 @@ const Fleet kFleet[kFleets] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.2
                                {"FT-HSDP", 2.3e-3}};             // arXiv 2602.00277
 enum { kLlama, kRsc1, kRsc2, kHsdp };
 
-// What is known of a fleet that nobody has seen: the geometric mean of the others.
+// The estimate for a fleet without data: the geometric mean of the others.
 double rate_without(int left_out) {
   double logs = 0;
   for (int fleet = 0; fleet < kFleets; ++fleet)
@@ -42,7 +42,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// Mean times to failure of whole jobs that were published, and the fleet whose rate stands beside them.
+// Published mean times to failure of whole jobs, and the fleet whose rate is compared with them.
 struct Lifetime {
   const char* what;
   int nodes;
@@ -54,13 +54,13 @@ const Lifetime kLifetimes[] = {
     {"RSC-1, 1,024 GPUs, measured", 128, 7.9, kRsc1},       {"RSC-1, 16,384 GPUs, projected", 2048, 1.8, kRsc1},
     {"RSC-1, 131,072 GPUs, projected", 16384, 0.23, kRsc1}, {"FT-HSDP, 98,304 GPUs", 12288, 18 / 60., kHsdp}};
 
-// A goodput, or effective training time, that was published, with what was said beside it. Without a word: the defaults.
+// A published goodput, or effective training time, with the facts published with it. Facts not given are defaults.
 struct Published {
   const char* what;
   const char* stated;
   double share;
   bool is_least;  ///< "over 90 %"
-  int fleet;      ///< whose rate it goes by; -1: the rate is stated for this figure alone
+  int fleet;      ///< fleet whose rate it uses; -1: the rate was published for this figure only
   sim::FailureProcess process;
   int nodes = 0;  ///< for its MTTF by a rate; 0: the process has it
 };
@@ -80,7 +80,8 @@ sim::FailureSpec by_default() {
   return sim::failures_format().read(document.root().at("failures"));
 }
 
-// 405 billion parameters of single precision, with the two moments of Adam; nodes to spare in a cluster of 24,000 GPUs.
+// Llama 3 has 405 billion parameters in single precision with the two moments of Adam, and spare nodes in a cluster of
+// 24,000 GPUs.
 sim::FailureProcess llama_process() {
   sim::FailureSpec spec = by_default();
   spec.spares = 900;

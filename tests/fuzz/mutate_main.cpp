@@ -82,8 +82,8 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// Files that lost their end, as a full disk or a broken download leaves them; how many break the law. Of a JSON value the
-// beginning is none, and to be refused; of other formats it may be a shorter file.
+// Tests truncated files, as a full disk or a broken download leaves them. Returns the number that break the law. The
+// beginning of a JSON value is no JSON value and must be refused; in other formats it may be a valid shorter file.
 int run_cut(const Reader& reader, const std::vector<std::string>& corpus) {
   int broken = 0;
   for (std::size_t i = 0; i < corpus.size(); ++i)

@@ -148,7 +148,7 @@ class Mutation {
     return below(8) == 0 ? "-" + number : number + pick(ends);
   }
 
-  // In its quotes: another text, or the number in it another one.
+  // Replaces a string in its quotes: by another text, or with another number in it.
   std::string text_for(const std::string& old) {
     const std::size_t digit = old.find_first_of("0123456789");
     if (digit != std::string::npos && below(2) == 0) {
@@ -163,7 +163,7 @@ class Mutation {
     return below(3) == 0 ? old + old : pick(kTexts);
   }
 
-  // A number, a text, or all between two brackets.
+  // Replaces a number, a text, or everything between two brackets.
   void replace_value(const std::vector<Token>& tokens) {
     const std::size_t at = below(tokens.size());
     Token value = tokens[at];

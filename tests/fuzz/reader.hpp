@@ -16,7 +16,7 @@ struct Reader {
   std::vector<std::string> corpus;               ///< files of this repository that it reads
 };
 
-/// Readers of logs (calib's importers), of files of engine and calib, of sim's files, and of launch files.
+/// Lists readers of logs (calib's importers), of files of engine and calib, of sim's files, and of launch files.
 std::vector<Reader> readers_of_logs();
 std::vector<Reader> readers_of_engine();
 std::vector<Reader> readers_of_sim();
@@ -32,7 +32,7 @@ struct Verdict {
 };
 Verdict judge(const Reader& reader, const std::string& content);
 
-/// The contents of the reader's corpus.
+/// Reads the contents of the reader's corpus.
 std::vector<std::string> corpus_of(const Reader& reader);
 
 }  // namespace lockstep::fuzz

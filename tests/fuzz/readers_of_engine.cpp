@@ -1,4 +1,4 @@
-// Models, configurations, profiles, samples, checkpoints, data, sweeps.
+// Lists readers of models, configurations, profiles, samples, checkpoints, data and sweeps.
 #include "calib/profile.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/study.hpp"

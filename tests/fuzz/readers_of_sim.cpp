@@ -1,5 +1,5 @@
-// Scenarios, clusters, plans and their journals, convergence profiles and the records of runs, published records, the
-// catalogue. What they name is looked for beside them, in the folders of scenarios/.
+// Readers of scenarios, clusters, plans and their journals, convergence profiles, records of runs, published records,
+// and the catalogue. Files that they name are searched next to them, in the folders of scenarios/.
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "input.json";
 const std::string kScenarios = LOCKSTEP_SOURCE_DIR "/scenarios/";
 
-// With the scenarios' own folders beside the input.
+// Puts the folders of scenarios/ next to the input.
 class Beside {
  public:
   Beside() {

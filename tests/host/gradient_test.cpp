@@ -89,7 +89,7 @@ TEST_CASE("Gradient with an auxiliary head") {
   CHECK(error_of(heads) < kTolerance);
 }
 
-// Along random directions; a step so small that hardly any ReLU or maximum switches in between.
+// Tests random directions, with a step so small that hardly any ReLU or maximum changes.
 double worst_slope_error(const Graph& graph) {
   Subject<double> subject(graph, 2, 2);
   subject.loss_and_gradients();

@@ -24,7 +24,7 @@ inline std::vector<int> random_labels(int batch, std::int64_t classes) {
   return labels;
 }
 
-/// Window with the same kernel, stride and padding on both axes.
+/// Makes a window with the same kernel, stride and padding on both axes.
 inline model::Window square(int kernel, int stride = 1, int pad = 0) {
   model::Window w;
   w.kernel_h = w.kernel_w = kernel;
@@ -56,7 +56,7 @@ class Build {
   Build& operator=(const Build&) = delete;
 };
 
-/// A network with random images and labels.
+/// Holds a network with random images and labels.
 template <typename Scalar>
 struct Subject {
   Subject(const model::Graph& graph, int batch, int threads = 1)
@@ -74,7 +74,7 @@ struct Subject {
     network.set_step(3);
     return network.loss_and_gradients(images.data(), labels.data());
   }
-  /// (loss(x + h v) - loss(x - h v)) / 2 h
+  /// Returns (loss(x + h v) - loss(x - h v)) / 2 h.
   Scalar slope(const Vector<Scalar>& v, Scalar h) {
     const Vector<Scalar> start = network.parameters();
     network.parameters() = start + h * v;
@@ -90,7 +90,8 @@ struct Subject {
   std::vector<int> labels;
 };
 
-/// |gradient - finite differences| / |finite differences| over all parameters of a small graph, in training mode.
+/// Returns |gradient - finite differences| / |finite differences| over all parameters of a small graph, in training
+/// mode.
 inline double gradient_error(const model::Graph& graph, int batch) {
   Subject<double> subject(graph, batch, 2);
   const Vector<double> noise = Eigen::Map<const Vector<double>>(

@@ -23,7 +23,7 @@ int draw(int lowest, int highest, std::uint64_t stream, std::uint64_t index) {
   return lowest + static_cast<int>(random_bits(5, stream, index) % (highest - lowest + 1));
 }
 
-/// One output of a convolution, straight from its definition.
+/// Computes one output of a convolution by its definition.
 double naive(const model::Layer& layer, const double* image, const double* weight, double bias, int k, int p, int q) {
   const Window& w = layer.window;
   const int group_in = layer.in.channels / w.groups;

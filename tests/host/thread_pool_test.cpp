@@ -1,4 +1,4 @@
-// Loops shared out among threads: every task once, whether helpers are awake, asleep or too late.
+// Loops divided among threads: each task runs once, whether helpers are awake, asleep or too late.
 #include "engine/host/thread_pool.hpp"
 
 #include <algorithm>

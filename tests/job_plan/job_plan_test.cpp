@@ -1,4 +1,4 @@
-// A plan in words is the jobs that `simulate job` would read, no other.
+// `plan job` evaluates exactly the jobs that `simulate job` would read.
 #include "sim/job_plan/job_plan.hpp"
 
 #include <set>
@@ -35,7 +35,7 @@ std::string refusal_with(const Change& change) {
   return refusal(words);
 }
 
-// What differs without meaning another prediction.
+// Removes the keys that may differ without changing the prediction.
 Json compared(const sim::Scenario& scenario) {
   Json json = sim::to_json(scenario);
   for (const char* key : {"name", "description", "gpus"}) json.erase(key);

@@ -1,4 +1,5 @@
-// `plan job --options`: machines that differ in several things at once; and the batch, tokens/s and assumptions of plans in words.
+// `plan job --options`: machines that differ in several respects at once; and the batch, tokens/s and assumptions of
+// its plans.
 #include "sim/job_plan/machine_options.hpp"
 
 #include "sim/job_prediction/job_prediction.hpp"

@@ -10,7 +10,7 @@ inline sim::PlanSpec plan_of(const sim::JobPlan& words) {
   return sim::read_plan(JsonDocument::parse(sim::read_job_plan(words, catalogue()).plan.dump(), "plan job"));
 }
 
-/// What is wrong with the plan.
+/// Returns the error of a plan.
 inline std::string refusal(const sim::JobPlan& words) {
   try {
     (void)plan_of(words);

@@ -1,4 +1,4 @@
-// --storage of `simulate job` and `plan job`, and the scenarios of `simulate --scenario-template`.
+// Tests --storage of `simulate job` and `plan job`, and the scenarios of `simulate --scenario-template`.
 #include "sim/job_plan/job_plan.hpp"
 #include "sim/job_prediction/algorithm_template.hpp"
 #include "tests/base/temporary_folder.hpp"

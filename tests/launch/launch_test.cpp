@@ -1,4 +1,4 @@
-// Laws of all launch files, then values of some by hand.
+// Tests laws of all launch files, then values of some by hand.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <set>

@@ -33,7 +33,7 @@ Json published_record(const std::string& id) {
   return {};
 }
 
-// In the unit of the record.
+// Gives values in the unit of the record.
 struct PredictedRate {
   double value = 0, low = 0, high = 0;
 };

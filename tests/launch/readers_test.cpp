@@ -1,4 +1,4 @@
-// Values of launch files by hand, for programs of their own and formats beside the first eleven.
+// Checks values of launch files by hand, for custom programs and for formats other than the first eleven.
 #include "sim/launch/python_repr.hpp"
 #include "tests/catch.hpp"
 #include "tests/launch/corpus.hpp"

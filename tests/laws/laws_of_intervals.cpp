@@ -1,4 +1,4 @@
-// Laws of the bounds of an answer, and of answers by several commands.
+// Tests laws of the bounds of an answer, and of answers by several commands.
 #include <algorithm>
 #include <cmath>
 #include <regex>

@@ -49,7 +49,7 @@ CommandJob random_whole_replicas(Draws& draws) {
   return job.give("--global-batch", micro_batches * std::stod(job.value("--micro-batch")));
 }
 
-// The levels of recomputation from much to none.
+// Lists the levels of recomputation from full to none.
 std::vector<CommandJob> levels_of(Draws& draws) {
   const CommandJob job = draws.one_in(3) ? random_whole_replicas(draws) : random_split(draws);
   std::vector<CommandJob> levels(3, job);

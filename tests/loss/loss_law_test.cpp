@@ -10,7 +10,7 @@
 namespace lockstep::sim {
 namespace {
 
-/// Random sizes, tokens and batches inside and outside the law's range.
+/// Draws random sizes, tokens and batches inside and outside the law's range.
 struct Place {
   double parameters, tokens, batch;
 };
@@ -37,7 +37,7 @@ TEST_CASE("the loss by hand") {
 }
 
 TEST_CASE("Kaplan's form is the same law with its power outside") {
-  // L = ((Nc/N)^(aN/aD) + Dc/D)^aD, table 2 of Kaplan et al. 2020, at N = 1e9 and D = 1e10.
+  // The form is L = ((Nc/N)^(aN/aD) + Dc/D)^aD, table 2 of Kaplan et al. 2020, at N = 1e9 and D = 1e10.
   LossLaw law;
   const double a_n = 0.076, a_d = 0.103, n_c = 6.4e13, d_c = 1.8e13;
   law.gamma = a_d;

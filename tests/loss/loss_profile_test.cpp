@@ -1,4 +1,4 @@
-// A loss as the target of a convergence profile.
+// Uses a loss as the target of a convergence profile.
 #include "sim/loss/loss_profile.hpp"
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST_CASE("a profile's interval reaches as far as the law's") {
   const BoundedValue tokens = predict_tokens(law, 1e9, 3.5, 4096, 0.8);
   const double reach = std::max(tokens.middle / tokens.low, tokens.high / tokens.middle);
   CHECK(bound.high / bound.iterations == Approx(reach).epsilon(0.02));
-  // The critical batch matters at large batches alone.
+  // The critical batch has an effect only at large batches.
   setting.batch = 4096;
   const IterationsBound large = estimate_iterations(profile, 0, setting).bound;
   CHECK(large.high / large.iterations > 1.1 * bound.high / bound.iterations);

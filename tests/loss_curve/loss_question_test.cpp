@@ -1,4 +1,4 @@
-// Loss against tokens, days and dollars: with the law alone, and with jobs on GPUs.
+// Compares loss with tokens, days and dollars: with the law only, and with jobs on GPUs.
 #include "sim/loss_curve/loss_question.hpp"
 
 #include <cmath>
@@ -32,7 +32,7 @@ LossAnswer answer_to(const LossQuestion& question) {
 }  // namespace
 
 TEST_CASE("the best size for Chinchilla's operations is Chinchilla's") {
-  // Hoffmann et al. 2022: 70B parameters on 1.4T tokens.
+  // Hoffmann et al. 2022 trained 70B parameters on 1.4T tokens.
   LossQuestion q;
   q.flops = {5.76e23};
   const LossRow row = answer_to(q).rows.front();

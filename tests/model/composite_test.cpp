@@ -18,7 +18,8 @@ std::string problem_of(const std::string& text, int tokens = 0) {
 
 }  // namespace
 
-// Totals of the checkpoints on huggingface.co: openai, black-forest-labs, Wan-AI, stable-diffusion-v1-5, stabilityai.
+// Totals are those of the checkpoints on huggingface.co: openai, black-forest-labs, Wan-AI, stable-diffusion-v1-5,
+// stabilityai.
 TEST_CASE("towers and diffusion have the parameters of their checkpoints") {
   CHECK(zoo_graph("clip_vit_b32").parameter_count() == 151'277'313);
   CHECK(zoo_graph("clip_vit_l14").parameter_count() == 427'616'513);

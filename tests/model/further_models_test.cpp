@@ -1,5 +1,5 @@
-// Networks beside those of the seed papers: parameters and multiply-adds against the totals of their authors' or of
-// torchvision's versions.
+// Networks other than those of the seed papers. Their parameters and multiply-adds are compared with the totals of
+// their authors' or of torchvision's versions.
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
@@ -26,15 +26,16 @@ TEST_CASE("further models have the parameters of their publications") {
   // Brown et al. 2020, Table 2.1.
   CHECK(parameters("gpt3_1b3") == Approx(1.3e9).epsilon(0.02));
   CHECK(parameters("gpt3_6b7") == Approx(6.7e9).epsilon(0.02));
-  // He et al. 2016, Table 6: 0.27, 0.85 and 1.7 M; Zagoruyko & Komodakis 2016: 36.5 M; slim's Inception-ResNet: 55.8 M.
+  // He et al. 2016, Table 6, have 0.27, 0.85 and 1.7 M; Zagoruyko & Komodakis 2016 36.5 M; slim's Inception-ResNet has
+  // 55.8 M.
   CHECK(parameters("resnet20_cifar") == Approx(0.27e6).epsilon(0.02));
   CHECK(parameters("resnet56_cifar") == Approx(0.85e6).epsilon(0.02));
   CHECK(parameters("resnet110_cifar") == Approx(1.7e6).epsilon(0.03));
   CHECK(parameters("wide_resnet_28_10") == Approx(36.5e6).epsilon(0.01));
   CHECK(parameters("inception_resnet_v2") == Approx(55.8e6).epsilon(0.01));
   CHECK(parameters("resnet200") == Approx(64.7e6).epsilon(0.01));
-  // 11 x 11 x 3 x 64 + 25 x 64 x 192 + 9 (192 x 384 + 384 x 384 + 384 x 256) + 9216 x 4096 + 4096^2 + 4096 x 1000 and
-  // the biases 64 + 192 + 384 + 384 + 256 + 4096 + 4096 + 1000.
+  // It has 11 x 11 x 3 x 64 + 25 x 64 x 192 + 9 (192 x 384 + 384 x 384 + 384 x 256) + 9216 x 4096 + 4096^2 + 4096 x
+  // 1000 weights and the biases 64 + 192 + 384 + 384 + 256 + 4096 + 4096 + 1000.
   CHECK(parameters("alexnet_tf") == 23'232 + 307'200 + 9 * 319'488 + 37'748'736 + 16'777'216 + 4'096'000 + 10'472);
 }
 
@@ -90,8 +91,9 @@ TEST_CASE("further models have the multiply-adds of their publications") {
   CHECK(macs("resnet34") == Approx(3.6e9).epsilon(0.02));
   CHECK(macs("mobilenet_v1") == Approx(569e6).epsilon(0.01));  // Howard et al. 2017, Table 8
   CHECK(macs("mobilenet_v2") == Approx(300e6).epsilon(0.01));  // Sandler et al. 2018, Table 4
-  // 24 layers of 12 x 1024^2 multiply-adds for each of 128 tokens and 2 x 128^2 x 1024 of attention; the pooler and
-  // the choice between two sentences; the words, and a layer before them, for 15 % of the tokens, rounded up: 20.
+  // 24 layers have 12 x 1024^2 multiply-adds for each of 128 tokens, and 2 x 128^2 x 1024 for attention. Added are the
+  // pooler and the next-sentence classifier, and the vocabulary with a layer before it for 15 % of the tokens, rounded
+  // up: 20.
   const double layers = 24.0 * (12. * 1024 * 1024 * 128 + 2. * 128 * 128 * 1024);
   CHECK(macs("bert_large") == layers + 1024. * 1024 + 2 * 1024 + 20 * (1024. * 1024 + 30522.0 * 1024));
 }

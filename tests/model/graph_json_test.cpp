@@ -12,7 +12,7 @@ Graph parse(const std::string& text) {
   return graph_from_json(document.root());
 }
 
-/// A model with the input 3x8x8 and these layers.
+/// Makes a model with the input 3x8x8 and these layers.
 std::string with_layers(const std::string& layers) {
   return R"({"schema": "lockstep/model/1", "name": "m", "input": [3, 8, 8], "layers": [)" + layers + "]}";
 }
@@ -104,7 +104,8 @@ TEST_CASE("Windows that differ between the axes survive the trip through JSON") 
   check_equal(graph, parse(json.dump()));
 }
 
-// By hand: 3x3 and 1x1 convolutions without bias, batch norm 2 C, conv3 with 2 groups and bias, classifier.
+// By hand, the model has 3x3 and 1x1 convolutions without bias, batch norm 2 C, conv3 with 2 groups and bias, a
+// classifier.
 TEST_CASE("The example model has the counts worked out by hand") {
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/models/example_cnn.json";
   const JsonDocument document = JsonDocument::load(path);

@@ -39,8 +39,9 @@ std::string problem(const std::string& text) {
 
 }  // namespace
 
-// Numbers of each model's config.json on huggingface.co; totals of its checkpoint ("safetensors" of the same page),
-// for Gemma, T5 and Qwen1.5-MoE also "params" of KerasHub's presets, for GPT-NeoX its model card, for ViT torchvision's.
+// Sizes are those of each model's config.json on huggingface.co. Totals are those of its checkpoint ("safetensors" on
+// the same page). For Gemma, T5 and Qwen1.5-MoE they are also "params" of KerasHub's presets, for GPT-NeoX of its model
+// card, for ViT torchvision's.
 TEST_CASE("configurations have the parameters of their checkpoints") {
   CHECK(parameters(R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
       "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
@@ -75,8 +76,9 @@ TEST_CASE("configurations have the parameters of their checkpoints") {
   CHECK(parameters(R"({"model_type": "vit", "num_labels": 1000})") == 86'567'656);
 }
 
-// Totals of the checkpoints on huggingface.co; of Gemma 3 and Llama 4 those of the language model, which is the checkpoint's
-// less one and the same vision tower (416,866,032 and 871,932,416) and Gemma's projection, for every size.
+// Totals are those of the checkpoints on huggingface.co. For Gemma 3 and Llama 4 they are those of the language model:
+// the checkpoint's less the vision tower, which is the same for every size (416,866,032 and 871,932,416), and Gemma's
+// projection.
 TEST_CASE("configurations of 2024 and later have the parameters of their checkpoints") {
   CHECK(parameters(R"({"model_type": "phi3"})") == 3'821'079'552);  // Phi-3-mini's
   CHECK(parameters(R"({"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40,
@@ -162,7 +164,7 @@ TEST_CASE("GLM-4.5 and MiniMax-M2 have the parameters of their names, less what 
   CHECK(parameters(R"({"model_type": "glm4_moe", "head_dim": 128, "attention_bias": true, "use_qk_norm": true,
       "hidden_size": 5120, "intermediate_size": 12288, "num_hidden_layers": 92, "n_routed_experts": 160,
       "moe_intermediate_size": 1536, "first_k_dense_replace": 3})") == Approx(355e9).epsilon(0.01));
-  // 228,703,644,928 with the factors of its eight bits.
+  // The checkpoint has 228,703,644,928 including the scale factors of its eight-bit weights.
   CHECK(parameters(R"({"model_type": "minimax_m2"})") == Approx(228.7e9).epsilon(1e-4));
   CHECK(problem(R"({"model_type": "minimax_m2", "attn_type_list": [0, 1]})").find("linear attention") !=
         std::string::npos);
@@ -233,19 +235,20 @@ TEST_CASE("what is known and not modelled is refused in a plain sentence") {
 }
 
 TEST_CASE("BERT: its body has the total without heads, its head is that of what it is trained for") {
-  // 109,482,240 without heads but for the pooler (768^2 + 768): TensorFlow's and PyTorch's BertModel.
+  // TensorFlow's and PyTorch's BertModel have 109,482,240 without heads but with the pooler (768^2 + 768).
   const TransformerSpec masked = read(R"({"model_type": "bert", "architectures": ["BertForMaskedLM"]})").spec;
   const ParameterParts parts = parameters_of(masked);
   CHECK(parts.total() - parts.output + 768 * 768 + 768 == 109'482'240);
-  // The word before the loss: 768^2 + 768, a norm, and a bias for each word.
+  // The layer before the loss has 768^2 + 768, a norm, and a bias per word.
   CHECK(parts.output == 768 * 768 + 768 + 2 * 768 + 30522);
   // BertForPreTraining of the release has 110,106,428.
   CHECK(parameters(R"({"model_type": "bert", "architectures": ["BertForPreTraining"]})") == 110'106'428);
 }
 
 TEST_CASE("T5-base by hand") {
-  // A layer of the encoder: four matrices 768^2, two of 768 x 3072, two norms; of the decoder four matrices and a norm
-  // more; a table of 32 distances for 12 heads on each side; a norm behind each side; words 32128 x 768, once.
+  // An encoder layer has four matrices 768^2, two of 768 x 3072, and two norms; a decoder layer has four more matrices
+  // and one more norm. Each side has a table of 32 distances for 12 heads and a final norm. The words are 32128 x 768,
+  // once.
   const std::int64_t network = 2 * 768LL * 3072, attention = 4 * 768LL * 768;
   const std::int64_t sum = 12 * (attention + network + 2 * 768) + 12 * (2 * attention + network + 3 * 768) +
                            2 * 32 * 12 + 2 * 768 + 32128LL * 768;
@@ -262,7 +265,7 @@ TEST_CASE("what a configuration leaves out stands in with its class's default, a
   }
   CHECK(std::count(pointers.begin(), pointers.end(), "/vocab_size") == 1);
   CHECK(std::count(pointers.begin(), pointers.end(), "/hidden_size") == 0);
-  // Of a window, null is none, and an absent key the class's.
+  // For a window, null means none, and an absent key means the class's default.
   CHECK(read(R"({"model_type": "mistral"})").spec.window_of(0) == 4096);
   CHECK(read(R"({"model_type": "mistral", "sliding_window": null})").spec.window_of(0) == 0);
   CHECK(read(R"({"model_type": "gemma2"})").spec.window_of(0) == 4096);

@@ -26,7 +26,7 @@ const Layer& layer_named(const Graph& graph, const std::string& name) {
 
 }  // namespace
 
-// Numbers of each config.json on huggingface.co, and the totals of its checkpoint.
+// Uses the sizes of each config.json on huggingface.co, and the totals of its checkpoint.
 TEST_CASE("hybrids have the parameters of their checkpoints") {
   CHECK(counted(hybrid_of(R"({"model_type": "mamba", "num_hidden_layers": 24})")) == 129'135'360);
   CHECK(counted(hybrid_of(R"({"model_type": "mamba2", "hidden_size": 768, "num_hidden_layers": 24, "num_heads": 24,
@@ -40,7 +40,7 @@ TEST_CASE("hybrids have the parameters of their checkpoints") {
   CHECK(counted(zoo_graph("minimax_text_01").transformer->spec) == 456'089'655'296);
 }
 
-// By hand: 4096 features, 24 layers of Mamba-2, 4 of attention, 24 of a network, each with a norm.
+// By hand, it has 4096 features, 24 layers of Mamba-2, 4 of attention, and 24 of a network, each with a norm.
 TEST_CASE("Nemotron-H 8B by hand") {
   const TransformerSpec spec = hybrid_of(R"({"model_type": "nemotron_h"})");
   const std::int64_t h = 4096, width = 128 * 64, keys = 8 * 128;

@@ -22,7 +22,7 @@ std::string problem_of_layers(const std::string& layers) {
   return "";
 }
 
-// Eight tokens of 100 words: one layer with two heads on one of keys and values, and two of four experts.
+// Eight tokens of 100 words pass one layer with two query heads on one of keys and values, and two of four experts.
 const char* const kSmall = R"({
   "schema": "lockstep/model/1", "name": "small", "tokens": 8,
   "layers": [
@@ -64,7 +64,7 @@ TEST_CASE("layers of sequences by hand") {
   // Two heads, eight queries that are counted with four keys each, features of 8 in and out.
   CHECK(named(graph, "look").macs == 2 * 8 * 4 * (8 + 8));
   CHECK(named(graph, "choose").macs == 8 * 16 * 4);
-  // Each token through two experts of three matrices 16 x 32; parameters of all four.
+  // Each token passes two experts of three matrices 16 x 32; parameters count all four.
   CHECK(named(graph, "experts").macs == 8 * 2 * 3 * 16 * 32);
   CHECK(named(graph, "experts").parameter_count() == 4 * 3 * 16 * 32);
   CHECK(named(graph, "out").macs == 8 * 16 * 100);
@@ -125,10 +125,11 @@ TEST_CASE("gradients of a tied table come last, with the words") {
   CHECK(order.front().elements == 768);
 }
 
-// Korthikanti et al. 2022, equation 1: a layer keeps s b h (34 + 5 a s / h) bytes in half precision. Of the 34: the
-// network 19, attention 11, norms 4. Beside our plan's elements of two bytes they count the masks of dropout at a byte
-// each, which the plan leaves out: s b h of each part (2 of the 34) and a s^2 b of the weights (1 of the 5). We keep
-// what they do: inputs of both norms, of the matrices behind them, q, k, v, their product's two sides, and GELU's input.
+// Korthikanti et al. 2022, equation 1: a layer keeps s b h (34 + 5 a s / h) bytes in half precision. The 34 are 19 for
+// the network, 11 for attention and 4 for norms. They also count the masks of dropout at one byte each: s b h for each
+// part (2 of the 34) and a s^2 b for the weights (1 of the 5). Our plan omits those masks. Otherwise it keeps the same
+// elements of two bytes: inputs of both norms and of the matrices after them, q, k, v, both sides of their product, and
+// GELU's input.
 TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropout") {
   TransformerSpec spec;
   spec.name = spec.title = "gpt";
@@ -142,7 +143,7 @@ TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropou
   spec.qkv_bias = spec.attention_out_bias = spec.inner_bias = spec.tied_output = true;
   spec.dropout = spec.attention_dropout = true;
   const double s = 256, h = 512, a = 8;
-  // What lives between the passes with one layer more.
+  // Memory live between forward and backward pass for one more layer.
   const auto layer_bytes = [&](bool fused) {
     const auto held = [&](int layers) {
       spec.layers = layers;

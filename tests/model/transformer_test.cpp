@@ -47,10 +47,10 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("gpt3_350m") == Approx(356e6).epsilon(0.005));
   CHECK(total("gpt3_760m") == Approx(760e6).epsilon(0.005));
   CHECK(total("gpt3_175b") == Approx(175.0e9).epsilon(0.005));
-  // Mixtral 8x22B, Mistral AI 2024: 141 billion; Qwen3, Table 2: 235 billion.
+  // Mixtral 8x22B has 141 billion (Mistral AI 2024); Qwen3, Table 2, has 235 billion.
   CHECK(total("mixtral_8x22b") == Approx(141e9).epsilon(0.005));
   CHECK(total("qwen3_235b_a22b") == Approx(235e9).epsilon(0.005));
-  // Checkpoints again: LLaMA, Llama 3.2, Qwen2.5 and BLOOM to the parameter.
+  // Checkpoints of LLaMA, Llama 3.2, Qwen2.5 and BLOOM are matched to the parameter.
   CHECK(total("llama_7b") == 6'738'415'616);
   CHECK(total("llama_33b") == 32'528'943'616);
   CHECK(total("llama_65b") == 65'285'660'672);
@@ -92,7 +92,7 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("pythia_6b9") == 6'857'302'016);
   CHECK(total("falcon_40b") == 41'303'293'952);
   CHECK(total("falcon_180b") == 179'522'565'120);
-  // Attention and the network behind one norm.
+  // Attention and the network share one norm.
   CHECK(total("gpt_j_6b") == 6'050'882'784);
   CHECK(total("falcon_7b") == 6'921'720'704);
   CHECK(total("opt_175b") == Approx(175e9).epsilon(0.005));
@@ -142,8 +142,8 @@ TEST_CASE("multiply-adds are those of PaLM's appendix B and of Megatron's formul
 }
 
 TEST_CASE("of experts those at work are counted") {
-  // Mixtral: 12.9 billion of 46.7 (Jiang et al. 2024), tables among them; DeepSeek-V3: 37 of 671 billion, with the
-  // output's table and not the input's.
+  // Mixtral uses 12.9 billion of 46.7 (Jiang et al. 2024), including its tables. DeepSeek-V3 uses 37 of 671 billion,
+  // with the output's table but not the input's.
   const TransformerSpec mixtral = spec_of(R"({"model_type": "mixtral"})");
   CHECK(parameters_of(mixtral).total() == 46'702'792'704);
   CHECK(static_cast<double>(active_parameters(mixtral)) + 32000. * 4096 == Approx(12.9e9).epsilon(0.005));

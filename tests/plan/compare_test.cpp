@@ -1,4 +1,4 @@
-// What two points share of what is not known cancels in their ratio.
+// Uncertainty that two points share cancels in their ratio.
 #include "sim/plan/compare.hpp"
 
 #include "sim/plan/plan_result.hpp"

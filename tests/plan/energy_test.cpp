@@ -51,7 +51,7 @@ double mean_busy_w(int left_out) {
   return sum / (left_out < 0 ? 6 : 5);
 }
 
-// Of a task whose records, alone and on several nodes, the fit has not seen.
+// The error for a task whose records, on one and on several nodes, were left out of the fit.
 double error_on_one(int task) {
   return mean_busy_w(task) / kOneNode[task].power_w - 1;
 }

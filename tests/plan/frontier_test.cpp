@@ -13,7 +13,7 @@ using sim::Choice;
 using sim::Objective;
 using sim::ObjectiveKind;
 
-// On a coarse grid of values, so that many points are alike in time, in cost or in both.
+// Draws values on a coarse grid, so that many points have equal time, equal cost, or both.
 std::vector<Choice> random_points(std::uint64_t seed, std::size_t count) {
   std::vector<Choice> points;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -133,7 +133,7 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
         }
       }
       CHECK(order.size() == meeting);
-      // Who meets a deadline at least cost is beaten by nobody: on the frontier, or alike to one that is.
+      // No point beats the cheapest one that meets a deadline: it is on the frontier, or equal to a point that is.
       if (!order.empty())
         for (const Choice& p : points) CHECK(!(beats(p, points[order[0]]) && sim::meets(objective, p)));
     }

@@ -1,4 +1,4 @@
-// What a killed run leaves behind.
+// The files that a killed run leaves.
 #include "sim/plan/journal.hpp"
 
 #include <algorithm>

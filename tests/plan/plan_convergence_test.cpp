@@ -46,7 +46,7 @@ TEST_CASE("a point takes the iterations of the scenario's profile, with its boun
     ++ok;
     CHECK(o.updates == std::ceil(100 * (1 + 500 / images)));
     CHECK(o.time_s == Approx(o.updates * o.iteration_s));
-    // Student's t of 10 degrees, 80 %: 1.372 standard deviations of 10 %, so 14.7 % more at least.
+    // Student's t of 10 degrees at 80 % is 1.372 standard deviations of 10 %, so the bound is at least 14.7 % higher.
     CHECK(o.time_s_high > 1.147 * o.time_s);
     CHECK(o.time_s_low < o.time_s / 1.147);
     bool is_told = false;

@@ -152,8 +152,8 @@ TEST_CASE("work or a convergence, prices for an objective of money, and points a
   CHECK_THAT(error_of(several), Contains("64 GPUs are more than the cluster has"));
 }
 
-// 3 nodes of 8 GPUs at 2 USD/h, 2 NICs each at 0.5 USD/h, 1 USD/h a node, 500 W a GPU at 0.1 USD/kWh, for 2 hours:
-// 24 x 2 + 6 x 0.5 + 3 x 1 = 54 USD/h, 108 USD; 24 x 500 W x 2 h = 24 kWh, 2.4 USD.
+// 3 nodes have 8 GPUs each at 2 USD/h, 2 NICs each at 0.5 USD/h, 1 USD/h per node, and 500 W per GPU at 0.1 USD/kWh,
+// for 2 hours: 24 x 2 + 6 x 0.5 + 3 x 1 = 54 USD/h, 108 USD; 24 x 500 W x 2 h = 24 kWh, 2.4 USD.
 TEST_CASE("a point costs its GPUs, NICs, nodes and energy by the hour") {
   sim::PricesSpec prices;
   prices.gpu_price_per_s = {{"other", "", 9. / 3600}, {"G", "", 2. / 3600}};

@@ -1,4 +1,4 @@
-// Points read one after the other, which share what is alike, are the scenarios that each of them is alone.
+// Points read in sequence share equal parts. Each must be the scenario that it is when read by itself.
 #include <filesystem>
 
 #include "engine/base/random.hpp"
@@ -27,7 +27,7 @@ std::string in_series(const sim::PlanSpec& plan, std::size_t point, sim::Scenari
   return text_of([&] { return sim::scenario_with(plan, plan.points[point].settings, series); });
 }
 
-// Up to so many points: in their order, and then at random, some of them twice in a row.
+// At most kMost points in order, then random ones, some of them twice in a row.
 std::vector<std::size_t> some_points(const sim::PlanSpec& plan) {
   constexpr std::size_t kMost = 40;
   std::vector<std::size_t> points;

@@ -8,7 +8,7 @@
 namespace lockstep::tests {
 namespace {
 
-// A language model on 1 to 8 nodes of 8 H100.
+// Leaves the split open for a language model on 1 to 8 nodes of 8 H100.
 void leave_split_open(SmallPlan& files) {
   files.plan["scenario"] = Json::parse(R"({
     "schema": "lockstep/scenario/1", "name": "splits", "model": "llama3_8b@8192", "gpus": [8], "fidelity": "analytic",
@@ -95,7 +95,8 @@ TEST_CASE("where an iteration of a split goes: the update is that of a stage") {
   request.gpus = 16;
   request.fidelity = sim::Fidelity::analytic;
   CHECK(update_s == Approx(predict_point(scenario, request).details.split->update_s));
-  // Once an iteration, of a sixteenth of the parameters: little beside 64 sequences' passes through a stage.
+  // It runs once per iteration, on a sixteenth of the parameters: short compared with 64 sequences' passes through a
+  // stage.
   CHECK(update_s < 0.01 * passes_s);
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("Sharding divides the state by the number of GPUs, and holds the units
   CHECK(state_bytes(of_8) == Approx(state_bytes(whole) / 8).epsilon(1e-12));
   CHECK(state_bytes(of_64) == Approx(state_bytes(whole) / 64).epsilon(1e-12));
   CHECK(of_64.activations_bytes == whole.activations_bytes);
-  // The table of words, 2048 x 50257 in half precision, and that of the 2048 positions behind it; weights and gradients.
+  // They are the table of words, 2048 x 50257 in half precision, and that of the 2048 positions; weights and gradients.
   CHECK(of_64.communication_bytes == of_8.communication_bytes);
   CHECK(of_64.communication_bytes == 2 * 2 * 2048.0 * (50257 + 2048));
   s.sharding.gathers_again = false;

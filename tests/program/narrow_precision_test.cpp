@@ -1,4 +1,4 @@
-// What products in eight and in four bits are computed at.
+// The precision in which products of eight and four bits are computed.
 #include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/check.hpp"
 #include "tests/catch.hpp"

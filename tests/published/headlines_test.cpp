@@ -1,5 +1,5 @@
-// Every scenario of a published result: it loads, says where its numbers come from, has a run of its own in a test, and
-// stands in the list of headline results.
+// Every scenario of a published result loads, names the source of its numbers, has its own run in a test, and is in the
+// list of headline results.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

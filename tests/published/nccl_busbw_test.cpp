@@ -25,7 +25,7 @@ const std::vector<Row> kA100{{65536, 2.45},        {131072, 4.43},       {262144
                              {16 * kMi, 106.16},   {32 * kMi, 138.49},   {64 * kMi, 171.54},   {128 * kMi, 176.92},
                              {256 * kMi, 194.07},  {512 * kMi, 222.72},  {2048 * kMi, 231.41}, {4096 * kMi, 233.88},
                              {8192 * kMi, 234.61}, {16384 * kMi, 234.89}};
-// Azure AI-benchmarking-guide, ND_A100_v4, ND_H100_v5, ND_H200_v5 results, NCCL bandwidth.
+// The values come from the Azure AI-benchmarking-guide: ND_A100_v4, ND_H100_v5, ND_H200_v5 results, NCCL bandwidth.
 const std::vector<Row> kAzureA100{{kMi, 36.22},         {2 * kMi, 53.54},    {4 * kMi, 71.43},    {8 * kMi, 89.99},
                                   {16 * kMi, 109.22},   {32 * kMi, 132.77},  {64 * kMi, 166.63},  {128 * kMi, 174.18},
                                   {256 * kMi, 213.87},  {512 * kMi, 221.58}, {1024 * kMi, 228.1}, {2048 * kMi, 230.22},
@@ -108,7 +108,7 @@ TEST_CASE("published: every other size of a table fits NCCL's constants, the res
 
 TEST_CASE("published: with 4 H200 NCCL stays with the ring, with 8 it takes NVLS") {
   const ClusterSpec h100 = cluster_of("dgx_h100");
-  // stas00/ml-engineering, peak bus bandwidths with and without NVLS.
+  // stas00/ml-engineering gives peak bus bandwidths with and without NVLS.
   const std::map<int, double> ring{{4, 363.3}, {5, 364.4}, {6, 365.1}, {7, 365.7}, {8, 365.6}};
   for (const auto& [gpus, busbw] : ring)
     CHECK(bus_gb_per_s(h100, gpus, 8192 * kMi, NcclAlgorithm::ring) == Approx(busbw).epsilon(0.025));

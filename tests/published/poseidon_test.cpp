@@ -27,7 +27,7 @@ const PointResult& point_at(const Report& report, std::string_view variant, int 
   return found->point;
 }
 
-// Of a variant's predictions, those it was fitted on left out.
+// Errors of a variant's predictions, without those used in its fit.
 std::vector<double> errors_of(const Report& report, const std::string& variant) {
   std::vector<double> errors;
   for (const Comparison& c : report.comparisons)
@@ -77,7 +77,7 @@ TEST_CASE("Poseidon: with 10 Gbit/s a parameter server no longer scales, hybrid 
   const Report report = run_poseidon("limited_bandwidth");
   CHECK(errors_of(report, "VGG19, PS").front() < 0.25);
   CHECK(errors_of(report, "VGG19-22K, PS").front() < 0.25);
-  // Twice the capacity does not fit what was measured.
+  // Twice the capacity contradicts the measurements.
   CHECK(errors_of(report, "VGG19, PS, full duplex").front() > 0.25);
   CHECK(errors_of(report, "VGG19-22K, PS, full duplex").front() > 0.25);
   for (const char* model : {"VGG19", "VGG19-22K"})
@@ -93,7 +93,7 @@ TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 b
   const Report report = run_poseidon("vgg19_adam_1bit", {8});
   const GpuTraffic adam = point_at(report, "Adam", 8).details.parameter_server->busiest_gpu;
   const GpuTraffic poseidon = point_at(report, "Poseidon", 8).details.parameter_server->busiest_gpu;
-  // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, beside its share of the rest.
+  // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, plus its share of the rest.
   CHECK(double(adam.bytes_sent) > 10 * double(adam.bytes_received));
   CHECK(double(adam.bytes_sent) == Approx(7 * 411.1e6).epsilon(0.06));
   CHECK(poseidon.bytes_sent == poseidon.bytes_received);

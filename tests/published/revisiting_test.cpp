@@ -52,7 +52,7 @@ TEST_CASE("revisiting: of 100 machines the best split has a few backups") {
   REQUIRE(curves.size() == 1);
   CHECK(curves[0].best().setting >= 1);
   CHECK(curves[0].best().setting <= 10);
-  // More backups: faster iterations and more of them.
+  // More backups make iterations faster, but more of them are needed.
   const std::vector<Candidate>& curve = curves[0].candidates;
   for (std::size_t i = 1; i < curve.size(); ++i) {
     CHECK(curve[i].iteration_s <= curve[i - 1].iteration_s);
@@ -88,9 +88,10 @@ TEST_CASE(
   CHECK(top[0] < top[2]);
 }
 
-// Table 1. Its layers have numbers, not names. Layer 0 and layer 18, 39.0 and 14.5 updates, are bottom and top; layer
-// 12, less stale than the top with 11.35, can only be the auxiliary classifier, which goes back while the layers above
-// still go forward; layer 11, 19.8, is then what lies below it. Read at the beginning: reads wait for nothing.
+// Table 1 numbers its layers and does not name them. Layer 0 and layer 18, with 39.0 and 14.5 updates, are bottom and
+// top. Layer 12 is less stale than the top, with 11.35. So it must be the auxiliary classifier, which runs backward
+// while the layers above still run forward. Layer 11, with 19.8, is then the layer below it. All read at the beginning,
+// because reads wait for nothing.
 TEST_CASE("revisiting: with 40 workers the staleness of the published layers is within 10 %") {
   const Report report = run("revisiting-sync-sgd/async_staleness", {{"/iterations", "6"}});
   const ReportPoint& row = report.points[1];

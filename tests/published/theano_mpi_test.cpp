@@ -77,7 +77,7 @@ TEST_CASE("published: Theano-MPI's Table 3 within 20 % in the median") {
 }
 
 TEST_CASE("published: the sum of ASA on the GPU takes about 1.6 % of the communication") {
-  // 60,965,224 parameters on 8 K20m: 9/8 x 244 MB at 0.8 x 208 GB/s.
+  // 60,965,224 parameters on 8 K20m take 9/8 x 244 MB at 0.8 x 208 GB/s.
   const sim::Report report = report_of("alexnet_128");
   const double sum_s = 9.0 / 8 * 4 * 60965224 / (0.8 * 208e9);
   for (const sim::ReportPoint& point : report.points)
@@ -85,7 +85,7 @@ TEST_CASE("published: the sum of ASA on the GPU takes about 1.6 % of the communi
 }
 
 TEST_CASE("published: Theano-MPI's parallel loading hides what blocking loading adds") {
-  // 128 x 196,608 B at 150 MB/s + 128 / 1500 s of pre-processing = 253.1 ms; 128 x 618,348 B at 6 GB/s = 13.2 ms.
+  // 128 x 196,608 B at 150 MB/s + 128 / 1500 s of pre-processing take 253.1 ms; 128 x 618,348 B at 6 GB/s take 13.2 ms.
   const sim::Report report = report_of("loading");
   std::map<std::string, double> iteration_s;
   for (const sim::ReportPoint& point : report.points) {

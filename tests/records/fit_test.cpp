@@ -64,7 +64,7 @@ TEST_CASE("a source left out is predicted without its results, those of others d
   const auto usual = sim::predict_records(targets, {}, without_constants(), 1);
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(left_out[i].track == sim::Track::facts);
-    // Between what is usual and what the other paper has, and nearer to that one than what is usual is.
+    // The prediction is between the prior and the other paper's value, and nearer to the latter than the prior is.
     const double other = i < 3 ? 44 : 21;
     const double before = std::abs(std::log(usual[i].predicted / other));
     CHECK(std::abs(std::log(left_out[i].prediction.predicted / other)) < 0.6 * before);
@@ -95,7 +95,8 @@ TEST_CASE("what more sources say is believed more") {
 }
 
 TEST_CASE("what two sources say of a generation is what the third is predicted by") {
-  // Of each of three papers: two networks on a P100, as usual, and on an H100, which each has slower than usual.
+  // Each of three papers has two networks on a P100, with prior rates, and on an H100, with rates slower than the
+  // prior.
   const std::map<std::string, double> of_h100{{"A", 0.5}, {"B", 0.6}, {"C", 0.7}};
   std::vector<std::string> rates;
   for (const auto& [paper, share] : of_h100)
@@ -121,8 +122,9 @@ TEST_CASE("what two sources say of a generation is what the third is predicted b
 }
 
 TEST_CASE("an all-reduce that NCCL's tables hold up says nothing of its network, one at the turn half") {
-  // By NCCL's tables two nodes of H100 move 461 GB/s, for which 246 GB/s a node suffice; eight nodes 364 GB/s, which is what
-  // eight ports of NDR carry at what is usual. Rings over two nodes of A100 are their network's.
+  // By NCCL's tables, two nodes of H100 reach 461 GB/s, for which 246 GB/s per node suffice. Eight nodes reach 364
+  // GB/s, which is what eight ports of NDR carry with the prior. Rings over two nodes of A100 are limited by their
+  // network.
   const std::string ndr = R"({"id": "ib-ndr", "count": 8})", hdr = R"({"id": "ib-hdr", "count": 8})";
   std::string eight_nodes = between_nodes("turn", "A", "H100 SXM5", "nvlink4", ndr, 16e9);
   eight_nodes.replace(eight_nodes.find("\"gpus\": 16"), 10, "\"gpus\": 64");
@@ -170,13 +172,13 @@ TEST_CASE("trainings without a rate of their own are as much longer than benchma
   const sim::FittedConstants fitted = sim::fit_constants(without_constants(), records, 1);
   const auto left_out = sim::predict_left_out(fitted, records, sim::targets_of(records), 1);
   CHECK(left_out.at(0).prediction.predicted == Approx(1.4 * usual).epsilon(0.05));
-  // What a training takes beside its iterations is not what one of known speed takes.
+  // The constant for a training's time beyond its iterations differs from that of a training with known speed.
   CHECK(fitted.all.constants.count(sim::kTrainingOverBenchmark) == 1);
   CHECK(fitted.all.constants.count(sim::kEvaluationShare) == 0);
 }
 
 TEST_CASE("sensitivity: what left-out sources are off by, and what another noise would make of them") {
-  // Ten sources of one rate each, all alike: with twice the noise they are believed less, with half of it more.
+  // Ten sources have one equal rate each: with twice the noise they have less weight, with half of it more.
   std::vector<std::string> rates;
   for (int i = 0; i < 10; ++i) rates.push_back(rate(std::to_string(i), "paper " + std::to_string(i), 25));
   const sim::FittedConstants fitted = sim::fit_constants(without_constants(), records_of_all(rates), 1, {}, true);
@@ -192,7 +194,7 @@ TEST_CASE("sensitivity: what left-out sources are off by, and what another noise
   CHECK(medians.at({"noise of a record", 2}) > as_it_is);
   CHECK(medians.at({"noise of a record", 0.5}) < as_it_is);
   CHECK(medians.at({"records by which a source counts", 2}) == Approx(as_it_is));  // none has more than one
-  // What the solution leaves of a record is what a prediction with it is off by.
+  // The residual of a record in the solution is the error of its prediction.
   const auto records = records_of_all(rates);
   const auto left_out = sim::predict_left_out(fitted, records, sim::targets_of(records), 1);
   CHECK(std::abs(left_out.at(0).prediction.predicted / 25 - 1) == Approx(as_it_is).margin(0.01));
@@ -203,8 +205,8 @@ TEST_CASE("sensitivity: what left-out sources are off by, and what another noise
 }
 
 TEST_CASE("large all-reduces in one node of A100, H100, H200 are as published") {
-  // NCCL takes a link's bandwidth in steps of a fifth, on which nothing moves: a fit that saw none of that lost NVLink 4's
-  // own constant, and rings on eight H200 were 20 % too slow.
+  // NCCL rounds a link's bandwidth to steps of a fifth, between which nothing changes. A fit that could not see this
+  // lost NVLink 4's own constant, and rings on eight H200 were predicted 20 % too slow.
   CHECK(catalogue().constants.count("link share/nccl/nvlink4") == 1);
   check_as_published({"STAS-A100-17179869184", "AZ-H100-8G", "STAS-H200-nvls-8-ring", "STAS-H200-nvls-8-default"}, 0.1);
 }

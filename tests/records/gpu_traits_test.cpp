@@ -1,5 +1,5 @@
-// What a GPU's traits mean for jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over the
-// whole catalogue, then measurements.
+// Effects of a GPU's traits on jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over
+// the whole catalogue come first, then measurements.
 #include <set>
 
 #include "tests/catch.hpp"
@@ -18,7 +18,7 @@ sim::JobQuestion job_of(const std::string& model, const std::string& gpu, const 
   return job;
 }
 
-// GPT-2 large of 128 tokens in single precision, four sequences a GPU, 16.2 of them a second on one.
+// GPT-2 large with 128 tokens runs in single precision, four sequences per GPU, 16.2 of them per second on one GPU.
 sim::JobQuestion two_cards(const std::string& gpu, const std::string& link) {
   sim::JobQuestion job = job_of("gpt2_large@128", gpu, "transformers", 4);
   job.job.precision = sim::RecordPrecision::fp32;

@@ -1,4 +1,4 @@
-// What a refused job suggests.
+// Suggestions for a refused job.
 #include "tests/catch.hpp"
 #include "tests/records/small_job.hpp"
 

@@ -1,4 +1,4 @@
-// A job in words: laws first, then what a measured rate and the facts left open do, then what is refused.
+// `simulate job`: first laws, then the effects of a measured rate and of facts not given, then refusals.
 #include "sim/job_prediction/job_prediction.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace lockstep::tests {
 namespace {
 
-// What is usual, times what trainings have shown.
+// The prior, multiplied by the factors fitted on trainings.
 double told(const std::string& widest, const std::string& narrower) {
   const sim::Prior& prior = sim::prior_of(widest);
   double value = prior.value;

@@ -1,4 +1,4 @@
-// What the words of a job mean: names, networks, files of networks.
+// The meaning of a job's options: names, networks, files of networks.
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -14,7 +14,7 @@
 namespace lockstep::tests {
 namespace {
 
-// The ids behind "models: " and so on.
+// Returns the ids after "models: " and so on.
 std::vector<std::string> listed(const std::string& what) {
   std::istringstream lines(sim::names_text(catalogue()));
   std::vector<std::string> ids;

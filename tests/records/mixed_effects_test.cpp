@@ -38,7 +38,7 @@ TEST_CASE("a hundred rows of one source count as one, not as a hundred") {
     }
     return sim::solve_effects(all, spreads, 0.1).values[0];
   };
-  CHECK(constant(1, 100) == Approx(0.15).epsilon(0.01));  // shared alike by the constant and the one source
+  CHECK(constant(1, 100) == Approx(0.15).epsilon(0.01));  // divided equally between the constant and the only source
   CHECK(constant(1, 100) < constant(1, 1) * 1.2);
   CHECK(constant(8, 100) == Approx(0.3 * 8 / 9).epsilon(0.01));
 }
@@ -62,7 +62,8 @@ TEST_CASE("a wrong record does not decide") {
 }
 
 TEST_CASE("a source that is far off moves a constant by 1.5 s0^2 / s1, however far it is") {
-  // Of s0 the constant's spread and s1 the source's: beyond 1.5 s1 the source's own effect costs as much for every step.
+  // s0 is the constant's spread and s1 the source's: beyond 1.5 s1, the source's own effect costs the same for every
+  // step.
   for (const double off : {1.0, 2.0, 5.0}) {
     const std::vector<sim::Observation> all(20, {off, {{0, 1}, {1, 1}}});
     const sim::Effects effects = sim::solve_effects(all, {{0.2}, {0.2, true}}, 0.05);

@@ -68,7 +68,7 @@ TEST_CASE("speed-up and efficiency say the same as the rates") {
   CHECK(predicted_of_record(other_metric("speedup")) == Approx(rate / 380));
   CHECK(predicted_of_record(other_metric("scaling_efficiency")) == Approx(rate / 380 / 16));
   CHECK(predicted_of_record(other_metric("iteration_s")) == Approx(16 * 64 / rate));
-  // 1,281,167 images in an epoch of ImageNet.
+  // An epoch of ImageNet has 1,281,167 images.
   CHECK(predicted_of_record(other_metric("epoch_seconds")) == Approx(1281167 / rate));
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("a given all-reduce of the group is met and corrects its neighbours") 
   CHECK(predicted_of_record(with_input(1 << 26)) == Approx(larger * correction));
 }
 
-// A target beside an all-reduce of 16 MiB on eight GPUs of a node that is given, or not (0).
+// A target, together with an all-reduce of 16 MiB on eight GPUs of a node that is given, or not (0).
 double beside_given(double given_s, const std::string& target) {
   const std::string input = R"([{"id": "given", "role": "input", "group": "g", "metric": "allreduce_seconds",
       "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 8, "link": "pcie", "software": "collective",
@@ -288,7 +288,7 @@ TEST_CASE("an exchange by MPI takes the iteration less its computation") {
   CHECK(ar > asa);
   CHECK(asa > asa16);
   CHECK(asa16 > 0.4 * asa);
-  // 2 x 7/8 of 244 MB at no more than QDR's 4 GB/s, in each of 20 iterations.
+  // It takes at least 2 x 7/8 of 244 MB at no more than QDR's 4 GB/s, in each of 20 iterations.
   CHECK(asa > 20 * 1.75 * 243.86e6 / 4e9);
 }
 

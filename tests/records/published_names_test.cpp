@@ -1,5 +1,5 @@
-// Records in keys as publications write them: names with more beside them, racks of NVLink, and what is left open because the
-// software says it.
+// Records with keys as publications write them: names with additional text, racks of NVLink, and facts that follow from
+// the software.
 #include <fstream>
 #include <map>
 #include <set>
@@ -214,7 +214,7 @@ TEST_CASE("what suites assume by hand the program assumes by itself") {
     const std::string software = record.at("software"), metric = record.at("metric");
     if (software != "mlperf" && software != "megatron-deepspeed") continue;
     if (metric != "throughput" && metric != "step_time") continue;
-    // Of these boards the suite takes half precision for usual, since others than NVIDIA submitted them.
+    // For these boards the suite's default is half precision, because vendors other than NVIDIA submitted them.
     const std::set<std::string> others{"l4", "l40", "rtx4090"};
     if (others.count(record.at("gpu").get<std::string>()) > 0) continue;
     Json stranger = record;
@@ -277,7 +277,7 @@ TEST_CASE("a network cut down to a node is read by its name") {
   CHECK_FALSE(of_record(kBloom, {{"model", "llama3-70b (12 layers)"}, {"layers", 13}}).unmapped.empty());  // which?
 }
 
-// What software makes of a vocabulary, of losses and of GELUs; a stated GPU and model are the same.
+// The effect of software on a vocabulary, on losses and on GELUs; the given GPU and model are the same.
 TEST_CASE("kernels of transformers are those of their software") {
   Json gpt2{
       {"metric", "step_time"}, {"unit", "s"},      {"model", "GPT-2"},   {"gpu", "H100-80GB-SXM"}, {"gpus", 1},

@@ -10,7 +10,7 @@
 namespace lockstep::tests {
 namespace {
 
-// "id" -> the bytes of its prediction.
+// Maps "id" to the bytes of its prediction.
 std::map<std::string, std::string> predicted_bytes(const std::vector<sim::Record>& records) {
   std::map<std::string, std::string> by_id;
   for (const sim::Prediction& p : predict(records)) by_id[p.record->id] = sim::predictions_json({p}).dump();
@@ -37,7 +37,7 @@ std::vector<sim::Record> with_given(const std::vector<std::string>& ids) {
 }  // namespace
 
 TEST_CASE("Crossbow's records are the same in either order") {
-  // Synchronised by the host, or beside it: XB-24 once took XB-27's time, or gave it its own.
+  // One is synchronised by the host, the other without it. Earlier, XB-24 could take XB-27's time or give it its own.
   const auto one = predicted_bytes(with_given({"XB-24", "XB-27"}));
   const auto other = predicted_bytes(with_given({"XB-27", "XB-24"}));
   CHECK(one.size() == 2);

@@ -57,7 +57,7 @@ double recurrence_macs(const TransformerSpec& s) {
   return 0;
 }
 
-// Of a pair of a query and a key: a score, and a value that is added.
+// The multiply-adds for a pair of a query and a key: a score, and a value that is added.
 double pair_macs(const TransformerSpec& s) {
   const auto& l = s.latent;
   return s.heads * (l.kv_rank > 0 ? l.nope_dim + l.rope_dim + l.value_dim : 2.0 * s.head_dim);
@@ -126,13 +126,13 @@ TEST_CASE("every transformer of the catalogue does the operations of the sequenc
 }
 
 TEST_CASE("gpt-oss and Kimi K2 at 4,096 tokens have the operations of 4,096, by hand") {
-  // By hand, in GFLOP a token: 6 for each weight at work, and 6 for each pair's multiply-adds.
-  // gpt-oss-20b: 24 x (26.5e6 of attention + 99.6e6 of 4 experts) + 579e6 of the output = 3.61e9 weights, 21.6; twelve
-  // layers see 4,096 keys and twelve 128, 8,192 multiply-adds each: 2.5.
+  // By hand, in GFLOP per token: 6 per active weight, and 6 per multiply-add of a pair. gpt-oss-20b: 24 x (26.5e6 of
+  // attention + 99.6e6 of 4 experts) + 579e6 of the output = 3.61e9 weights, 21.6. Twelve layers see 4,096 keys and
+  // twelve 128, with 8,192 multiply-adds each: 2.5.
   CHECK(gigaflop_per_token("gpt_oss_20b", 4096) == Approx(24.1).epsilon(5e-3));
-  // gpt-oss-120b, 36 layers: 5.13e9 weights, 30.8; 3.7 of attention.
+  // gpt-oss-120b has 36 layers: 5.13e9 weights, 30.8; 3.7 of attention.
   CHECK(gigaflop_per_token("gpt_oss_120b", 4096) == Approx(34.5).epsilon(5e-3));
-  // Kimi K2: 31.7e9 weights, 190.1; 61 layers of 64 heads of 192 + 128 features over 4,096 keys, 30.7.
+  // Kimi K2 has 31.7e9 weights, 190.1; 61 layers of 64 heads of 192 + 128 features over 4,096 keys, 30.7.
   CHECK(gigaflop_per_token("kimi_k2", 4096) == Approx(220.8).epsilon(5e-3));
   for (const char* name : {"gpt_oss_20b", "gpt_oss_120b", "kimi_k2"})
     CHECK(gigaflop_per_token(name, 4096) < gigaflop_per_token(name, 8192));

@@ -19,7 +19,7 @@ TEST_CASE("a GPT by its shape has 12 L h^2 parameters, its table and what norms 
   REQUIRE(sim::says_shape(shape));
   const auto own = sim::model_of_shape(shape, "GPT 1.7B");
   REQUIRE(own != nullptr);
-  // Narayanan et al. 2021, equation 2: 12 L h^2 (1 + 13 / (12 h) + (V + s) / (12 L h)).
+  // Narayanan et al. 2021, equation 2, give 12 L h^2 (1 + 13 / (12 h) + (V + s) / (12 L h)).
   const double h = 2304, layers = 24, words = 51200, tokens = 2048;
   const double parameters = 12 * layers * h * h * (1 + 13 / (12 * h) + (words + tokens) / (12 * layers * h));
   CHECK(static_cast<double>(own->graph.parameter_count()) == Approx(parameters).epsilon(1e-4));

@@ -1,5 +1,5 @@
 #pragma once
-// A small job, and its predictions.
+// Defines a small job, and its predictions.
 #include "sim/job_prediction/job_prediction.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -14,7 +14,7 @@ inline sim::JobQuestion small_job() {
   return job;
 }
 
-/// Samples/s at each number of GPUs.
+/// Returns samples/s at each number of GPUs.
 inline std::vector<double> rates(const sim::JobQuestion& job) {
   std::vector<double> rates;
   for (const sim::JobRow& row : sim::predict_job(job, catalogue(), 1).rows)

@@ -14,7 +14,7 @@ inline std::vector<sim::Record> records_from(const std::string& json) {
   return sim::read_records(document.root());
 }
 
-/// Predictions of the targets, in their order.
+/// Returns predictions of the targets, in order.
 inline std::vector<sim::Prediction> predict(const std::vector<sim::Record>& records,
                                             const sim::Catalogue& with = catalogue()) {
   return sim::predict_records(sim::targets_of(records), records, with, 1);

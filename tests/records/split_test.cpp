@@ -1,4 +1,4 @@
-// Splits: as published records state them, and as jobs in words.
+// Splits, as published records give them and as options of `simulate job`.
 #include <algorithm>
 
 #include "sim/job_prediction/job_prediction.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
   CHECK(spec.sharding == sim::ShardingStage::zero1);
   CHECK(spec.recompute == sim::Recomputation::full);
   CHECK(prediction.task.target.front().samples() == 256);
-  // No faster than the GPUs' peak, with a third of the arithmetic done twice.
+  // The rate is no faster than the GPUs' peak, with a third of the arithmetic done twice.
   const double flops = 6.0 * static_cast<double>(prediction.task.target.front().scenario.model.macs());
   CHECK(prediction.predicted > 0);
   CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);
@@ -151,7 +151,7 @@ TEST_CASE("what a job does not give of its split is searched, and a true fact ne
     return sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s.predicted;
   };
   const double best = free.rows.front().samples_per_s.predicted;
-  // What the search chose, given as a fact, is the same answer.
+  // If the split that the search chose is given as a fact, the answer is the same.
   const sim::ParallelSpec chosen = free.rankings.front().best.front().spec;
   sim::JobQuestion given = open;
   given.job.global_batch = chosen.global_batch;

@@ -1,4 +1,4 @@
-// What a constant is before any record: the same for the fit and for predictions.
+// The prior of a constant, before any record, is the same for the fit and for predictions.
 #include "sim/stack/priors.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST_CASE("without constants predictions take the usual values") {
 }
 
 TEST_CASE("a constant that no record moves stays what is usual") {
-  // Rates that the usual launch and speed meet already: the fit has nothing to add.
+  // Rates that the prior launch time and speed already meet, so that the fit changes nothing.
   const sim::Catalogue bare = without_constants();
   std::string json;
   for (const char* id : {"a", "b", "c"})

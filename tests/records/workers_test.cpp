@@ -40,7 +40,7 @@ std::string layer(int number, const std::string& statistic = "mean") {
   return R"("layer": )" + std::to_string(number) + R"(, "statistic": ")" + statistic + "\"";
 }
 
-// Results of one experiment, (gpus, value) each, and a target at `gpus`.
+// Makes results of one experiment, (gpus, value) each, and a target at `gpus`.
 std::string iterations(const std::vector<std::pair<int, double>>& given, int gpus) {
   std::string json = "[";
   for (const auto& [n, value] : given)
@@ -51,7 +51,7 @@ std::string iterations(const std::vector<std::pair<int, double>>& given, int gpu
 }
 
 std::string arrivals(const std::string& wanted, const std::string& unit) {
-  // A median of 1 s and exp(0.1) s at the normal's 84.134 %: a lognormal of sigma 0.1.
+  // A median of 1 s and exp(0.1) s at the normal's 84.134 % make a lognormal of sigma 0.1.
   return R"([{"id": "p50", "role": "input", "group": "g", "metric": "arrival", "arrival": {"at": 0.5}, "value": 1},
     {"id": "p84", "role": "input", "group": "g", "metric": "arrival", "arrival": {"at": 0.84134}, "value": 1.105171},
     {"id": "a", "role": "target", "group": "g", "metric": "arrival", "arrival": )" +

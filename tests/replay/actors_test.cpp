@@ -46,7 +46,7 @@ std::string error_of(const std::vector<Actor>& actors) {
 }  // namespace
 
 TEST_CASE("a message between actors takes overhead + latency + bytes/bandwidth") {
-  // GPU 0 -> GPU 1: 3 us of software + 2 x 1 us + 4 MB at 40 GB/s = 105 us, blocking or not; 0 bytes: 5 us.
+  // GPU 0 -> GPU 1 takes 3 us of software + 2 x 1 us + 4 MB at 40 GB/s = 105 us, blocking or not; 0 bytes take 5 us.
   const auto receiver = [](ActorContext& me) {
     const Message message = me.receive();
     me.log("from", message.from);
@@ -71,7 +71,7 @@ TEST_CASE("actors of one place exchange messages in no time, those of a node's C
   const auto receiver = [](ActorContext& me) { me.receive(); };
   CHECK(replayed({{"a", gpu(0), sender}, {"b", gpu(0), receiver}}).back() == 0);
   CHECK(replayed({{"a", node(0), sender}, {"b", node(0), receiver}}).back() == 0);
-  // GPU to CPU: over PCIe (25 GB/s, 0.8 us) into host memory at 50 GB/s.
+  // GPU to CPU goes over PCIe (25 GB/s, 0.8 us) into host memory at 50 GB/s.
   CHECK(replayed({{"a", gpu(0), sender}, {"b", node(0), receiver}}).back() ==
         Approx(0.8e-6 + double(1 << 30) / 25e9).epsilon(1e-3));
 }
@@ -172,7 +172,8 @@ TEST_CASE("a message that arrives in the moment of the timeout leaves the next r
 }
 
 TEST_CASE("work on a GPU slows down when it fills more than the GPU together") {
-  // Two pieces of 1 s. Filling 0.5 each: no loss, 1 s. Filling 0.8 each: 1.6 of the GPU, 1.6 s. 0.8 and 0.2: 1 s.
+  // Two pieces of 1 s run together. Filling 0.5 each: no loss, 1 s. Filling 0.8 each: 1.6 of the GPU, 1.6 s. 0.8 and
+  // 0.2: 1 s.
   for (const auto& [first, second, expected] :
        {std::tuple{0.5, 0.5, 1.0}, {0.8, 0.8, 1.6}, {0.8, 0.2, 1.0}, {1.0, 1.0, 2.0}}) {
     const auto work = [](double fill) { return [fill](ActorContext& me) { me.compute("work", 1, fill); }; };

@@ -1,4 +1,4 @@
-// Backup workers whose servers are alike: one replayed for all is exact.
+// Backup workers whose servers are equivalent: replaying one for all is exact.
 #include "engine/base/statistics.hpp"
 #include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"

@@ -28,7 +28,7 @@ inline sim::ClusterSpec nvswitch_cluster(int nodes, int gpus_per_node) {
   return spec;
 }
 
-/// The same with two PCIe switches per node, one NIC on the first.
+/// Makes the same with two PCIe switches per node and one NIC on the first.
 inline sim::ClusterSpec pcie_cluster(int nodes, int gpus_per_node) {
   sim::ClusterSpec spec = nvswitch_cluster(nodes, gpus_per_node);
   spec.name = "test pcie";
@@ -46,7 +46,7 @@ inline sim::ClusterSpec pcie_cluster(int nodes, int gpus_per_node) {
   return spec;
 }
 
-/// NVSwitch nodes of 8 GPUs in a fat tree.
+/// Makes NVSwitch nodes of 8 GPUs in a fat tree.
 inline sim::ClusterSpec fat_tree_cluster(int nodes, const char* name, const sim::FatTreeSpec& tree) {
   sim::ClusterSpec spec = nvswitch_cluster(nodes, 8);
   spec.name = name;
@@ -55,8 +55,8 @@ inline sim::ClusterSpec fat_tree_cluster(int nodes, const char* name, const sim:
   return spec;
 }
 
-/// Of each kind one, 8 GPUs a node: a NIC per node and per GPU, PCIe trees with GPUDirect and without, leaves of 4 nodes with
-/// uplinks for half of them.
+/// Makes one cluster of each kind, with 8 GPUs per node. Kinds are a NIC per node, a NIC per GPU, PCIe trees with and
+/// without GPUDirect, and leaves of 4 nodes with uplinks for half of them.
 inline std::vector<sim::ClusterSpec> clusters_of_each_kind(int nodes) {
   std::vector<sim::ClusterSpec> specs{nvswitch_cluster(nodes, 8), nvswitch_cluster(nodes, 8), pcie_cluster(nodes, 8),
                                       pcie_cluster(nodes, 8)};
@@ -72,7 +72,7 @@ inline std::vector<sim::ClusterSpec> clusters_of_each_kind(int nodes) {
   return specs;
 }
 
-/// When each rank arrives, within so many seconds.
+/// Draws when each rank arrives, within `spread_s` seconds.
 inline std::vector<double> random_arrivals(int ranks, double spread_s) {
   std::vector<double> arrivals;
   for (int rank = 0; rank < ranks; ++rank)

@@ -1,5 +1,5 @@
-// What synchronous schedules must keep, read from the log of their events: bytes sent are received, every GPU's
-// gradient is in every sum, and all replicas are of the same version in every pass.
+// Invariants of synchronous schedules, read from the log of their events. All bytes sent are received. Every GPU's
+// gradient is in every sum. All replicas have the same version in every pass.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -147,8 +147,9 @@ bool sends_in(const Log& log, int gpu, int work) {
   return std::any_of(all.begin(), all.end(), [&](const Exchange& e) { return e.work == work && e.is_send; });
 }
 
-// Of a parameter server without a barrier: servers that hand out a layer before all workers' gradients have come, and
-// workers whose next forward pass through a layer begins before all its new parameters are there.
+// Counts violations for a parameter server without a barrier. They are servers that send a layer before all workers'
+// gradients have come, and workers whose next forward pass through a layer starts before all its new parameters have
+// come.
 double mixed_versions(const Log& log, int workers) {
   const int ranks = log.program.gpus;
   double wrong = 0;

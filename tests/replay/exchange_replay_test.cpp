@@ -1,5 +1,5 @@
-// Times of NCCL's calls, sharded data parallelism, local SGD, accumulation, loading and Theano-MPI's exchanges: by
-// hand, by laws, and alike in every fidelity.
+// Times of NCCL operations, sharded data parallelism, local SGD, accumulation, loading and Theano-MPI's exchanges: by
+// hand, by laws, and equal in every fidelity.
 #include <algorithm>
 #include <stdexcept>
 
@@ -86,7 +86,7 @@ NcclSpec hopper() {
   return spec;
 }
 
-// NVLinks as wide as NCCL thinks.
+// Makes NVLinks as wide as NCCL assumes.
 ClusterSpec hopper_cluster(int nodes, int gpus_per_node) {
   ClusterSpec spec = tests::nvswitch_cluster(nodes, gpus_per_node);
   spec.intra_node.gpu_link = {400e9, 0.5e-6};
@@ -191,8 +191,8 @@ TEST_CASE("sharded, two units on two GPUs, worked by hand") {
       ends_s(spec, sharded(graph, two_costs(), units, options, all_gather, reduce_scatter));
   CHECK(ahead[0] == Approx(729.1e-6).epsilon(1e-6));
   CHECK(ahead[1] == Approx(2 * 729.1e-6).epsilon(1e-6));
-  // Without a unit ahead each of the four passes waits for its gather, and the last also for the reduce-scatter that
-  // goes before its gather: 4 x 52.05 + 600 + 52.05; then a reduce-scatter and the update: 937.3.
+  // With no unit ahead, each of the four passes waits for its gather. The last also waits for the reduce-scatter before
+  // its gather: 4 x 52.05 + 600 + 52.05. With a final reduce-scatter and the update: 937.3.
   options.units_ahead = 0;
   const std::vector<double> behind =
       ends_s(spec, sharded(graph, two_costs(), units, options, all_gather, reduce_scatter));

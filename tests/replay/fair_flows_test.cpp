@@ -180,7 +180,8 @@ std::vector<double> arrivals(const ClusterSpec& spec, unsigned seed, Fidelity fi
 
 TEST_CASE("messages as fair flows arrive when SimGrid's do") {
   // In some of these cases SimGrid 3.32 is not quite max-min fair: its lazy update of rates misses a flow now and then,
-  // for a few microseconds. (Told to share out all flows at every change, network/optim:Full, it agrees in all.)
+  // for a few microseconds. With network/optim:Full, which recomputes all flows at every change, it agrees in all
+  // cases.
   ClusterSpec staged = tests::nvswitch_cluster(4, 2);
   staged.nic.gpudirect = false;
   int cases = 0, equal = 0;

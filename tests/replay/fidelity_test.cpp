@@ -1,4 +1,4 @@
-// fast = message to 0.1 % wherever fast answers, per rank, with jitter; analytic within its stated error.
+// fast equals message to 0.1 % wherever fast answers, per rank, with jitter; analytic is within its documented error.
 #include <algorithm>
 #include <cmath>
 
@@ -87,9 +87,9 @@ TEST_CASE("where flows share a link max-plus declines instead of guessing") {
 }
 
 TEST_CASE("two messages of a pair in one round share their route: double binary trees over two ranks, by hand") {
-  // Each rank is the other's parent in one of the trees. m slices of S/2m a half: in the first round a slice goes each
-  // way, up; in the m - 1 next ones two, one up and one down; in the last one a slice each way, down. With a bandwidth
-  // B (m + 1) alpha + (1 + 2 (m - 1) + 1) S/2m/B = (m + 1) alpha + S/B.
+  // Each rank is the other's parent in one of the trees. Each half has m slices of S/2m. In the first round one slice
+  // goes up in each direction; in the next m - 1 rounds two slices, one up and one down; in the last one slice down.
+  // With bandwidth B that takes (m + 1) alpha + (1 + 2 (m - 1) + 1) S/2m/B = (m + 1) alpha + S/B.
   const ClusterSpec spec = tests::nvswitch_cluster(2, 1);
   for (int slices : {1, 2, 8}) {
     const Plan plan = double_binary_tree_all_reduce(2, slices, 12'500'000);

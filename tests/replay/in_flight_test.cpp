@@ -1,4 +1,4 @@
-// Compute beside collectives that slow it.
+// Compute that is slowed by overlapping collectives.
 #include <map>
 #include <stdexcept>
 
@@ -24,8 +24,8 @@ Plan three_ms() {
   return {"both ways", 2, 119'920'000, {{Transfers({{0, 1, 119'920'000}, {1, 0, 119'920'000}}), 1}}};
 }
 
-// Two iterations: forward 10 ms, backward 4 ms, a collective beside `beside_s` of backward, a second one, update 2 ms.
-// A collective has 1 ms of launch.
+// Two iterations: forward 10 ms, backward 4 ms, a collective overlapped with `beside_s` of backward, a second one,
+// update 2 ms. A collective has 1 ms of launch.
 Program two_iterations(double beside_s, double slows) {
   Enqueue gpu(2, {"compute", "all-reduce"});
   const int plan = gpu.add_plan(three_ms());

@@ -1,4 +1,5 @@
-// Input that crosses the cluster's links: copies to the GPUs and reading from a file server, alone and beside messages.
+// Input that crosses the cluster's links: copies to the GPUs and reads from a file server, with and without concurrent
+// messages.
 #include <algorithm>
 #include <stdexcept>
 
@@ -45,8 +46,8 @@ Plan plan_both_ways(std::int64_t bytes) {
   return {"both ways", 2, bytes, {{Transfers({{0, 1, bytes}, {1, 0, bytes}}), 1}}};
 }
 
-// One iteration: every GPU copies its input, then computes for 1 ms; beside that all send each other `message_bytes`,
-// if any, in the order of a program: `copies` first or last does not matter.
+// One iteration: every GPU copies its input, then computes for 1 ms. In parallel, all send each other `message_bytes`,
+// if any. The order of the two in the program does not matter.
 Program one_iteration(int gpus, Source source, std::int64_t copy_bytes, std::int64_t message_bytes) {
   Enqueue gpu(gpus, {"input", "compute", "all-reduce", "end"});
   gpu.begin_iteration();
@@ -63,7 +64,7 @@ struct Ends {
   double message_s;  // 0 without one
 };
 
-// Of the last GPU.
+// The end times of the last GPU.
 Ends replay_by(const std::string& method, const ClusterSpec& spec, const Program& program) {
   const std::vector<double> ends = in_child([&] {
     Cluster cluster(spec, program.gpus, {true, spec.nodes > 1 ? kServer_bytes_per_s : 0});
@@ -85,7 +86,7 @@ Ends replay_by(const std::string& method, const ClusterSpec& spec, const Program
   return {ends[0], ends[1]};
 }
 
-// ResNet-32 on two nodes of four GPUs below two switches, and a third node for the file server.
+// Trains ResNet-32 on two nodes of four GPUs below two switches, with a third node for the file server.
 Json training() {
   Json scenario = tests::small_scenario();
   scenario["model"] = "resnet32_crossbow";
@@ -125,16 +126,16 @@ TEST_CASE("a copy alone takes its bytes over the narrowest link") {
     INFO(method);
     const Program alone = one_iteration(1, Source::host_memory, 25'000'000, 0);
     CHECK(replay_by(method, nodes_of_one(1), alone).copy_s == Approx(1e-3).epsilon(1e-9));
-    // 12.5 MB over the NIC of 12.5 GB/s, from a server of 20 GB/s.
+    // 12.5 MB are read over the NIC of 12.5 GB/s, from a server of 20 GB/s.
     const Program read = one_iteration(1, Source::file_server, 12'500'000, 0);
     CHECK(replay_by(method, nodes_of_one(2), read).copy_s == Approx(1e-3).epsilon(1e-9));
   }
 }
 
 TEST_CASE("copies share the uplink of their switch, and readers the file server") {
-  // Two GPUs on each switch: 5.5 GB/s each.
+  // Two GPUs share each switch: 5.5 GB/s each.
   const Program copies = one_iteration(4, Source::host_memory, 11'000'000, 0);
-  // Two nodes: 10 of the server's 20 GB/s each; four: 5.
+  // Two nodes have 10 of the server's 20 GB/s each; four have 5.
   const Program two = one_iteration(2, Source::file_server, 10'000'000, 0);
   const Program four = one_iteration(4, Source::file_server, 10'000'000, 0);
   for (const std::string method : {"messages", "fair flows", "closed form"}) {
@@ -162,8 +163,8 @@ TEST_CASE("a copy and a message on one PCIe switch, by hand") {
 }
 
 TEST_CASE("reading from a file server and a message on one NIC, by hand") {
-  // The readers get 62.5 MB at 10 GB/s, half of the server; beside messages of 25 MB the NIC's 12.5 GB/s are shared,
-  // 6.25 each: the messages end after 4 ms. The other 37.5 MB take 3.75 ms more.
+  // The readers get 62.5 MB at 10 GB/s each, half of the server. While messages of 25 MB run, they share the NIC's 12.5
+  // GB/s, 6.25 each; the messages end after 4 ms. The other 37.5 MB take 3.75 ms more.
   const Program program = one_iteration(2, Source::file_server, 62'500'000, 25'000'000);
   for (const std::string method : {"messages", "fair flows"}) {
     INFO(method);
@@ -180,7 +181,7 @@ TEST_CASE("staged messages and copies share the memory of a socket, by hand") {
   spec.intra_node.pcie.peer_across_sockets = false;
   spec.host.memory_bandwidth_bytes_per_s = 11e9;
   spec.intra_node.pcie.switch_uplink.bandwidth_bytes_per_s = spec.intra_node.pcie.gpu_link.bandwidth_bytes_per_s = 40e9;
-  // As before: 55 MB after 10 ms, 110 MB after 15 ms.
+  // The times are as before: 55 MB after 10 ms, 110 MB after 15 ms.
   const Program program = one_iteration(2, Source::host_memory, 110'000'000, 55'000'000);
   for (const std::string method : {"messages", "fair flows"}) {
     const Ends ends = replay_by(method, spec, program);

@@ -1,4 +1,4 @@
-// What must hold of every replay, then exact values.
+// Laws of every replay, then exact values.
 #include <algorithm>
 #include <cmath>
 

@@ -14,7 +14,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// LeNet with a rate of 1,000 images/s at 16 images: 16 ms an iteration.
+// LeNet has a rate of 1,000 images/s at 16 images, which is 16 ms per iteration.
 Scenario scenario_of(double fill, const std::vector<std::pair<std::string, Json>>& more = {}) {
   Json file = tests::even_scenario();
   file["algorithm"] = "sma";

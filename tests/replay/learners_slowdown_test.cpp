@@ -14,8 +14,9 @@ using lockstep::tests::in_child;
 
 namespace {
 
-// Learning of 10 ms, local synchronisation 2 ms, aggregation 1 ms, average model 3 ms, each of which fills little; the
-// all-reduce of 39.92 MB over two GPUs is launched for 1 ms and takes 2 x (2 us + 19.96 MB / 40 GB/s) = 1.002 ms.
+// Learning takes 10 ms, local synchronisation 2 ms, aggregation 1 ms, the average model 3 ms; each fills little of the
+// GPU. The all-reduce of 39.92 MB over two GPUs has 1 ms of launch and takes 2 x (2 us + 19.96 MB / 40 GB/s) = 1.002
+// ms.
 SmaCost cost_with(double learning_s, double fill) {
   SmaCost cost;
   cost.learning = {{"learn", learning_s, fill}};
@@ -42,7 +43,7 @@ struct Period {
   double slowed_s;  // of all learners of a GPU
 };
 
-// Of the last iteration.
+// The times of the last iteration.
 Period period_of(const std::string& method, const SmaCost& cost, const SmaOptions& options, double slows) {
   const std::vector<double> found = in_child([&] {
     Cluster cluster(tests::nvswitch_cluster(1, options.gpus), options.gpus);
@@ -81,8 +82,9 @@ const std::vector<std::string> kSlowdownMethods{"messages", "fair flows", "close
 }  // namespace
 
 TEST_CASE("learners by hand: two that do not fill the GPU, beside an all-reduce that halves their speed") {
-  // Local synchronisation 2 ms, then learning of 10 ms, beside which 1 ms of aggregation, 1 ms of launch, and 1.002 ms
-  // in flight, in which each learner gets 0.501 ms done: 2 + 10 + 0.501 ms. Each loses 0.501 ms.
+  // Local synchronisation takes 2 ms, then learning takes 10 ms. Overlapped with it are 1 ms of aggregation, 1 ms of
+  // launch, and 1.002 ms in flight, in which each learner does only 0.501 ms of work: 2 + 10 + 0.501 ms. Each loses
+  // 0.501 ms.
   for (const std::string& method : kSlowdownMethods) {
     INFO(method);
     const Period period = period_of(method, cost_with(10e-3, 0.4), two_gpus(2), 2);
@@ -105,8 +107,9 @@ TEST_CASE("learners by hand: two that fill more than the GPU, beside an all-redu
 }
 
 TEST_CASE("learners by hand: learning that ends when the collective does, or within it") {
-  // In flight from 2 to 3.002 ms after local synchronisation has ended. 2 ms alone, and 0.501 ms in it: 2.501 ms of
-  // learning end with it; then the next local synchronisation waits for the average model, 3 ms: 2 + 3.002 + 3 ms.
+  // The collective is in flight from 2 to 3.002 ms after local synchronisation has ended. Learning of 2.501 ms ends
+  // with it: 2 ms before and 0.501 ms during it. Then the next local synchronisation waits for the average model, 3 ms:
+  // 2 + 3.002 + 3 ms.
   for (const std::string method : {"messages", "fair flows"}) {
     INFO(method);
     const Period at_end = period_of(method, cost_with(2.501e-3, 0.4), two_gpus(2), 2);

@@ -18,8 +18,8 @@ using tests::in_child;
 
 namespace {
 
-// L = 10 ms of learning at a fill of 0.4, l = 2 ms, aggregation 1 ms, average 3 ms, plain update 1 ms: two learners and
-// the synchronisation stream together fill at most 0.9 of the GPU, so that each runs as if alone.
+// L = 10 ms of learning at a fill of 0.4, l = 2 ms, aggregation 1 ms, average 3 ms, plain update 1 ms. Two learners and
+// the synchronisation stream together fill at most 0.9 of the GPU, so none slows the others.
 SmaCost light_cost() {
   SmaCost cost;
   cost.learning = {{"learn", 10e-3, 0.4}};
@@ -93,9 +93,9 @@ TEST_CASE("learners by hand: two GPUs, two learners each, tau of 3") {
 }
 
 TEST_CASE("learners by hand: two learners that fill more than the GPU") {
-  // Each fills 0.8 alone: together they run at 1 / 1.6, 16 ms instead of 10. Two local tasks of fill 0.5: 2 ms. Then
-  // aggregate and average, fill 0.2, 4 ms, beside learning: of the GPU 0.2 is taken for 4 ms while 0.8 is left for
-  // two learners, who thus lose 4 x 0.2 = 0.8 ms: 2 + 16 + 0.8 ms.
+  // Each learner fills 0.8: together they run at 1 / 1.6, 16 ms instead of 10. Two local tasks of fill 0.5 take 2 ms.
+  // Then aggregate and average, with fill 0.2, overlap learning for 4 ms. They take 0.2 of the GPU and leave 0.8 for
+  // two learners, which lose 4 x 0.2 = 0.8 ms: 2 + 16 + 0.8 ms.
   SmaCost cost = light_cost();
   cost.learning = {{"learn", 10e-3, 0.8}};
   cost.local.fill = 0.5;
@@ -106,9 +106,9 @@ TEST_CASE("learners by hand: two learners that fill more than the GPU") {
 }
 
 TEST_CASE("learners by hand: the host synchronises two GPUs of two learners") {
-  // Learning 10 ms and the update 1 ms on each; then the host notices (w = 0.5 ms), has the first GPU form its
-  // differences (2 ms) and notices (w), then the second (2 ms + w); the all-reduce of 40 MB, 2.004 ms with its launch;
-  // the average model, 3 ms; and the host notices (w): 11 + 0.5 + 2 x 2.5 + 2.004 + 3 + 0.5 ms.
+  // Learning takes 10 ms and the update 1 ms on each. Then the host notices (w = 0.5 ms), has the first GPU form its
+  // differences (2 ms) and notices (w), then the second (2 ms + w). The all-reduce of 40 MB takes 2.004 ms with its
+  // launch, the average model 3 ms; and the host notices (w): 11 + 0.5 + 2 x 2.5 + 2.004 + 3 + 0.5 ms.
   SmaOptions o = options(2, 2);
   o.launch_s = 1e-3;
   o.by_host = true;
@@ -119,7 +119,7 @@ TEST_CASE("learners by hand: the host synchronises two GPUs of two learners") {
   // One GPU: 11 + 0.5 + 2.5 + 3 + 0.5 ms.
   o.gpus = 1;
   CHECK(period_s(cost, o) == Approx(17.5e-3).epsilon(1e-6));
-  // Every third iteration: (2 x 11 + 22.004) / 3; never: 11 ms.
+  // If every third iteration synchronises, the mean is (2 x 11 + 22.004) / 3; without synchronisation 11 ms.
   o.gpus = 2;
   o.tau = 3;
   CHECK(period_s(cost, o, 3) == Approx(44.004e-3 / 3).epsilon(1e-6));
@@ -128,8 +128,9 @@ TEST_CASE("learners by hand: the host synchronises two GPUs of two learners") {
 }
 
 TEST_CASE("the host waits for the slowest learner of all in every synchronisation, streams only one iteration later") {
-  // One of the eight GPUs takes 1.2 times as long, in turn: the host waits for it in every iteration; with streams each
-  // GPU loses it once in eight, 11 + 2.2 / 8 ms, since the others need its difference only an iteration later.
+  // One of the eight GPUs in turn takes 1.2 times as long. The host waits for it in every iteration. With streams each
+  // GPU loses that time once in eight iterations, 11 + 2.2 / 8 ms, because the others need its difference only an
+  // iteration later.
   const Jitter in_turn = [](int gpu, int draw) { return gpu == draw / 2 % 8 && draw % 2 == 0 ? 1.2 : 1.0; };
   SmaOptions o = options(8, 1);
   o.iterations = 17;
@@ -204,7 +205,7 @@ TEST_CASE("no schedule trains faster than the fluid model of the GPU allows") {
           o.round_robin = round_robin;
           const std::vector<double> e = ends(cost, o);
           INFO(learners << " learners of " << fill << ", tau " << tau);
-          // Learning alone: no faster than alone, and no more of the GPU than all of it.
+          // Learning must be no faster than by itself, and use no more than the whole GPU.
           const double iterations = static_cast<double>(e.size());
           CHECK(e.back() / iterations >= std::max(10e-3, learners * 10e-3 * cost.fill()) * (1 - 1e-9));
         }

@@ -1,4 +1,4 @@
-// What is too large for SimGrid is refused before it starts, with what lacks and what can.
+// Jobs that are too large for SimGrid are refused before they start, with the reason and alternatives.
 #include "sim/replay/message_reach.hpp"
 
 #include "sim/collective/collectives.hpp"

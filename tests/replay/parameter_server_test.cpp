@@ -124,8 +124,9 @@ TEST_CASE("parameter server worked by hand: two workers, two layers, wait-free")
 }
 
 TEST_CASE("parameter server worked by hand: two workers, two layers, after the backward pass") {
-  // All gradients at 10.75 s. Each way 2 (1 + 2) GB pass and the link is never idle: the pushes share it until 12.75 s,
-  // then fc2's pull and the rest of fc1's push until 14.75 s, then fc1's pull alone: 16.75 s, and the update.
+  // All gradients are ready at 10.75 s. In each direction 2 (1 + 2) GB pass, and the link is never idle. The pushes
+  // share it until 12.75 s, then fc2's pull and the rest of fc1's push until 14.75 s, then only fc1's pull until 16.75
+  // s, and the update.
   CHECK(iterations_s(two_workers(false))[0] == Approx(16.865).epsilon(1e-9));
   // Copies of 1 s that block: two before anything is sent, two after everything has come.
   CHECK(iterations_s(two_workers(false, 1))[0] == Approx(16.865 + 4).epsilon(1e-9));
@@ -150,7 +151,7 @@ TEST_CASE("a tensor on one server costs P times what its shards on all cost") {
   CHECK(plan_s(push_gradients(roles, ShardDealer(4).deal_tensor(bytes))) == Approx(12));
   // Two servers on nodes of their own: 4 x 2 GB into each, 8 s.
   CHECK(plan_s(push_gradients(separate_servers(4, 1, 2), {bytes / 2, bytes / 2})) == Approx(8));
-  // Adam: factors of 0.1 GB to the owner, 0.3 s, the matrix to three, 12 s.
+  // Adam sends factors of 0.1 GB to the owner, 0.3 s, then the matrix to three workers, 12 s.
   CHECK(plan_s(push_factors(roles, 100'000'000, 2)) == Approx(0.3));
   CHECK(plan_s(pull_parameters(roles, {0, 0, bytes, 0})) == Approx(12));
 }
@@ -178,8 +179,8 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
   Scenario s = scenario_of_scheme(ServerScheme::factors);
   s.cluster = tests::pcie_cluster(16, 1);
   const PointResult one = predict_one(s, 1, Fidelity::message), three = predict_one(s, 3, Fidelity::message);
-  // AlexNet's fc6 9216 x 4096, fc7 4096 x 4096, fc8 4096 x 1000: 58.6 M weights, 2 x 64 FLOP each, at half of 10
-  // TFLOP/s: 1.50 ms, and a launch for each.
+  // AlexNet's fc6 9216 x 4096, fc7 4096 x 4096, fc8 4096 x 1000 have 58.6 M weights with 2 x 64 FLOP each: at half of
+  // 10 TFLOP/s 1.50 ms, and a launch for each.
   CHECK(three.compute_s - one.compute_s == Approx(2.0 * 64 * 58621952 / 5e12 + 3 * 5e-6).epsilon(1e-6));
   CHECK(three.details.parameter_server->schemes.size() == 3);
   CHECK(three.details.parameter_server->schemes[0].scheme == "sufficient factors");
@@ -193,19 +194,19 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
   const PointResult one = predict_one(s, 1, Fidelity::message), two = predict_one(s, 2, Fidelity::message);
   s.parameter_server->scheme = ServerScheme::server;
   CHECK(one.compute_s == predict_one(s, 1, Fidelity::message).compute_s);
-  // AlexNet's 60.95 M weights: 5 passes of 4 bytes and a bit written to quantise, a bit read and 1 pass to
-  // expand, 24.25 bytes a weight at 0.8 x 500 GB/s, 3.70 ms, and two launches for each of 8 layers.
+  // AlexNet has 60.95 M weights. Quantising takes 5 passes of 4 bytes and one bit written; expanding reads a bit and
+  // takes 1 pass. That is 24.25 bytes per weight at 0.8 x 500 GB/s, 3.70 ms, and two launches for each of 8 layers.
   double weights = 0;
   for (const model::Layer& layer : s.model.layers)
     for (const model::Parameter& p : layer.parameters)
       if (p.role == model::ParameterRole::weight) weights += double(p.elements);
   CHECK(weights == Approx(60.95e6).epsilon(1e-3));
   CHECK(two.compute_s - one.compute_s == Approx(24.25 * weights / 400e9 + 2 * 8 * 5e-6).epsilon(1e-6));
-  // The two servers add up and quantise half of each matrix, 2 x 2 + 5 passes and a bit for each of its weights, one
-  // matrix after the other: at least that is not hidden.
+  // The two servers add and quantise half of each matrix, 2 x 2 + 5 passes and a bit per weight, one matrix after the
+  // other. At least this time is not hidden.
   CHECK(two.mean_iteration_s() - two.compute_s > 36.125 * weights / 2 / 400e9);
-  // Half precision halves what is not quantised, the biases: each of two servers' workers sends half of them to the
-  // other server, and half of the sums to the other worker.
+  // Half precision halves the values that are not quantised, the biases. Each of two servers' workers sends half of
+  // them to the other server, and half of the sums to the other worker.
   s.parameter_server->scheme = ServerScheme::one_bit;
   s.communication.wire = Wire::fp16;
   double biases = 0;
@@ -214,8 +215,8 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
       if (p.role != model::ParameterRole::weight) biases += double(p.elements);
   CHECK(two.bytes_sent_per_gpu - predict_one(s, 2, Fidelity::message).bytes_sent_per_gpu == 2 * biases);
   s.communication.wire = Wire::fp32;
-  // With a rate of 1 GB/s both servers take 4 ns a weight, half of them from each of two workers, and are busy enough
-  // to hide all but the first push and the last pull behind it.
+  // At 1 GB/s both servers take 4 ns per weight, half of them from each of two workers. They are busy enough to hide
+  // all but the first push and the last pull.
   s.parameter_server->apply_bytes_per_s = 1e9;
   const PointResult at_rate = predict_one(s, 2, Fidelity::message);
   CHECK(at_rate.compute_s == Approx(two.compute_s).epsilon(1e-9));
@@ -301,8 +302,8 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
         }
 }
 
-// Told to share out all flows at every change (network/optim:Full), SimGrid 3.32 gives the same to 1e-9; by its lazy
-// update, which misses some, it is 1 % off.
+// With network/optim:Full, which recomputes all flows at every change, SimGrid 3.32 gives the same to 1e-9. Its lazy
+// update misses some changes and has an error of 1 %.
 TEST_CASE("fast falls back to fair flows where exchanges share links, and gives the same") {
   const Scenario s = scenario_of_scheme(ServerScheme::server);
   const PointResult fast = predict_one(s, 8, Fidelity::fast), messages = predict_one(s, 8, Fidelity::message);

@@ -1,6 +1,7 @@
-// Laws that every schedule keeps, on random clusters, models and settings: both replays agree, nothing is faster than
-// its computation or its bytes over the narrowest way, faster links and GPUs never make it slower, and no fidelity sends
-// other bytes. LOCKSTEP_RANDOM_CASES=10000 tries so many; a case that breaks a law is kept as a scenario.
+// Laws that every schedule keeps, on random clusters, models and settings. Both replays agree. Nothing is faster than
+// its computation or than its bytes over the narrowest link. Faster links and GPUs never make it slower. All fidelities
+// send the same bytes. LOCKSTEP_RANDOM_CASES=10000 tries that many cases; a case that breaks a law is stored as a
+// scenario.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +19,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// Numbers of one trial, addressed by what they are for.
+// Random numbers of one trial; the key is their purpose.
 class Draw {
  public:
   explicit Draw(std::uint64_t trial) : trial_(trial) {}
@@ -43,7 +44,7 @@ ClusterSpec random_cluster(const Draw& draw, int nodes, int per_node) {
   return spec;
 }
 
-// Matrices one after the other, of one layer on: some with hardly any parameters.
+// Makes one or more layers in sequence, some with hardly any parameters.
 model::Graph random_model(const Draw& draw) {
   model::GraphBuilder builder("random", "random", {draw.whole(5, 1, 3), 16, 16});
   int last = 0;
@@ -171,7 +172,7 @@ Scenario with_links(Scenario s, double bandwidth, double latency) {
   return s;
 }
 
-// Arithmetic, memory and processor alike: also what of an iteration is no kernel.
+// Scales arithmetic, memory and processor together, including the part of an iteration that is no kernel.
 Scenario with_gpus(Scenario s, double speed) {
   GpuSpec& gpu = s.cluster.gpu;
   for (double* rate : {&gpu.fp32_flops, &gpu.tf32_flops, &gpu.fp16_flops, &gpu.memory_bandwidth_bytes_per_s})
@@ -232,7 +233,7 @@ constexpr int kWider = 1, kSlower = 2, kFaster = 3;
 using Law = std::pair<const char*, bool>;
 
 std::vector<Law> laws_of_programs(const Asked& a) {
-  // Where copies meet collectives the closed form goes by which of them starts first, which may change.
+  // If copies meet collectives, the closed form depends on which of them starts first, and that may change.
   const double tolerance = a.base.input.is_on_links ? 0.1 : 1e-9;
   const double sent = a.points[0].bytes_sent_per_gpu;
   const bool sends_alike = std::all_of(a.points.begin(), a.points.end(), [&](const PointResult& point) {
@@ -246,7 +247,7 @@ std::vector<Law> laws_of_programs(const Asked& a) {
                         {"closed form: wider links", a.analytic(kWider) <= a.analytic() * (1 + tolerance)},
                         {"closed form: longer links", a.analytic(kSlower) >= a.analytic() * (1 - tolerance)},
                         {"closed form: faster GPUs", a.analytic(kFaster) <= a.analytic() * (1 + tolerance)}};
-  if (a.base.trains_learners()) return laws;  // learners of a GPU compute beside each other
+  if (a.base.trains_learners()) return laws;  // the learners of a GPU compute concurrently
   for (const int job : {0, 1, 5}) {
     const PointResult& point = a.points[to_index(job)];
     laws.emplace_back("no faster than its computation", point.mean_iteration_s() >= point.compute_s * (1 - 1e-9));
@@ -258,7 +259,7 @@ std::vector<Law> laws_of_programs(const Asked& a) {
   return laws;
 }
 
-// What it is written as can be read, and is then written alike.
+// Whether its written form can be read, and is then written identically.
 bool is_read_as_written(const Scenario& s) {
   const Json written = to_json(s);
   try {

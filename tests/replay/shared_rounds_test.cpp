@@ -1,4 +1,4 @@
-// Links shared out round by round: exact where no rank is apart from the others, near where they are.
+// Shared links approximated round by round: exact if all ranks are equivalent, approximate otherwise.
 #include <algorithm>
 #include <cmath>
 
@@ -33,7 +33,7 @@ std::vector<Plan> round_plans(int gpus, std::int64_t bytes) {
           reduce_scatter(gpus, bytes)};
 }
 
-// Of the time from the last arrival to the last end, the relative difference to messages one by one.
+// The relative difference to simulating single messages, of the time from the last arrival to the last end.
 double deviation(const ClusterSpec& spec, const Plan& plan, double spread_s, double reduction_rate) {
   Cluster cluster(spec, plan.ranks);
   cluster.set_message_overhead({5e-6, 7e-6});
@@ -47,7 +47,8 @@ double deviation(const ClusterSpec& spec, const Plan& plan, double spread_s, dou
 }  // namespace
 
 TEST_CASE("one link shared by hand") {
-  // Two flows of 100 bytes at 10 bytes/s, one half a transfer later: alone for 5 s, together for 10 s, alone for 5 s.
+  // Two flows of 100 bytes share 10 bytes/s. The second starts half a transfer later: 5 s alone, 10 s together, 5 s
+  // alone.
   CHECK(shared({{0, 100, 1e9}, {5, 100, 1e9}}, 10) == std::vector<double>{15, 20});
   // One that never gets more than 2 bytes/s leaves 8 to the other.
   CHECK(shared({{0, 20, 2}, {0, 80, 1e9}}, 10) == std::vector<double>{10, 10});

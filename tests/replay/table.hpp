@@ -1,5 +1,5 @@
 #pragma once
-// The rows of the benchmarks' table, on small models: every collective by plain S-SGD, and every other schedule.
+// Makes the rows of the benchmarks' table, on small models: every collective by plain S-SGD, and every other schedule.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ inline std::vector<sim::ClusterSpec> table_clusters(int nodes) {
   return specs;
 }
 
-/// Two tensors above the fusion threshold and small ones.
+/// Makes two tensors above the fusion threshold and small ones.
 inline model::Graph table_model() {
   model::GraphBuilder builder("small", "small", {3, 16, 16});
   int last = 0;

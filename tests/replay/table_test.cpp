@@ -1,5 +1,5 @@
-// What the benchmarks' table is worth: fast takes the times of messages for every collective and every schedule on every kind
-// of cluster, with jitter, as far as links are not shared out round by round.
+// Validates the benchmarks' table: `fast` has the times of `message` for every collective and schedule on every kind of
+// cluster, with jitter, unless shared links are approximated round by round.
 #include "tests/replay/table.hpp"
 #include "tests/catch.hpp"
 

@@ -1,5 +1,5 @@
-// What is known of alike units once is what it is of each: the closed form by classes and link by link, of every
-// collective on every kind of cluster, and sizes at which nothing divides.
+// Facts computed once for a class of equivalent units are those of each unit. The closed form by classes must equal
+// that by single links, for every collective on every kind of cluster, also at sizes that nothing divides.
 #include <algorithm>
 #include <map>
 #include <set>

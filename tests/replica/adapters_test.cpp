@@ -1,4 +1,4 @@
-// Adapters beside frozen weights.
+// Adapters together with frozen weights.
 #include "sim/replica/adapters.hpp"
 
 #include "sim/program/split_job.hpp"

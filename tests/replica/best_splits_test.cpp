@@ -79,7 +79,7 @@ TEST_CASE("the fastest split is the fastest of all that fit, each predicted") {
         spec.recompute = choice.recompute;
         spec.recompute_modules = choice.modules;
         if (!fits(scenario, spec, gpus)) continue;
-        // What is computed again takes time: the least that fits is the fastest.
+        // Recomputation takes time, so the least that fits in memory is the fastest.
         const double seconds = analytic_s(scenario, spec, gpus);
         if (has_fit) CHECK(seconds >= times.back());
         if (!has_fit) times.push_back(seconds);
@@ -125,7 +125,7 @@ TEST_CASE("splits are tied as far as what they share leaves their order open") {
   const double best_s = sure.best.front().iteration.iteration_s;
   for (std::size_t i = 1; i < sure.best.size(); ++i)
     CHECK(sure.best[i].is_tied == (sure.best[i].iteration.iteration_s <= best_s));
-  // Of computing alone nothing is open where nothing else takes time; of links it is.
+  // If nothing but computing takes time, its uncertainty leaves no ties; that of links does.
   scenario.uncertainty = {0, 0.5, 0.5, 0};
   const sim::SplitRanking unsure = sim::best_splits(scenario, 16, question);
   CHECK(unsure.tied() >= sure.tied());

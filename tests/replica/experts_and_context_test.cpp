@@ -52,7 +52,7 @@ TEST_CASE("all wait for the busiest expert rank; a capacity bounds what it takes
   }
   CHECK(expert_seconds({{"expert_capacity", 1.5}}) == expert_seconds({{"expert_imbalance", 1.5}}));
   CHECK(expert_seconds({{"expert_capacity", 0.5}}) < even);
-  // Of one rank with all experts only a capacity changes anything.
+  // With one rank that has all experts, only a capacity has an effect.
   const auto alone = [](const Json& more) {
     Json parallel{{"micro_batches", 2}, {"sharding", "zero1"}};
     parallel.update(more);

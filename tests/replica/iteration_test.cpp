@@ -17,7 +17,7 @@ Json fast_cluster() {
   return cluster;
 }
 
-// Of 32 layers, beside which embedding and loss are little.
+// The bubble of 32 layers, compared with which embedding and loss are short.
 double bubble_of(const Json& parallel, int gpus) {
   Json scenario = split_scenario(parallel, {gpus});
   scenario["model"]["config"]["num_hidden_layers"] = 32;
@@ -80,7 +80,7 @@ TEST_CASE("a split into replicas of one GPU is data parallelism to the bit") {
 }
 
 TEST_CASE("zero3 by a call for each matrix: the host's slices of every call, and nothing hidden") {
-  // Eight layers of five matrices, a table of words and the output's, on eight ranks and two micro-batches.
+  // Eight layers have five matrices each, plus a table of words and the output's, on eight ranks and two micro-batches.
   std::vector<sim::Scenario> scenarios;
   const auto add = [&](const char* calls, const char* slice, const char* recompute) {
     Json parallel{{"sharding", "zero3"}, {"micro_batches", 2}, {"recompute", recompute}, {"sharding_calls", calls}};
@@ -121,7 +121,7 @@ TEST_CASE("tensor traffic beside products hides no more than (t-1)/t of them, an
     CHECK(backward < none);
     // Only what is scattered and gathered comes in pieces; an all-reduce of the forward pass does not.
     CHECK((sequence ? all < backward : all == Approx(backward)));
-    // What is hidden lies beside products, which links without delay leave alone.
+    // The hidden part overlaps products, which links without delay do not affect.
     const double compute = with("none", sequence, fast_cluster());
     CHECK(all > compute * 0.999);
     CHECK(none - all < 0.75 * compute);
@@ -136,7 +136,8 @@ TEST_CASE("frozen weights have no gradients: a third less arithmetic of products
   CHECK(frozen.compute_s < 0.85 * whole.compute_s);
   CHECK(frozen.compute_s > 0.6 * whole.compute_s);
   CHECK(frozen.bytes_sent_per_gpu < whole.bytes_sent_per_gpu);
-  // A layer's adapters beside 512 features: r (2 h + 3 h + h), of 4 bytes; four layers of a stage, four replicas.
+  // A layer's adapters for 512 features have r (2 h + 3 h + h) elements of 4 bytes; a stage has four layers, and there
+  // are four replicas.
   const double trained = 4 * 8 * (2 * 512 + 3 * 512 + 512);
   const double messages = 2 * 4 * 256 * 512 * 4 / 2.0;  // forward of one stage, backward of the other: a mean of each
   CHECK(frozen.bytes_sent_per_gpu == Approx(2 * 0.75 * trained * 4 + messages).epsilon(1e-6));

@@ -12,7 +12,7 @@ using sim::TrafficKind;
 
 constexpr double kBytes = 8e6;
 
-// Two nodes of four GPUs; tensor 4 within a node, data 2 between nodes.
+// Makes two nodes of four GPUs; tensor 4 is within a node, data 2 between nodes.
 sim::SplitLinks links_of(const Json& cluster, const Json& parallel, const char* all_reduce = "ring") {
   Json scenario = split_scenario(parallel, {8});
   scenario["communication"]["all_reduce"] = all_reduce;

@@ -26,7 +26,8 @@ inline Json with_latency() {
   return cluster;
 }
 
-/// Of four or eight heads' ranks, stages, pieces of the sequence and replicas, at most 128 GPUs; null: one GPU is a replica.
+/// Draws a split with up to eight tensor ranks, stages, context ranks and replicas, on at most 128 GPUs; null: one GPU
+/// is a replica.
 inline Json random_split(Draw& draw, int& gpus) {
   const int tensor = draw.of<int>({1, 2, 4, 8}), pipeline = draw.of<int>({1, 2, 4});
   const int context = draw.of<int>({1, 1, 2}), data = draw.of<int>({1, 2, 4, 8});
@@ -56,9 +57,9 @@ inline Json random_split(Draw& draw, int& gpus) {
   return parallel;
 }
 
-/// Some of the splits are of experts, over replicas or also over tensor ranks, as far as these divide eight experts. Not of
-/// those that exchange them in each micro-batch (zero2, zero3): these wait for nothing else, which the closed form counts pass
-/// by pass, though a pipeline's idle times hide some of it.
+/// Some of the splits have experts, over replicas or also over tensor ranks, if these divide eight experts. Excluded
+/// are those that exchange data of experts in each micro-batch (zero2, zero3). These exchanges wait for nothing else.
+/// The closed form counts them pass by pass, but a pipeline's idle times hide part of them.
 inline bool takes_experts(Draw& draw, Json& parallel, int gpus) {
   if (parallel.contains("sharding_group") || parallel.contains("lora_rank") || parallel.at("sharding") == "zero2" ||
       parallel.at("sharding") == "zero3" || !draw.of<bool>({false, true}))

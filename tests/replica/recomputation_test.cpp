@@ -1,4 +1,4 @@
-// What the backward pass computes again: more of it never takes less time and never more memory, whatever the split.
+// Recomputation in the backward pass: more of it never takes less time and never more memory, in any split.
 #include "sim/replica/recomputation.hpp"
 
 #include "engine/model/zoo/zoo.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("full recomputation of the first layers of each chunk lies between non
     for (int layers : {1, 2, 4}) {
       spec.recompute_layers = layers;
       const double now_s = iteration_s(scenario), now_bytes = memory_bytes(scenario);
-      // A split backward pass hides what is computed again in the pipeline's idle times.
+      // A split backward pass hides recomputation in the pipeline's idle times.
       if (!spec.splits_backward()) CHECK(now_s >= before_s * (1 - 1e-12));
       CHECK(now_bytes <= before_bytes * (1 + 1e-12));
       between += now_s > none_s && now_s < full_s && now_bytes > full_bytes ? 1 : 0;

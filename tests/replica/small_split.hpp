@@ -17,7 +17,7 @@ inline Json switched_cluster() {
     "fabric": {"kind": "star", "bandwidth": "40 GB/s", "latency": "0 us"}})");
 }
 
-/// Eight layers of 512 features in 8 heads, hardly any words, 256 tokens a sequence.
+/// Makes eight layers of 512 features in 8 heads, hardly any words, and 256 tokens per sequence.
 inline Json small_transformer() {
   return Json::parse(R"({"sequence": 256, "attention": "fused", "config": {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "hidden_size": 512,

@@ -1,6 +1,7 @@
-// Laws that every split keeps: wider links, shorter ways and faster GPUs never make it slower, nothing is faster than its
-// computation, no fidelity, link or GPU changes the bytes, and fidelities agree. LOCKSTEP_RANDOM_CASES=10000 tries so many in
-// closed form, and one in forty of them replayed besides; a case that breaks a law is kept as a scenario.
+// Laws that every split keeps. Wider links, shorter latencies and faster GPUs never make it slower. Nothing is faster
+// than its computation. Neither fidelity nor links nor GPUs change the bytes, and fidelities agree.
+// LOCKSTEP_RANDOM_CASES=10000 tries that many cases in closed form, and replays one in forty; a case that breaks a law
+// is stored as a scenario.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -29,7 +30,7 @@ sim::Scenario with_links(sim::Scenario s, double bandwidth, double latency) {
   return s;
 }
 
-// Arithmetic, memory and processor alike: also what of an iteration is no kernel.
+// Scales arithmetic, memory and processor together, including the part of an iteration that is no kernel.
 sim::Scenario with_gpus(sim::Scenario s, double speed) {
   sim::GpuSpec& gpu = s.cluster.gpu;
   for (double* rate : {&gpu.fp32_flops, &gpu.tf32_flops, &gpu.fp16_flops, &gpu.memory_bandwidth_bytes_per_s})
@@ -90,8 +91,8 @@ bool is_near(double bytes, double of_list) {
   return std::abs(bytes - of_list) <= 1e-2 * of_list;
 }
 
-// Gradients that are scattered beside the passes of the weights' gradients alone: the closed form waits for what is longer than
-// such a pass, which a replay hides in a pipeline's idle times.
+// Gradients are scattered in parallel with passes that compute only weight gradients. The closed form waits for a
+// scatter that is longer than such a pass; a replay hides it in a pipeline's idle times.
 bool scatters_beside_short_passes(const sim::ParallelSpec& spec) {
   return spec.splits_backward() && spec.sharding == sim::ShardingStage::zero2;
 }

@@ -1,5 +1,5 @@
-// Scaling efficiency: what it compares, and the law that with GPUs that are alike, and none of which is ever late, a
-// GPU does no more the more of them there are.
+// Scaling efficiency: its definition, and a law. If GPUs are identical and none is ever late, the work per GPU does not
+// rise with their number.
 #include <algorithm>
 #include <random>
 
@@ -30,7 +30,7 @@ class Draw {
   std::mt19937 engine_;
 };
 
-/// Nodes of GPUs behind one switch and one NIC, some of them slow.
+/// Draws nodes of GPUs behind one switch and one NIC, some of them slow.
 Json random_cluster(Draw& draw) {
   const auto link = [&](const std::vector<Json>& bandwidths) {
     return Json{{"bandwidth", draw.of(bandwidths)}, {"latency", draw.of({"0 us", "1 us", "20 us"})}};
@@ -48,7 +48,7 @@ Json random_cluster(Draw& draw) {
   return cluster;
 }
 
-/// From one GPU to eight nodes, doubling.
+/// Doubles from one GPU to eight nodes.
 Json doubling(int gpus_per_node) {
   Json gpus = Json::array();
   for (int n = 1; n <= 8 * gpus_per_node; n *= 2) gpus.push_back(n);
@@ -125,7 +125,7 @@ TEST_CASE("backup workers are compared with GPUs that drop nothing") {
   for (const ReportPoint& row : report.points) {
     const int gpus = row.point.gpus;
     INFO(gpus);
-    // Nobody is late: b of N + b gradients are lost, and what the server's link takes longer is lost beside them.
+    // Nobody is late: b of N + b gradients are lost, plus the additional time of the server's link.
     CHECK(row.scaling_efficiency <= (gpus - 2.0) / gpus * (1 + 1e-9));
     CHECK(row.scaling_efficiency == Approx(row.point.samples_per_s() / gpus / whole).epsilon(1e-12));
   }

@@ -11,7 +11,7 @@
 namespace lockstep::tests {
 namespace {
 
-/// Iterations to the target: 100 (1 + 512 / batch) by S-SGD, 100 (1 + 8 / learners) by SMA at batch 16.
+/// Defines iterations to the target: 100 (1 + 512 / batch) by S-SGD, 100 (1 + 8 / learners) by SMA at batch 16.
 Json profile() {
   return Json::parse(R"({"schema": "lockstep/convergence/1", "name": "LeNet", "model": "lenet_crossbow",
     "data": "MNIST", "train_samples": 51200, "kind": "measured", "source": "planted", "runs": [],

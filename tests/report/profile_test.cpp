@@ -84,7 +84,7 @@ TEST_CASE("iterations and all-reduces take as long as the profile says") {
 }
 
 TEST_CASE("mixed precision takes what was measured in a half precision") {
-  // Batch 16 on one device: 2 + 0.1 * 16 = 3.6 ms in bf16, 3 + 1.6 = 4.6 ms in fp16.
+  // Batch 16 on one device takes 2 + 0.1 * 16 = 3.6 ms in bf16, 3 + 1.6 = 4.6 ms in fp16.
   SmallFiles files = files_with_profile();
   files.scenario["compute"]["precision"] = "mixed";
   files.scenario["gpus"] = {1};
@@ -108,8 +108,8 @@ TEST_CASE("mixed precision takes what was measured in a half precision") {
 }
 
 TEST_CASE("iterations beside an input pipeline and train's average are taken where the scenario names them") {
-  // Beside the pipeline 2 ms + 0.3 ms an image on two devices; the average of two costs 10 us + 2 GB/s.
-  // Batch 16: 2 + 4.8 = 6.8 ms, and 10 us + 4,447,784 B / 2 GB/s = 2.233892 ms.
+  // With the pipeline, two devices take 2 ms + 0.3 ms per image; their average costs 10 us + 2 GB/s. At batch 16 that
+  // is 2 + 4.8 = 6.8 ms, and 10 us + 4,447,784 B / 2 GB/s = 2.233892 ms.
   SmallFiles files = files_with_profile();
   const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
   calib::Profile profile = calib::profile_from_json(document.root());
@@ -135,8 +135,8 @@ TEST_CASE("iterations beside an input pipeline and train's average are taken whe
 }
 
 TEST_CASE("where layers were measured an iteration is spread over them as they were") {
-  // conv1 takes 3 ms forward and 1 + 2 ms back, fc1 1 ms forward and 2 back, the update 1 ms: 10 ms, while the
-  // iteration of 2.6 ms was measured: a quarter and a bit of each, and nothing for layers that ran as part of others.
+  // conv1 takes 3 ms forward and 1 + 2 ms back, fc1 1 ms forward and 2 back, the update 1 ms: 10 ms. The measured
+  // iteration took 2.6 ms, so each gets 0.26 of its time. Layers that ran as part of others get nothing.
   SmallFiles files = files_with_profile();
   const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
   calib::Profile profile = calib::profile_from_json(document.root());
@@ -343,7 +343,7 @@ TEST_CASE("an all-reduce that was measured badly widens the part that it takes")
 }
 
 TEST_CASE("rates of one GPU stand beside all-reduces of a profile") {
-  // 16 images at 8000 images/s, 2 ms; then the profile's 50 us + 4,447,784 B / 1 GB/s.
+  // 16 images at 8000 images/s take 2 ms; then come the profile's 50 us + 4,447,784 B / 1 GB/s.
   SmallFiles files = files_with_profile();
   files.scenario["communication"]["profile"] = files.scenario["compute"]["profile"];
   files.scenario["compute"].erase("profile");
@@ -392,7 +392,7 @@ TEST_CASE("NCCL's latency and bandwidth follow a profile's all-reduces, which co
     return predict(files.load({{"/fidelity", "fast"}, {"/gpus", "[2]"}}), 1, {}).points[0].point.mean_iteration_s();
   };
   const double by_tables_s = iteration_s();
-  // 2 ms + 1 GB/s: far slower than any NVSwitch, for 4,447,784 B 6.45 ms.
+  // 2 ms + 1 GB/s is far slower than any NVSwitch: 6.45 ms for 4,447,784 B.
   calib::Profile profile;
   profile.name = "slow";
   profile.device = {"G", "imported", 2, Json::object()};

@@ -1,5 +1,5 @@
-// What the product is accepted by: the published runs of Jia et al. 2018 (arXiv:1807.11205), predicted with one cluster
-// file and one set of constants, of which at most three were fitted.
+// The acceptance test: the published runs of Jia et al. 2018 (arXiv:1807.11205), predicted with one cluster file and
+// one set of constants, of which at most three were fitted.
 #include <algorithm>
 #include <set>
 
@@ -39,7 +39,7 @@ TEST_CASE("published: ResNet-50 on 1024 GPUs scales to 99.2 % and takes 8.7 minu
   CHECK(at_1024.accuracy.low_s / 60 < 8.7);
   CHECK(at_1024.accuracy.high_s / 60 > 8.7);
 
-  // 2048 GPUs: predicted and printed beside what was published; the paper lacks the rate at 32 images per GPU.
+  // 2048 GPUs: predicted and printed next to the published values; the paper lacks the rate at 32 images per GPU.
   const sim::ReportPoint at_2048 = point_at(report, 2048);
   CHECK(at_2048.point.batch_per_gpu == 32);
   CHECK(at_2048.global_batch == 65536);

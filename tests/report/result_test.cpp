@@ -1,4 +1,5 @@
-// The result file "lockstep/result/1" and the CSV: keys that others script against, the same bytes for the same input.
+// The result file "lockstep/result/1" and the CSV have keys on which scripts depend, and the same bytes for the same
+// input.
 #include <algorithm>
 
 #include "engine/base/provenance.hpp"

@@ -6,7 +6,7 @@
 namespace lockstep::tests {
 namespace {
 
-// 32 tokens of 64 features: a table of 50 words, a matrix, and the words again.
+// 32 tokens of 64 features pass a table of 50 words, a matrix, and the words' table again.
 Json sequences() {
   return Json::parse(R"({"schema": "lockstep/model/1", "name": "s", "tokens": 32, "layers": [
     {"name": "words", "kind": "embedding", "vocabulary": 50, "out": 64},

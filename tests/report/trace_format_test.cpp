@@ -1,6 +1,6 @@
-// Traces follow the rules of the trace-event format ("Trace Event Format", JSON object form), as viewers enforce them:
-// known phases, required members of the right types, complete events with a duration, metadata of the known names,
-// ids that fit 32 bits, and spans of a thread that nest when rounded to nanoseconds, as Perfetto's importer does.
+// Traces follow the rules of the trace-event format ("Trace Event Format", JSON object form), as viewers enforce them.
+// Phases are known, and required members have the right types. Complete events have a duration. Metadata have known
+// names, and ids fit 32 bits. Spans of a thread must nest when rounded to nanoseconds, as in Perfetto's importer.
 #include <algorithm>
 #include <cmath>
 #include <map>

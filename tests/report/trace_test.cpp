@@ -90,7 +90,8 @@ double compute_s(const Trace& trace, int gpu, int iterations) {
   return total_us / 1e6 / iterations;
 }
 
-// 100 us per layer's launch and input to load, so that no row is empty and spans are long beside the slack.
+// Launches take 100 us per layer, and there is input to load. So no row is empty, and spans are long compared with the
+// slack.
 SmallFiles traced_files() {
   SmallFiles files;
   files.scenario["iterations"] = 3;

@@ -8,7 +8,7 @@
 namespace lockstep::tests {
 namespace {
 
-/// S-SGD 100 (1 + 512 / batch), and SMA at batch 16, of the small scenario's model.
+/// Has S-SGD with 100 (1 + 512 / batch), and SMA at batch 16, for the small scenario's model.
 const char* const kProfile = R"({"schema": "lockstep/convergence/1", "name": "LeNet", "model": "lenet_crossbow",
   "data": "MNIST", "train_samples": 60000, "kind": "measured", "source": "twelve runs", "runs": [],
   "targets": [{"name": "99 % test accuracy", "accuracy": 0.99}],

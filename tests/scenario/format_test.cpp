@@ -1,5 +1,5 @@
-// The one description of a scenario's objects: what is written reads as the same scenario, every field counts in it,
-// and the committed schemas and tables are those that follow from it. LOCKSTEP_UPDATE=1 writes these anew.
+// The description of a scenario's objects. A written scenario reads as the same one, and every field has an effect. The
+// committed schemas and tables follow from the description; LOCKSTEP_UPDATE=1 writes them anew.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -137,7 +137,7 @@ TEST_CASE("every field of a scenario's file changes what it is written as: cache
   std::vector<std::string> alone;  // of which no other value fits alone
   for (const auto& [pointer, leaf] : flat.items()) {
     if (pointer == "/schema" || pointer == "/cluster/schema") continue;
-    // Of switches and of an object's kind no other value fits alone; the model is of another test.
+    // For switches and an object's kind, no other value is valid by itself; another test covers the model.
     if (pointer.find("/switches/") != std::string::npos || pointer.find("/kind") != std::string::npos) continue;
     if (pointer.find("/attach") != std::string::npos || pointer == "/model") continue;
     INFO(pointer);

@@ -42,7 +42,7 @@ calib::Profile profile_of_copies() {
   return profile;
 }
 
-// One server of four GPUs on an NVSwitch.
+// Makes one server of four GPUs on an NVSwitch.
 Json nvswitch_cluster() {
   Json cluster = small_cluster();
   cluster["nodes"] = 1;

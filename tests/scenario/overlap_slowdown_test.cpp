@@ -1,4 +1,4 @@
-// How much compute is slowed by a collective beside it: stated in a scenario, or measured in a profile.
+// The slowdown of compute by an overlapping collective, given in a scenario or measured in a profile.
 #include "calib/profile.hpp"
 #include "sim/scenario/overlap_spec.hpp"
 #include "sim/scenario/profile_range.hpp"
@@ -88,7 +88,7 @@ TEST_CASE("a slowdown goes by the logarithms of bytes and batch between what was
 }
 
 TEST_CASE("a processor that sums does not compute: what compute loses to a sum in turns") {
-  // Of a sum of T seconds compute beside it loses T (1 - 1/s).
+  // While a sum of T seconds runs, compute loses T (1 - 1/s).
   const auto lost = [](double ratio) { return 1 - 1 / OverlapSlowdown(ratio).in_turns().at(1, 1); };
   CHECK(lost(1) == 0);
   CHECK(lost(1.25) == Approx(0.25));
@@ -177,7 +177,8 @@ TEST_CASE("where a slowdown is that of the nearest measurement, it is said") {
   CHECK(sizes == Lines{"collectives of 5.00 MB are outside the profile's 10.0 kB to 1.00 MB for iterations beside "
                        "all-reduces: the nearest's slowdown is taken"});
   CHECK(lines({}, 2, 8, {1e3}).size() == 2);
-  // One GPU has no collectives; others come after the computation, are none of the GPU's, or are stated.
+  // One GPU has no collectives; other collectives come after the computation, do not use the GPU, or have a given
+  // slowdown.
   CHECK(lines({}, 1, 64, {1e3}).empty());
   CHECK(lines({{"/communication/overlap", "false"}}, 2, 64, {1e3}).empty());
   CHECK(lines({{"/compute/overlap_slowdown", "1.1"}}, 2, 64, {1e3}).empty());

@@ -44,8 +44,8 @@ inline Json small_scenario() {
     "gpus": [2, 4], "batch_per_gpu": 16, "compute": {"precision": "fp32"}})");
 }
 
-/// One GPU computes an iteration in exactly 16 ms (16 images at 1,000 images/s) and the gradients go as one message
-/// after it: on two nodes of even_cluster() an iteration takes 16 ms + bytes of the gradients / 10 GB/s.
+/// One GPU computes an iteration in exactly 16 ms (16 images at 1,000 images/s). The gradients follow as one message.
+/// So on two nodes of even_cluster() an iteration takes 16 ms + bytes of the gradients / 10 GB/s.
 inline Json even_scenario() {
   Json scenario = small_scenario();
   scenario["gpus"] = {1, 2};
@@ -68,7 +68,7 @@ class SmallFiles {
     folder.write("cluster.json", cluster.dump());
     return sim::load_scenario(folder.write("scenario.json", scenario.dump()), settings, gpus);
   }
-  /// The scenario of a file without variants.
+  /// Returns the scenario of a file without variants.
   sim::Scenario one(const Settings& settings = {}, const std::vector<int>& gpus = {}) const {
     return load(settings, gpus).variants.at(0);
   }

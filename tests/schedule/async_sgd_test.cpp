@@ -69,8 +69,9 @@ std::vector<double> staleness(const std::vector<Update>& updates, int shard, std
 }  // namespace
 
 TEST_CASE("a side branch goes back as soon as it has gone forward") {
-  // Bottom, side branch, top, each 1 s forward and 2 s back: the bottom forward until 1 s, the branch forward until 2 s
-  // and back until 4 s, the top forward until 5 s and back until 7 s, the bottom back until 9 s.
+  // Bottom, side branch and top each take 1 s forward and 2 s back. The bottom runs forward until 1 s. The branch runs
+  // forward until 2 s and back until 4 s. The top runs forward until 5 s and back until 7 s. The bottom runs back until
+  // 9 s.
   AsyncSgd o = free_of_communication(1, 3);
   for (Shard& shard : o.shards) shard.forward_s = 1, shard.backward_s = 2;
   o.shards[1].is_side_branch = true;
@@ -117,8 +118,8 @@ TEST_CASE("equal workers apart: every gradient is N - 1 updates old, of the bott
 }
 
 TEST_CASE("mean staleness stays N - 1 whatever the delays, as long as all that is updated was read") {
-  // Between a worker's read and its update the others make on average N - 1 updates: in the long run all workers make
-  // updates at the same mean rate, and a worker always is between a read and an update.
+  // Between a worker's read and its update, the others make N - 1 updates on average. Reason: in the long run all
+  // workers make updates at the same mean rate, and each worker is always between a read and an update.
   AsyncSgd o = free_of_communication(10, 1);
   o.steps = 150;
   DelaySpec spec;
@@ -154,9 +155,10 @@ TEST_CASE("staleness falls from the bottom layer to the top, with the time betwe
 }
 
 TEST_CASE("workers that begin at random are as unevenly apart as independent ones") {
-  // Of N workers with equal steps of 1 s, each anywhere in its own, the others update a shard during the w of a step
-  // between a read and its update with probability w each: (N - 1) w times on average, with the binomial's variance
-  // (N - 1) w (1 - w). The phases of one run keep, so that runs are averaged. Evenly apart the variance is below 1.
+  // N workers have equal steps of 1 s with random phases. Each other worker updates a shard during the w of a step
+  // between a read and its update with probability w. The mean is (N - 1) w, with the binomial's variance (N - 1) w (1
+  // - w). Phases do not change within a run, so several runs are averaged. If the phases were evenly spaced, the
+  // variance would be below 1.
   const int workers = 24;
   AsyncSgd o = free_of_communication(workers, 4);
   o.steps = 6;

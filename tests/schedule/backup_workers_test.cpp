@@ -264,12 +264,12 @@ TEST_CASE("more backups never make a step later, on the same luck") {
 }
 
 TEST_CASE("backup workers by hand: who finishes late work may be slower and all the same end sooner") {
-  // N = 1 of 2. Worker 0 takes 1 s a step: theta(1) at 1 s, theta(2) at 2 s. Worker 1's first step takes d, its second
-  // 0.2 s, its third long.
+  // N = 1 of 2. Worker 0 takes 1 s per step: theta(1) at 1 s, theta(2) at 2 s. Worker 1's first step takes d, its
+  // second 0.2 s, its third long.
   //   d = 1.9 s: it reads theta(1), too late for theta(2) at 2.1 s; worker 0 makes theta(3) at 3 s.
   //   d = 2.05 s: it reads theta(2), and makes theta(3) at 2.25 s.
-  // So no law says that longer ways, slower links or slower workers make such training no faster; where late work is
-  // abandoned (the next test) one does.
+  // So slower links or slower workers can make such training faster, and no law excludes that. If late work is
+  // abandoned (the next test), a law does.
   const auto end_s = [](double first_s) {
     BackupWorkers o = free_backups(2, 1, 0.25, 0.75);
     o.aggregate = 1;

@@ -76,7 +76,7 @@ TEST_CASE("accumulation of 2: two forward and backward passes, one exchange, one
   CHECK(names(program, 2) == std::vector<std::string>{"forward", "backward", "forward", "backward", "update"});
   CHECK(names(program, 3).size() == 1);
   CHECK(names(program, 0).size() == 2);  // a batch for each
-  // 92 bytes of gradients: 2 x 3/4 of 23-byte quarters from each GPU, as without accumulation.
+  // Each GPU sends 2 x 3/4 of 23-byte quarters of the 92 bytes of gradients, as without accumulation.
   CHECK(program.bytes_sent_per_gpu_and_iteration() == 6 * 23);
   // k micro-steps send 1/k of the bytes per batch.
   auto once = options_for<SSgd>(4, 2);
@@ -208,7 +208,7 @@ TEST_CASE("Theano-MPI: the steps of AR, ASA and ASA16 on one tensor worked by ha
   CHECK(seconds(asa, "sum") == Approx(11.5));
   CHECK(names(asa, 3).size() == 3);
 
-  // Half of the bytes (quarters of 46: 12), conversions of 6 bytes per element: 23 x 6 / 10 s each.
+  // It sends half of the bytes (quarters of 46: 12); conversions of 6 bytes per element take 23 x 6 / 10 s each.
   options.exchange = ParameterExchange::asa16;
   const Program asa16 = theano_mpi(graph, two_costs(), whole, options, plans);
   CHECK(asa16.bytes_sent_per_gpu_and_iteration() == 2 * 3 * 12);

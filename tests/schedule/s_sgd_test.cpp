@@ -70,7 +70,7 @@ TEST_CASE("two layers worked by hand: what is enqueued, in which order") {
   CHECK(program.iteration_ends == std::vector<int>{7, 15});
   // The second forward waits for its input and for the update.
   CHECK(program.work[10].after == std::vector<int>{9, 7});
-  // 2 * 3/4 of 32 and of 60 bytes per GPU and iteration.
+  // Each GPU sends 2 * 3/4 of 32 and of 60 bytes per iteration.
   CHECK(program.bytes_sent_per_gpu_and_iteration() == 48 + 90);
   CHECK(program.messages_per_iteration() == 2 * 6 * 4);
 }

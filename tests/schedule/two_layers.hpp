@@ -4,7 +4,7 @@
 
 namespace lockstep::tests {
 
-/// input -> fc1 (inputs x width + width parameters) -> fc2 (width x outputs + outputs) -> loss.
+/// Builds input -> fc1 (inputs x width + width parameters) -> fc2 (width x outputs + outputs) -> loss.
 inline model::Graph two_layers(int inputs = 4, int width = 3, int outputs = 2) {
   model::GraphBuilder builder("two", "two", {inputs, 1, 1});
   const int fc1 = builder.fc("fc1", 0, width);

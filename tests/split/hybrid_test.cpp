@@ -58,7 +58,8 @@ TEST_CASE("tensor ranks of a recurrence share its matrices and keep its norms") 
 }
 
 TEST_CASE("activations of a Mamba-2 layer by hand") {
-  // 8,192 values, 2 x 1,024 keys and queries, 128 steps: both norms' and matrices' inputs, the scan's input and output.
+  // 8,192 values, 2 x 1,024 keys and queries, 128 steps. Kept are both norms' and matrices' inputs, the scan's input
+  // and output.
   const TransformerShape shape = shape_of("nemotron_h_8b");
   ParallelSpec spec;
   spec.micro_batch = 2;

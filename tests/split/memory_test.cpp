@@ -27,7 +27,7 @@ SplitMemory of_stage(const TransformerShape& shape, const ParallelSpec& spec, in
 }  // namespace
 
 TEST_CASE("activations of a layer are Korthikanti's, for every tensor size, with and without sequence parallelism") {
-  // The paper's 22B, 175B, 530B and 1T models (table 3).
+  // These are the paper's 22B, 175B, 530B and 1T models (table 3).
   for (const auto& [layers, hidden, heads] :
        {std::tuple{48, 6144, 64}, {96, 12288, 96}, {105, 20480, 128}, {128, 25600, 160}}) {
     const TransformerShape shape = gpt(layers, hidden, heads, 51200, 2048);
@@ -62,8 +62,8 @@ TEST_CASE("selective recomputation saves the paper's 70 % of GPT-3 and 65 % of M
 TEST_CASE("fused attention keeps no scores, grouped queries fewer keys, context ranks their tokens") {
   TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
   ParallelSpec spec = of_tensor(1, false, 1);
-  // Norms' and matrices' inputs 4 x 64, queries 64, keys and values 2 x 16, heads' outputs 64, gate, up and product
-  // 3 x 192, of 2 bytes; 8 logarithms of 4.
+  // Kept are inputs of norms and matrices 4 x 64, queries 64, keys and values 2 x 16, heads' outputs 64, gate, up and
+  // product 3 x 192, with 2 bytes each; and 8 logarithms of 4 bytes.
   const double token = 2 * (4 * 64 + 64 + 2 * 16 + 64 + 3 * 192) + 8 * 4;
   CHECK(kept_bytes(shape, spec, 0, 2) == 32 * token);
   spec.context = 4;
@@ -72,7 +72,7 @@ TEST_CASE("fused attention keeps no scores, grouped queries fewer keys, context 
   CHECK(kept_bytes(shape, spec, 0, 2) == 8 * token);
   shape.has_fused_attention = false;
   spec.recompute = Recomputation::none;
-  // Without dropout only the softmax's output: 8 queries with 32 keys on 8 heads.
+  // Without dropout only the softmax's output is kept: 8 queries with 32 keys on 8 heads.
   CHECK(kept_bytes(shape, spec, 0, 2) == 8 * (token - 8 * 4) + 8 * 32 * 8 * 2);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a stage holds as many layers' activations as its schedule has in flig
 }
 
 TEST_CASE("interleaving holds 1 + (p-1)/(p v) times what 1F1B does on the first stage") {
-  // Korthikanti et al. 2022, section 4.2.3, of many micro-batches.
+  // This is Korthikanti et al. 2022, section 4.2.3, for many micro-batches.
   const TransformerShape shape = llama(24, 64, 8, 8, 192, 0, 32);
   ParallelSpec spec = of_tensor(1, false, 1);
   spec.pipeline = 4;
@@ -335,7 +335,7 @@ TEST_CASE("products of eight bits keep a byte of an input; Megatron-Core and HAI
   CHECK(both - kept(StateKeeping::single_gradients, Precision::fp8) == 32 * inputs);
   CHECK(both - kept(StateKeeping::single_gradients, Precision::fp4) == 32 * inputs * (2 - 0.5625));
   CHECK(both - kept(StateKeeping::megatron_core, Precision::bf16) == 32 * 2 * 64 * 2);
-  // Besides, SwiGLU's inputs in a byte each.
+  // In addition, SwiGLU's inputs are kept in one byte each.
   CHECK(kept(StateKeeping::megatron_core, Precision::fp8) - kept(StateKeeping::hai_llm, Precision::fp8) ==
         32 * 2 * 2 * 96);
   CHECK(hai_llm_parameter_bytes(Optimizer::adam).total() == 14);

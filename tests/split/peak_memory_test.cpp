@@ -1,14 +1,15 @@
-// Predicted beside published peak memory: data/peak_memory.json, 141 runs of four sources that state their split.
-// `test_split "[table]"` prints every run. Nothing is fitted on any of them but the allocator's margin, which is of
-// SimuMax's runs and used for the others: theirs are allocated bytes, without it.
+// Predicted peak memory next to published: data/peak_memory.json, 141 runs from four sources that give their split.
+// `test_split "[table]"` prints every run. Only the allocator's margin was fitted, on SimuMax's runs; the others use it
+// too. Their values are allocated bytes, without the margin.
 //
-// What a source does not state, and was taken instead. SimuMax's scripts: distributed optimizer, gradients in single
-// precision, Transformer Engine with fused accumulation, sequence parallelism, all-to-all over context ranks, even load of
-// experts. BLOOM: full recomputation; "ZeRO which shards all fp32 optim+grad+params"; 64 heads where none are given; layers
-// dealt out by DeepSpeed, from its section "Rebalancing layers" on the two embeddings as a layer each and gradients added up
-// in single precision, as it says there. InternEvo: what its code of November 2023 keeps, layers dealt out as evenly as they
-// can be, 20B by its public configuration. torchtitan: FSDP's single-precision shards, PyTorch's loss; its selective
-// recomputation is that of alternate matrices. What is counted on the device has the communicators' buffers in it.
+// Assumptions where a source gives nothing. SimuMax's scripts: distributed optimizer, gradients in single precision,
+// Transformer Engine with fused accumulation, sequence parallelism, all-to-all over context ranks, even load of
+// experts. BLOOM: full recomputation; "ZeRO which shards all fp32 optim+grad+params"; 64 heads unless given. Its
+// section "Rebalancing layers" says that DeepSpeed counts the two embeddings as a layer each, and that gradients are
+// added in single precision. InternEvo: the tensors that its code of November 2023 keeps, layers distributed as evenly
+// as possible, 20B by its public configuration. torchtitan: FSDP's single-precision shards, PyTorch's loss; its
+// selective recomputation is that of every second matrix. Values counted on the device include the communicators'
+// buffers.
 #include <iostream>
 #include <map>
 
@@ -137,7 +138,7 @@ TEST_CASE("published peak memory, run by run", "[.][table]") {
               << errors.size() << " runs\n";
 }
 
-// What was found, so that a change which makes it worse is seen.
+// The errors found, so that a change that increases them is noticed.
 TEST_CASE("published peak memory: median errors of the sources") {
   const std::map<std::string, double> most{{"SimuMax v1.2 B200 real runs", 0.01},
                                            {"torchtitan 2024-12 benchmark", 0.09},

@@ -252,7 +252,7 @@ TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: until the weights' gradien
 
 TEST_CASE("schedules by hand") {
   CHECK(text(gpipe({2, 3, 1}, 1)) == "F0 F1 F2 B2 B1 B0");
-  // Narayanan et al. 2021, figure 4 (top): 4 stages, 8 micro-batches.
+  // Narayanan et al. 2021 show this in figure 4 (top): 4 stages, 8 micro-batches.
   CHECK(text(one_f_one_b({4, 8, 1}, 0)) == "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7");
   CHECK(text(one_f_one_b({4, 8, 1}, 3)) == "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7");
   // The same figure (bottom), two chunks: device 4 passes micro-batches 1 to 4 through both before the first goes back.
@@ -261,7 +261,7 @@ TEST_CASE("schedules by hand") {
   // Qi et al. 2023, figure 3.
   CHECK(text(zb_h1({2, 3, 1}, 0)) == "F0 F1 I0 W0 F2 I1 W1 I2 W2");
   CHECK(text(zb_h1({2, 3, 1}, 1)) == "F0 I0 F1 I1 W0 F2 I2 W1 W2");
-  // PyTorch's ZBVZeroBubble and DualPipeV, and dualpipe.py, on two stages.
+  // PyTorch's ZBVZeroBubble and DualPipeV, and dualpipe.py, give these on two stages.
   CHECK(text(zb_v(with_two_chunks(S::zb_v, 2, 3), 1), true) ==
         "F0.0 F0.1 F1.0 F1.1 I0.1 W0.1 F2.0 I0.0 W0.0 F2.1 I1.1 W1.1 I1.0 I2.1 I2.0 W1.0 W2.1 W2.0");
   CHECK(text(dual_pipe_v(with_two_chunks(S::dual_pipe_v, 2, 4), 0), true) ==

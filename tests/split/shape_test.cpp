@@ -68,7 +68,7 @@ TEST_CASE("tensor, expert and pipeline ranks hold the model once, but for what i
   experts.expert = experts.data = 8;
   const RankParameters of_rank = rank_layer_parameters(mixtral_8x7b(), experts, 0);
   CHECK(of_rank.experts == 3.0 * 4096 * 14336);
-  // Of eight ranks each has one expert, be they replicas or also tensor ranks.
+  // Each of eight ranks has one expert, whether they are replicas or also tensor ranks.
   experts.tensor = 2;
   experts.expert_tensor = 1;
   experts.sequence = true;

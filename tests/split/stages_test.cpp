@@ -1,4 +1,4 @@
-// Layers of a model on the stages of a pipeline.
+// Places the layers of a model on the stages of a pipeline.
 #include "sim/split/stages.hpp"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ TEST_CASE("partitions by cost, by hand") {
   // DeepSpeed's "type:transformer|embedding" of BLOOM: 70 blocks and two embeddings on 12 stages.
   const BlockCosts bloom{1, std::vector<double>(70, 1.0), 1};
   CHECK(counts(balanced_partition(bloom, 12, 1)) == std::vector<int>{5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5});
-  // A loss as costly as three blocks.
+  // The loss costs as much as three blocks.
   const BlockCosts loss{0, std::vector<double>(9, 1.0), 3};
   CHECK(counts(balanced_partition(loss, 3, 1)) == std::vector<int>{4, 4, 1});
   CHECK_THROWS_WITH(balanced_partition({1, {1, 1}, 1}, 5, 1), Contains("fewer than 5 parts"));

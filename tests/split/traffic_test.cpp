@@ -1,4 +1,4 @@
-// What ranks send, by hand and by laws.
+// Bytes that ranks send, by hand and by laws.
 #include "sim/split/traffic.hpp"
 #include "sim/collective/collectives.hpp"
 #include "tests/catch.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("pipeline: the hidden state per micro-batch and boundary, each way") {
   const std::vector<ModelPart> four = partition(4, 2, 2);
   for (int stage : {0, 1})
     CHECK(sent_bytes(iteration_traffic(tiny(), spec, four, stage, 4, {}), TrafficGroup::neighbour) == 4 * 3 * 512);
-  // The tied embedding's 40 x 8 gradients of 4 bytes, between two stages.
+  // The tied embedding sends 40 x 8 gradients of 4 bytes between two stages.
   CHECK(sent_bytes(iteration_traffic(tiny(), spec, four, 0, 4, {}), TrafficGroup::embeddings) == 40 * 8 * 4);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("context parallelism: blocks of keys and values go round, their gradie
   spec.context_exchange = ContextExchange::all_gather;
   CHECK(sent_bytes(layer_forward(tiny(), spec, 0, options)) == 3 * 256);
   CHECK(sent_bytes(layer_backward(tiny(), spec, 0, options)) == 3 * 512);
-  // Heads for tokens: 3/4 of queries, keys, values and the output, 4 x 128 bytes.
+  // Exchanging heads for tokens sends 3/4 of queries, keys, values and the output, 4 x 128 bytes.
   spec.context_exchange = ContextExchange::all_to_all;
   CHECK(sent_bytes(layer_forward(tiny(), spec, 0, options)) == 3.0 / 4 * 4 * 128);
   // Keys and values of grouped queries are fewer, tensor ranks share them.
@@ -282,7 +282,8 @@ TEST_CASE("a tiny split by hand: tensor 2, pipeline 2, data 2, three micro-batch
   // Two layers of four all-reduces and the embedding's, 512 bytes each, in three micro-batches.
   CHECK(sent_bytes(first, TrafficGroup::tensor) == 3 * (2 * 4 + 1) * 512);
   CHECK(sent_bytes(first, TrafficGroup::neighbour) == 3 * 512);
-  // Of a layer 12 h^2 + 7 h elements of matrices and their biases are shared, 6 h are not: norms, biases behind sums.
+  // A layer's 12 h^2 + 7 h elements of matrices and their biases are divided among ranks. The other 6 h are not: norms,
+  // and biases after sums.
   const double layer = (12 * 64 + 7 * 8) / 2.0 + 6 * 8;
   CHECK(sent_bytes(first, TrafficGroup::gradients) == 4 * (2 * layer + 40 * 8 / 2.0 + 16 * 8));
   CHECK(sent_bytes(first, TrafficGroup::embeddings) == 4 * 40 * 8 / 2);

@@ -36,7 +36,7 @@ std::string sweep_text(const TemporaryFolder& folder, int train_images = 512) {
 
 const std::vector<std::string> kRuns = {"ssgd-8/seed-1", "ssgd-8/seed-2", "ssgd-16/seed-1", "ssgd-16/seed-2"};
 
-/// What does not depend on time, of each of the sweep's runs.
+/// The time-independent results of each of the sweep's runs.
 std::map<std::string, std::string> digests(const TemporaryFolder& folder, const std::string& out) {
   std::map<std::string, std::string> result;
   for (const std::string& run : kRuns) {
@@ -147,7 +147,7 @@ TEST_CASE("A sweep killed at any moment, and called again, ends with the same mo
     ::kill(sweep, SIGKILL);
     ::waitpid(sweep, nullptr, 0);
   }
-  // Two callers share what is left.
+  // Two callers divide the remaining runs.
   const pid_t one = start_sweep(folder, "parts"), two = start_sweep(folder, "parts");
   int status_one = -1, status_two = -1;
   ::waitpid(one, &status_one, 0);

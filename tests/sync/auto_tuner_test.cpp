@@ -9,7 +9,7 @@
 namespace lockstep::sync {
 namespace {
 
-/// Numbers of learners after each observation of throughput[learners - 1], with relative noise.
+/// Returns the number of learners after each observation of throughput[learners - 1], with relative noise.
 std::vector<int> run(const std::vector<double>& throughput, int observations, double noise = 0) {
   TunerState state;
   std::vector<int> learners;

@@ -50,8 +50,9 @@ TEST_CASE("Every step uses exactly N gradients and drops b") {
   }
 }
 
-// The i-th of n exponential delays comes after 1/n + 1/(n-1) + ... + 1/(n-i+1) on average, with the squares of these
-// as its variance: 8 of 10 gives 1.429 and 0.300; the mean of 4000 steps is within 4 standard errors, 0.035.
+// The i-th of n exponential delays comes after 1/n + 1/(n-1) + ... + 1/(n-i+1) on average, with the sum of squares of
+// these as its variance. For 8 of 10 these are 1.429 and 0.300; the mean of 4000 steps is within 4 standard errors,
+// 0.035.
 TEST_CASE("A step lasts as long as the N-th of N + b exponential delays") {
   HostVectorOps ops;
   Quadratic quadratic(1, 1, 1);

@@ -16,7 +16,7 @@ EaSgdOptions elastic(int workers, double alpha, int tau = 1) {
 
 }  // namespace
 
-// alpha = 1/4, gamma = 1/2; columns e1 e2 | w1 w2 | z, from 1:
+// The table uses alpha = 1/4, gamma = 1/2; its columns are e1 e2 | w1 w2 | z, from 1:
 //   gradients 1 -3:   0      0     | 0.5    2.5   | 1
 //   gradients 1  2:  -0.125  0.375 | 0.125  1.125 | 1.25
 // then worker 2 alone, gradient 2: e = 0.25 (1.125 - 1.25) = -0.03125, w2 = 1.125 + 0.03125 - 1, z = 1.25 - 0.03125

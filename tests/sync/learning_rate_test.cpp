@@ -27,7 +27,7 @@ TEST_CASE("Steps: a tenth at iteration 30 and again at 60") {
   CHECK(learning_rate(schedule, 1000) == Approx(0.001));
 }
 
-// From 20 to 30, square: half-way (1 - 1/2)^2 = 1/4 of the way from 0.2 to 1.
+// Half-way from 20 to 30, the square gives (1 - 1/2)^2 = 1/4 of the distance from 0.2 to 1.
 TEST_CASE("Polynomial decay between begin and finish") {
   LearningRate schedule;
   schedule.kind = LearningRate::Kind::kPolynomial;

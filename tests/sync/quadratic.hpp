@@ -10,7 +10,8 @@
 
 namespace lockstep::sync {
 
-/// loss = curvature / 2 |w - optimum|^2; gradient_i = curvature (w_i - optimum) + noise * normal(learner, step, i).
+/// Has the loss curvature / 2 |w - optimum|^2; gradient_i = curvature (w_i - optimum) + noise * normal(learner, step,
+/// i).
 class Quadratic {
  public:
   Quadratic(std::int64_t n, double curvature, double optimum, double noise = 0)

@@ -52,7 +52,7 @@ double variance_of_average(int k) {
 
 }  // namespace
 
-// alpha = 1/2, gamma = 1/2, mu = 1/2; columns c1 c2 | w1 w2 | z, from w1 = w2 = z = z_prev = 1:
+// The table uses alpha = 1/2, gamma = 1/2, mu = 1/2; its columns are c1 c2 | w1 w2 | z, from w1 = w2 = z = z_prev = 1:
 //   gradients  1 -1:   0       0      |  0.5     1.5    | 1
 //   gradients  2  1:  -0.25    0.25   | -0.25    0.75   | 1 + 0 + 0.5 (1 - 1)           = 1
 //   gradients  0  0:  -0.625  -0.125  |  0.375   0.875  | 1 - 0.75 + 0.5 (1 - 1)        = 0.25

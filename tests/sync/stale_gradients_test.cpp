@@ -125,8 +125,9 @@ TEST_CASE("Staleness: no more than the past, ramped, and drawn with its mean") {
   CHECK(sum / 10000 == Approx(20).margin(4 * 11.8 / 100));  // standard deviation of {0..40}: 11.8
 }
 
-// The stationary variance of dx = -a x(t - tau) dt + dB is (1 + sin a tau) / (2 a cos a tau) (Kuechler & Mensch 1992);
-// a = 0.02 per iteration: 1 : 1.51 : 3.41 for tau = 0, 20, 50, and it has no bound as a tau nears pi / 2.
+// The stationary variance of dx = -a x(t - tau) dt + dB is (1 + sin a tau) / (2 a cos a tau) (Kuechler & Mensch 1992).
+// With a = 0.02 per iteration the ratios are 1 : 1.51 : 3.41 for tau = 0, 20, 50; the variance diverges as a tau
+// approaches pi / 2.
 TEST_CASE("Staleness raises the steady error of a noisy quadratic in order 0 < 20 < 50, as the theory of delays says") {
   const double fresh = steady_error(0);
   const auto ratio = [](double a_tau) { return (1 + std::sin(a_tau)) / std::cos(a_tau); };

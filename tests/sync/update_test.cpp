@@ -58,9 +58,10 @@ class Memory final : public StateVisitor {
 
 }  // namespace
 
-// f = w^2 / 2 + w^4 / 4. Nesterov's method (Sutskever et al. 2013, Eq. 3, 4) takes its gradient at theta + mu v:
+// The loss is f = w^2 / 2 + w^4 / 4. Nesterov's method (Sutskever et al. 2013, Eq. 3, 4) takes its gradient at theta +
+// mu v:
 //   v' = mu v - gamma f'(theta + mu v);  theta' = theta + v'
-// and what is trained here is w = theta + mu v.
+// The parameter trained here is w = theta + mu v.
 TEST_CASE("Nesterov's momentum takes the gradient where momentum alone would lead") {
   HostVectorOps ops;
   UpdateOptions options = options_of(UpdateRule::nesterov);
@@ -79,7 +80,8 @@ TEST_CASE("Nesterov's momentum takes the gradient where momentum alone would lea
   CHECK(std::abs(w) < 0.01F);
 }
 
-// g + 0.5 w = 2: v = -0.25 * 2 = -0.5, w = 2 + 0.5 * -0.5 - 0.5 = 1.25. The bias: v = -0.25, w = 2 - 0.125 - 0.25.
+// g + 0.5 w = 2, so v = -0.25 * 2 = -0.5 and w = 2 + 0.5 * -0.5 - 0.5 = 1.25. The bias has v = -0.25, w = 2 - 0.125 -
+// 0.25.
 TEST_CASE("Nesterov's update by hand, biases do not decay") {
   UpdateOptions options = options_of(UpdateRule::nesterov, 0.5);
   options.momentum = 0.5;

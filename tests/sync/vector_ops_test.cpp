@@ -81,7 +81,8 @@ TEST_CASE("Dot products of a million floats do not lose the small ones") {
   CHECK(ops.dot(n, x.data(), x.data()) == Approx(static_cast<double>(0.1F) * 0.1F * n).epsilon(1e-10));
 }
 
-// Weights: g + 0.5 w = 1 + 1 = 2, v = 0.5 * 4 - 0.25 * 2 = 1.5, w = 3.5. Bias: g = 1, v = 2 - 0.25 = 1.75, w = 3.75.
+// Weights have g + 0.5 w = 1 + 1 = 2, v = 0.5 * 4 - 0.25 * 2 = 1.5, w = 3.5. The bias has g = 1, v = 2 - 0.25 = 1.75, w
+// = 3.75.
 TEST_CASE("Momentum update by hand, biases do not decay") {
   HostVectorOps ops;
   const Layout layout = make_layout({{0, 1, true}, {1, 1, false}});

@@ -1,4 +1,4 @@
-// What the engine computes, for engine_test.py to compare with PyTorch.
+// Prints results of the engine, which engine_test.py compares with PyTorch.
 //
 //   engine_dump graph MODEL                       the zoo's network as lockstep/model/1, on stdout
 //   engine_dump gradients MODEL.json BATCH OUT    one training pass in double from a fixed seed
@@ -6,7 +6,8 @@
 //                                                 an algorithm of engine/sync in float on gradients in double; S-SGD
 //                                                 by a rule of updates is ALGORITHM "adam", say
 //
-// OUT of a trajectory is JSON, of gradients a line of JSON and then doubles. Layouts are engine/host/network.hpp's.
+// The OUT of a trajectory is JSON; that of gradients is a line of JSON and then doubles. Layouts are those of
+// engine/host/network.hpp.
 #include <cstdio>
 #include <functional>
 #include <map>

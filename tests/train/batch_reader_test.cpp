@@ -27,7 +27,7 @@ std::vector<data::Batch> read(const data::ImageSource& source, const data::Batch
   return batches;
 }
 
-/// One image of which cannot be read.
+/// A source with one unreadable image.
 class Torn final : public data::ImageSource {
  public:
   const std::string& name() const override { return name_; }

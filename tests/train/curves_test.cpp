@@ -41,8 +41,8 @@ TEST_CASE("Rows of records") {
         "\"a,b\",2.0,20.0,160.0,4.0,0.75,,0.05\n");
 }
 
-// Frames by hand: each length and each record with its masked checksum; the first names the format's version, then three
-// scalars of the first epoch and two of the second, whose loss is not known.
+// Builds frames by hand: each length and each record with its masked checksum. The first record gives the format's
+// version. Then come three scalars of the first epoch and two of the second, whose loss is unknown.
 TEST_CASE("Events are framed records that hold each scalar at its iteration") {
   const TemporaryFolder folder;
   const std::string events = curve_events(read_curve(folder.write("run.json", kRecord)));

@@ -149,7 +149,7 @@ TEST_CASE("A folder that holds nothing known is refused, saying what is") {
 
 namespace {
 
-/// Reddish and greenish images, a few of each.
+/// Writes a few reddish and a few greenish images.
 void write_images(const TemporaryFolder& folder) {
   const auto write = [&](const std::string& name, int number, bool is_red) {
     const auto values = [&](int x, int y) {

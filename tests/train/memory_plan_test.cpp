@@ -41,17 +41,17 @@ TEST_CASE("Plans of the zoo keep the laws of memory") {
   }
 }
 
-// Steps: forward of input 0, conv 1, relu 2, fc 3, loss 4; backward of loss 5, fc 6, relu 7, conv 8 (9: the input's,
-// which does nothing). Who needs what:
+// The steps are forward of input 0, conv 1, relu 2, fc 3, loss 4; backward of loss 5, fc 6, relu 7, conv 8 (9: the
+// input's, which does nothing). The buffers and the steps that use them:
 //   input   4  written 0, read by conv forward (1) and backward (8)                                [0, 8]
 //   conv    8  written 1, read by relu forward (2); relu's backward looks at its own output         [1, 2]
 //   relu    8  written 2, read by fc forward (3) and backward (6), and by relu's backward (7)       [2, 7]
 //   fc      2  written 3, read by the loss to the end                                               [3, 9]
 //   loss    2  written 4, to the end                                                                [4, 9]
 //   d fc    2  written 5, read 6     d relu 8  written 6, read 7     d conv 8  written 7, read 8
-// All by themselves: 4 + 8 + 8 + 2 + 2 + 2 + 8 + 8 = 42. Fullest is step 7: input, relu, fc, loss, d relu, d conv
-// = 4 + 8 + 2 + 2 + 8 + 8 = 32. Largest first: conv at 0, relu at 8, d relu at 0 (conv is no longer live), d conv at
-// 16, input at 24, fc at 28, loss at 30, and d fc at 16 (before d conv): 32 in all.
+// With separate memory they need 4 + 8 + 8 + 2 + 2 + 2 + 8 + 8 = 42. The fullest step is 7: input, relu, fc, loss, d
+// relu, d conv = 4 + 8 + 2 + 2 + 8 + 8 = 32. Placed largest first: conv at 0, relu at 8, d relu at 0 (conv is no longer
+// live), d conv at 16, input at 24, fc at 28, loss at 30, and d fc at 16 (before d conv): 32 in all.
 TEST_CASE("A plan by hand") {
   GraphBuilder net("small", "small", {1, 2, 2});
   const int conv = net.conv("conv", 0, 2, {}, true);

@@ -1,4 +1,4 @@
-// Loss scaling by hand, and half precision as the host emulates it.
+// Tests loss scaling by hand, and half precision as the host emulates it.
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Several processes under mpirun against one process with as many logical devices.
+// Compares several processes under mpirun with one process that has as many logical devices.
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -114,7 +114,7 @@ TEST_CASE("Gradients that are sent while others are computed train the same bits
   CHECK(numbers(read_json(folder.path("during.json"))) == numbers(read_json(folder.path("after.json"))));
 }
 
-// The same reduction in the same order, then the same arithmetic element by element.
+// The reduction has the same order, and the arithmetic is the same element by element.
 TEST_CASE(
     "A sharded optimizer over processes trains the bits of S-SGD, and each process keeps its share of the state") {
   if (!has_mpi()) return;
@@ -262,8 +262,8 @@ TEST_CASE("Backup workers spread over processes train what one process trains, t
   CHECK(numbers(read_json(folder.path("several.json"))) == numbers(read_json(folder.path("one.json"))));
 }
 
-// fp16's largest number is 65504. A loss scale of 65536 and a last layer fed with 1000 times larger values overflows in
-// some of the processes' gradients; the step must be dropped by all, or their models would part.
+// fp16's largest number is 65504. A loss scale of 65536, and a last layer with 1000 times larger values, overflow in
+// the gradients of some processes. All must drop the step, or their models would differ.
 TEST_CASE("Processes drop the same iterations, whoever's gradient overflows") {
   if (!has_mpi()) return;
   TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// What goes on beside timed work: it has begun when start() returns, and has ended when stop() does.
+// Work that is repeated in parallel with timed work: it has begun when start() returns, and has ended when stop() does.
 #include "engine/device/repeater.hpp"
 
 #include <atomic>

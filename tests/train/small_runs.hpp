@@ -47,7 +47,7 @@ inline std::string digest(const Json& record) {
   return record.at("parameters_sha256").get<std::string>();
 }
 
-/// What two runs of the same settings must share: all of the epochs but their times.
+/// The parts of the records that two runs with the same settings must share: the epochs without their times.
 inline std::vector<std::string> numbers(const Json& record) {
   std::vector<std::string> result;
   for (Json epoch : record.at("epochs")) {

@@ -87,18 +87,18 @@ TEST_CASE("A decision rests on enough iterations and seconds, counted from the l
   CHECK(tuning.decide(26, 103, has_room).empty());    // 19 iterations
   CHECK(tuning.decide(27, 101.9, has_room).empty());  // 20 in 1.9 s
   CHECK(tuning.decide(46, 104, has_room).empty());    // 39: not asked
-  // 40 iterations of one learner in 5 s: 8 batches a second.
+  // 40 iterations of one learner took 5 s: 8 batches per second.
   CHECK(tuning.decide(47, 105, has_room) == std::vector<int>{0});
   CHECK(tuning.state_of(0).throughput == Approx(8));
   CHECK(tuning.state_of(0).learners == 2);
   CHECK(tuning.decide(66, 111, has_room).empty());
-  // 20 of two learners in 10 s: 4 a second.
+  // 20 iterations of two learners took 10 s: 4 per second.
   CHECK(tuning.decide(67, 115, has_room) == std::vector<int>{0});
   CHECK(tuning.state_of(0).throughput == Approx(4));
   CHECK(tuning.state_of(0).learners == 1);
 }
 
-// 3 processes, of which one sees all times 10 % longer: 210 / 1.1 for all.
+// 3 processes run, of which one measures all times 10 % longer: 210 / 1.1 for all.
 TEST_CASE("Processes that measure differently decide alike, by the longest time") {
   const std::vector<double> throughput{100, 180, 240, 210, 100};
   Meeting meeting(3);

@@ -1,4 +1,4 @@
-// Configurations that are read and refused: what they describe, and why it is not predicted.
+// Configurations that are recognised but refused, with the reasons.
 #include <map>
 
 #include "engine/base/text.hpp"

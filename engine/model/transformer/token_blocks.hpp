@@ -27,11 +27,11 @@ class TokenBlocks {
   int network(const std::string& name, int at, int inner, LayerKind activation, bool is_gated = false);
   /// x + attention(norm(x)), then x + network(norm(x)).
   int pre_norm_block(const std::string& name, int at, const AttentionPart& part, int inner, LayerKind activation);
-  /// Appends a further input of the sample, such as the text of an image, without parameters or FLOP.
+  /// Appends a further input of the sample, such as the text of an image, that has neither parameters nor FLOP.
   int add_input(const std::string& name, int tokens, int features);
   /// Appends a norm without parameters, scaled and shifted by a vector of the sample (adaptive layer norm).
   int add_modulated_norm(const std::string& name, int at, int vector);
-  /// Transforms one vector by two matrices with biases and a SiLU between them.
+  /// Takes one vector through two matrices with biases and a SiLU between them.
   int vector_network(const std::string& name, int at, int inner, int out);
 
  private:

@@ -112,7 +112,7 @@ TransformerSpec phi(const ConfigReader& c) {
   return s;
 }
 
-// GPT-2 with one head of keys and values; with "multi_query": false, as many as heads.
+// It is GPT-2 with one head of keys and values; with "multi_query": false, as many as heads.
 TransformerSpec gpt_bigcode(const ConfigReader& c) {
   TransformerSpec s = gpt2(c);
   s.title = "GPT BigCode";

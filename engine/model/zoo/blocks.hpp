@@ -13,11 +13,11 @@ Window square_ceil(int kernel, int stride);
 /// kernel_h x kernel_w, stride 1, padded to keep the size.
 Window keep_size(int kernel_h, int kernel_w);
 
-/// Appends a convolution with bias and a ReLU.
+/// Adds a convolution with bias and a ReLU.
 int conv_relu(GraphBuilder& net, const std::string& name, int from, int out, Window window);
-/// Appends a convolution without bias and a batch norm.
+/// Adds a convolution without bias and a batch norm.
 int conv_bn(GraphBuilder& net, const std::string& name, int from, int out, Window window);
-/// Appends a convolution without bias, a batch norm and a ReLU.
+/// Adds a convolution without bias, a batch norm and a ReLU.
 int conv_bn_relu(GraphBuilder& net, const std::string& name, int from, int out, Window window);
 /// Ends a classifier: global average pooling "gap", fully-connected "fc", softmax "loss".
 Graph classified(GraphBuilder& net, int from, int classes);

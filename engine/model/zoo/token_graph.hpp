@@ -18,7 +18,7 @@ class TokenGraph {
   int linear(const std::string& name, int from, int rows, int in, int out, bool bias = true);
   /// Applies a square kernel to an image, with bias.
   int convolution(const std::string& name, int from, Shape in, Shape out, int kernel);
-  /// As linear(), but with the matrix of another layer.
+  /// Does the same as linear(), with the matrix of another layer.
   int tied(const std::string& name, int from, int rows, int in, int out);
   /// The product of two activations: multiply-adds without parameters. Its backward pass is two products of that size.
   int product(const std::string& name, const std::vector<int>& from, std::int64_t macs, std::int64_t input_elements,
@@ -27,7 +27,7 @@ class TokenGraph {
   int each(const std::string& name, LayerKind kind, const std::vector<int>& from, std::int64_t elements);
   /// Sets the number of tokens per sample; without it, samples are images.
   void count_tokens(int tokens) { graph_.tokens = tokens; }
-  /// Normalises vectors of `width` features, with a gain and a bias per feature.
+  /// Adds a norm of vectors of `width` features, with a gain and a bias per feature.
   int norm(const std::string& name, int from, std::int64_t elements, int width);
   /// Looks up rows of tables and copies them; `tables` lists the number of parameters per table.
   int lookup(const std::string& name, int from, const std::vector<std::int64_t>& tables, std::int64_t elements);

@@ -146,7 +146,7 @@ void note(const JsonNode& node, const char* key, const Json& value, const char* 
   node.document().note({node.pointer() + "/" + key, value, "assumed", source});
 }
 
-// What a configuration, or the object around it or a name, says of the job.
+// Reads the job from a configuration, from the object around it, or from a name.
 SequenceJob read_job(const JsonNode& node, int tokens) {
   SequenceJob job;
   const auto sequence = node.find("sequence");

@@ -63,7 +63,7 @@ Vectors parts_of(device::Backend& backend, std::int64_t n, int first, int all) {
   return result;
 }
 
-// Sums beside other work: every process takes part until all have had enough.
+// Runs sums in parallel with other work: every process takes part until all have enough.
 bool sums_go_on(device::Backend& backend, int rank) {
   const auto sums = backend.repeat_sums(100);
   if (!sums) return false;
