@@ -82,7 +82,7 @@ struct Catalogue {
   const IntraNodeEntry* board_of(const std::string& link) const;
   /// Why GPUs of a node cannot have that link, and which they have; empty: they can. PCIe has every GPU.
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
-  /// What an NVLink carries between such GPUs: a bridge is as fast as the card's NVLinks.
+  /// Returns the bandwidth of an NVLink between such GPUs. A bridge is as fast as the card's NVLinks.
   LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 

@@ -199,8 +199,8 @@ class Torus : public Hops {
   const double bandwidth_;
 };
 
-// Orders links by the router that they leave. First are links to its nodes and from them, then to the routers of its
-// chassis, then to the routers in its place in the other chassis, then to the other group.
+// Orders links by the router that they leave. Links to its nodes and from them are first. Links to the routers of its
+// chassis follow, then those to the routers in its place in the other chassis, then those to the other group.
 class Dragonfly : public Hops {
  public:
   explicit Dragonfly(const FabricSpec& spec) : fly_(spec.dragonfly), bandwidth_(spec.link.bandwidth_bytes_per_s) {}

@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL may choose.
+// The algorithms and protocols that NCCL may choose.
 #include "engine/base/choice.hpp"
 #include "sim/modules.hpp"
 

@@ -19,7 +19,7 @@ inline const std::vector<Algorithm>& algorithms_with_laws() {
   return all;
 }
 
-/// What decides how many iterations training takes, in the simulator's names.
+/// The settings that decide how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
   Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd
   double batch = 1;                        ///< images of a worker or learner in an iteration

@@ -24,9 +24,9 @@ struct TimeToAccuracy {
 /// at its ends. Otherwise the result is epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
-/// The same by whatever the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.
-/// `global_batch` is of a simulated iteration, which may hold several updates (asynchronous SGD). Throws
-/// std::invalid_argument where a profile does not cover the setting.
+/// Uses whatever convergence the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.
+/// `global_batch` is that of a simulated iteration, which may hold several updates (asynchronous SGD). Throws
+/// std::invalid_argument if a profile does not cover the setting.
 IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, const TrainingSetting& setting,
                                         double global_batch, double epochs_uncertainty);
 

@@ -27,7 +27,7 @@ std::string why_no_gpu(const std::string& text);
 /// Takes "NVL72" and what separates it off the beginning of a network's text: 72. 0: it does not begin so.
 int cut_nvl(std::string& network);
 
-/// What NVLink joins.
+/// A node of GPUs that NVLink joins.
 struct JoinedNode {
   int gpus = 0;   ///< of a node of the simulated cluster
   int trays = 1;  ///< given nodes that NVLink joins into it

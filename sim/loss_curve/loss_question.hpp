@@ -53,7 +53,7 @@ struct LossAnswer {
 /// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 
-/// Tables for a person, with a sentence on what is best.
+/// Writes tables for a person, with a sentence on the best row.
 std::string loss_text(const LossAnswer& answer);
 /// Schema lockstep/loss/1.
 Json loss_json(const LossAnswer& answer);

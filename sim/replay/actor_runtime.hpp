@@ -1,5 +1,5 @@
 #pragma once
-// What runs the actors of a replay (actors.hpp): SimGrid, or, with messages as flows, fibers in the order of time. One
+// Runs the actors of a replay (actors.hpp): in SimGrid, or, with messages as flows, as fibers in the order of time. One
 // actor runs at a time, so that nothing needs a lock.
 #include <cstdint>
 #include <functional>

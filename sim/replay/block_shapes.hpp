@@ -22,7 +22,7 @@ std::uint64_t hash_of_ranks(const Transfers::Block& block);
 template <typename Of>
 class ByShape {
  public:
-  /// What is known of the block's shape, or made from the block.
+  /// Returns the value of the block's shape; makes it from the block if there is none yet.
   template <typename Make>
   std::shared_ptr<Of> of(const std::shared_ptr<const Transfers::Block>& block, Make&& make) {
     auto& alike = known_[hash_of_ranks(*block)];

@@ -28,7 +28,7 @@ class GpuCompute {
   double next_end_s() const { return next_end_s_; }
   /// Those that are done at `now_s`, which is next_end_s().
   std::vector<Piece> end(double now_s);
-  /// Counts the changes: what was said before a change is void.
+  /// Counts the changes. After a change, earlier predictions of ends are void.
   int changes() const { return changes_; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::replay {
 
-/// What a replay by messages takes.
+/// The resources that a replay by messages needs.
 struct MessageNeeds {
   std::int64_t actors = 0;
   std::int64_t mappings = 0;
@@ -18,7 +18,7 @@ struct MessageNeeds {
 MessageNeeds message_needs(const Program& program, const Cluster& cluster);
 MessageNeeds message_needs(std::int64_t actors, const Cluster& cluster);
 
-/// What this process can still have.
+/// The resources that this process can still get.
 struct MessageReach {
   std::int64_t mappings = 0;
   double memory_bytes = 0;

@@ -81,7 +81,8 @@ class RankSecondsOfSplits {
 /// The graph is a transformer by its numbers.
 std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec);
 
-/// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
+/// Returns the share of recomputed work in the scenario's split, over forward and backward pass of the model; 0 without
+/// a split.
 double recomputed_share(const Scenario& scenario);
 
 /// Returns the seconds of updating a rank's part of the optimizer's state: arrays of 4 bytes

@@ -22,7 +22,7 @@ struct Expectation {
 Expectation read_expectation(const std::string& text);
 std::vector<Expectation> read_expectations(const std::vector<std::string>& texts);
 
-/// A row of a result: what it is of ("16 GPUs"), and its numbers.
+/// A row of a result: its name ("16 GPUs") and its numbers.
 struct ExpectedRow {
   std::string name;
   Json numbers;  ///< an object; only its numbers count, those of objects within it too

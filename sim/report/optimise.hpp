@@ -38,7 +38,7 @@ struct Optimisation {
   const Candidate& best() const;
 };
 
-/// What can be optimised: backups, batch, learners.
+/// Lists the settings that can be optimised: backups, batch, learners.
 std::vector<std::string> optimise_targets();
 
 /// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.

@@ -1,5 +1,5 @@
 #pragma once
-// What a search over splits (sim/point/best_splits.hpp) tells.
+// Writes the result of a search over splits (sim/point/best_splits.hpp).
 #include <string>
 #include <vector>
 

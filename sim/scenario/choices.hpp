@@ -40,7 +40,7 @@ inline int activation_bytes(Precision precision) {
   return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
-/// What gradients travel as.
+/// The type in which gradients are sent.
 enum class Wire { fp32, fp16 };
 
 inline const Choices<Wire>& choices_of(Wire) {
@@ -110,7 +110,7 @@ inline const Choices<ParameterExchange>& choices_of(ParameterExchange) {
   return all;
 }
 
-/// What a published result of a scenario is of; values in SI.
+/// The metric of a scenario's published result; values in SI.
 enum class PublishedMetric { scaling_efficiency, time_to_accuracy, samples_per_s, iteration, throughput_gain };
 
 inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {

@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// What fraction of the GPU a learner can use at a batch size.
+/// The fraction of the GPU that a learner can use at a batch size.
 struct FillSpec {
   int batch = 1;
   double fill = 1;

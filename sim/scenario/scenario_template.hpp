@@ -25,7 +25,7 @@ class ScenarioTemplate {
  public:
   /// `variant` names one of the scenario's variants; empty where it lists none. Throws InputError.
   static ScenarioTemplate load(const std::string& path, const std::string& variant = "");
-  /// The same of a text that lies in the file `name`.
+  /// Parses a text that lies in the file `name`.
   static ScenarioTemplate parse(const std::string& text, const std::string& name, const std::string& variant = "");
 
   /// The one scenario with the settings applied in their order, read and checked as load_scenario() does.

@@ -1,5 +1,5 @@
 #pragma once
-// What every training step is made of: its input, the forward pass, the backward pass.
+// The parts of every training step: its input, the forward pass, the backward pass.
 #include <vector>
 
 #include "engine/model/graph.hpp"

@@ -42,14 +42,14 @@ std::vector<Activation> layer_activations(const TransformerShape& shape, const P
 /// Returns the bytes that a layer keeps, by `spec.recompute`. Layers with experts or latent attention have no single
 /// order of matrices. With alternate_matrices they are therefore taken to keep half of all matrices' outputs.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes);
-/// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
+/// Returns the bytes that are recomputed: those of layer_activations() less kept_bytes().
 double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                         const ActivationBytes& bytes);
 
 /// Returns the bytes that the embedding keeps: the dropout's mask, and its input, which are indices of 8 bytes per
 /// token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
-/// What a loss has of every logit, bytes.
+/// The bytes that a loss needs per logit.
 struct LossBytes {
   double kept;     ///< from the forward to the backward pass
   double working;  ///< besides, at the most

@@ -115,7 +115,7 @@ StageOps dual_pipe_v(const PipelineShape& shape, int stage);
 /// The ops of a stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
 /// micro-batches that an interleaved pipeline's stages do not divide, and DualPipe's conditions.
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
-/// The same of every stage.
+/// Returns the ops of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
 /// Most chunks whose activations the stage keeps at one time, counted in its ops: forward passes whose backward pass, or pass

@@ -57,7 +57,7 @@ struct PartitionRule {
 /// Even but for what the rule says. Throws InputError where the blocks do not divide, with the numbers that would.
 std::vector<ModelPart> partition(int blocks, int stages, int chunks, const PartitionRule& rule = {});
 
-/// Costs of what is dealt out, in any unit.
+/// Costs of the blocks that are distributed, in any unit.
 struct BlockCosts {
   double embedding = 0;
   std::vector<double> blocks;
