@@ -23,7 +23,7 @@ struct NetworkWords {
   std::string wrong;                  ///< why it is no network whatever its parts are
 };
 
-/// At most 200 characters are read.
+/// Reads at most 200 characters.
 NetworkWords cut_network(const std::string& text);
 
 }  // namespace catalogue

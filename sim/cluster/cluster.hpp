@@ -91,9 +91,9 @@ class Cluster {
   /// socket.
   Ends file_read_ends(int gpu) const;
 
-  /// Between two different GPUs; the latency is that of the links.
+  /// Returns the route between two different GPUs; the latency is that of the links.
   Route route(int src_gpu, int dst_gpu) const;
-  /// Between two different ends; the latency contains the message overhead.
+  /// Returns the route between two different ends; the latency contains the message overhead.
   Route message_route(Endpoint from, Endpoint to) const;
   /// Writes it into `route`, whose memory is reused.
   void find_message_route(Endpoint from, Endpoint to, Route& route) const;
@@ -119,7 +119,7 @@ class Cluster {
   double message_latency_s(int src_gpu, int dst_gpu) const { return message_latency_s(gpu(src_gpu), gpu(dst_gpu)); }
   double message_latency_s(Endpoint from, Endpoint to) const;
 
-  /// For results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
+  /// Describes the model for results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
   static const char* network_model();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// From iterations to seconds: iterations by a profile, by a table over the workers, or epochs * training samples /
-// global batch, rounded up; time to accuracy = iterations * mean iteration time.
+// Converts iterations to seconds: time to accuracy = iterations * mean iteration time. The iterations follow from a
+// profile, a table over the workers, or epochs * training samples / global batch, rounded up.
 #include <cstdint>
 
 #include "sim/convergence/convergence_spec.hpp"
@@ -34,7 +34,8 @@ IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, cons
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, const IterationsEstimate& iterations,
                                 double global_batch, double iteration_s, double relative_low, double relative_high);
 
-/// Without a profile. `workers`: whose gradients an update averages, for iterations_by_workers.
+/// For scenarios without a profile. `workers`: the workers whose gradients an update averages, for
+/// iterations_by_workers.
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty,
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);

@@ -33,7 +33,7 @@ struct LearnerMemory {
   /// Returns the bytes that the GPU holds for any number of learners.
   double shared_bytes() const { return 3 * model_bytes; }
   double total_bytes(int learners) const { return shared_bytes() + learners * learner_bytes(); }
-  /// How many learners fit; 0 where not even one does.
+  /// Returns how many learners fit; 0 if not even one does.
   int most_learners(double gpu_bytes) const;
 };
 

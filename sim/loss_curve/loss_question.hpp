@@ -25,7 +25,7 @@ struct LossQuestion {
   bool has_limits() const { return deadline_s > 0 || budget_usd > 0; }
 };
 
-/// One answer of the law, and of the machine where there is one.
+/// One answer of the law and, if a machine is given, of the machine.
 struct LossRow {
   std::string model;  ///< empty: --parameters
   double parameters = 0;

@@ -16,7 +16,7 @@ Roles roles_of(const Scenario& scenario, int workers);
 std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu);
 Program parameter_server_program(const Scenario& scenario, int workers, int batch_per_gpu, int iterations);
 
-/// How a layer's gradient goes.
+/// The scheme by which a layer's gradient is exchanged.
 enum class LayerScheme { server, factors, adam, one_bit };
 
 inline const Choices<LayerScheme>& choices_of(LayerScheme) {

@@ -1,5 +1,5 @@
 #pragma once
-// From a scenario to the program that every GPU runs: picks the schedule of its algorithm and fills in its options.
+// Makes the program that every GPU of a scenario runs: picks the schedule of its algorithm and fills in its options.
 #include "sim/cluster/cluster.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"

@@ -43,7 +43,7 @@ SplitQuestion all_splits(const Scenario& scenario, int gpus);
 /// Throws InputError if the model is not a transformer described by numbers.
 std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const SplitQuestion& question);
 
-/// From what takes least time to what takes least memory.
+/// Lists recomputations in order: the first takes least time, the last least memory.
 std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question);
 
 /// "selective (act, layernorm)".

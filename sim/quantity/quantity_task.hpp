@@ -94,7 +94,7 @@ struct [[nodiscard]] QuantityTask : Inputs {
   bool is_whole_training = false;  ///< of a model of sequences, by the calendar (calendar.hpp)
   IntervalClass interval_class;
 
-  /// Its computation is anchored by measured rates, not by constants alone.
+  /// True if measured rates, not only constants, anchor its computation.
   bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
 };
 

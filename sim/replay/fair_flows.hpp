@@ -43,7 +43,7 @@ class FairFlows {
   std::vector<int> advance(double now_s);
   /// Bytes per second, now.
   double rate(int flow);
-  /// For debugging: the flows under way at `now_s`, which is not after next_end_s().
+  /// For debugging: the flows in flight at `now_s`, which is not after next_end_s().
   struct FlowState {
     int route;
     double rate_bytes_per_s, left_bytes;

@@ -16,7 +16,7 @@ namespace lockstep::sim::replay {
 
 class LinkQueue {
  public:
-  /// With collectives on one stream only and no copies over links, it does nothing. `costs` must stay.
+  /// Does nothing if collectives are on one stream only and no copies cross links. `costs` must outlive it.
   LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);

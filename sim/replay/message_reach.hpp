@@ -1,7 +1,7 @@
 #pragma once
-// How far messages by SimGrid reach on this machine, asked before anything is built: SimGrid gives every actor a stack of
-// its own between two guard pages, two mappings of memory of which Linux allows a process vm.max_map_count, and aborts
-// where it gets none.
+// Estimates, before anything is built, whether this machine can replay by messages. SimGrid gives every actor a stack
+// between two guard pages, which are two mappings of memory. Linux allows a process vm.max_map_count of them, and
+// SimGrid aborts if it gets none.
 #include <cstdint>
 
 #include "sim/cluster/cluster.hpp"

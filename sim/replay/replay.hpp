@@ -98,15 +98,16 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options = {});
 
-/// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
+/// Replays by max-plus recurrences. Returns false (and leaves `replay` unspecified) if two flows would share a link.
 [[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                    const ReplayOptions& options, Replay& replay);
 
-/// On which links messages may meet: such that carry messages from or to one GPU alone, of one collective at a time; or any.
+/// The links on which messages may meet. `own`: links that carry messages from or to one GPU alone, of one collective
+/// at a time. `any`: all links.
 enum class MeetingLinks { own, any };
-/// By recurrences, each round's messages sharing links among themselves (shared_rounds.hpp). With own links the times are within
-/// 1 % of a collective's by flows in the tests, with any within 15 %. Returns false where messages meet on other links, or
-/// compute and copies in ways that only messages one by one tell.
+/// Replays by recurrences, in which each round's messages share links among themselves (shared_rounds.hpp). In the
+/// tests the times of a collective are within 1 % of those by flows with own links, and within 15 % with any. Returns
+/// false if messages meet on other links, or if only a replay of single messages shows how compute and copies meet.
 [[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                         const ReplayOptions& options, MeetingLinks links, Replay& replay);
 

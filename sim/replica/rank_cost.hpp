@@ -53,8 +53,8 @@ struct RankSeconds {
 /// training. A measured rate of one GPU scales all.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 
-/// Where the first layers of each chunk are recomputed alone, what their seconds depend on besides: how many, and how the
-/// layers are divided.
+/// If only the first layers of each chunk are recomputed, their seconds also depend on the number of these layers and
+/// on how the layers are divided.
 using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
 

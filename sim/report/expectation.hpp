@@ -35,7 +35,7 @@ std::vector<ExpectedRow> rows_of_points(const Json& result);
 std::vector<ExpectedRow> rows_of_all_reduces(const Json& result);
 std::vector<ExpectedRow> rows_of_job(const Json& predictions);
 
-/// One line for each expectation, and whether all hold in every row.
+/// Holds a line for each expectation, and whether all hold in every row.
 struct ExpectationResult {
   std::string text;
   bool holds = true;

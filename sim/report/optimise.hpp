@@ -41,7 +41,7 @@ struct Optimisation {
 /// Lists the settings that can be optimised: backups, batch, learners.
 std::vector<std::string> optimise_targets();
 
-/// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.
+/// Returns one curve per variant and GPU count. Throws InputError if a variant lacks values that the search needs.
 std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs);
 
 /// Numbers of backups that are tried for a number of machines: each of the first ten, then ever fewer, up to half.

@@ -15,7 +15,7 @@ struct RankedVariant {
   SplitRanking ranking;
 };
 
-/// One ranking per variant and number of GPUs: all splits of the scenario's batch. Throws InputError.
+/// Returns one ranking per variant and number of GPUs: all splits of the scenario's batch. Throws InputError.
 std::vector<RankedVariant> rank_splits(const LoadedScenario& loaded);
 
 /// A line of what was searched, and a row per split.

@@ -11,7 +11,7 @@ namespace lockstep::sim::scenario {
 
 using model::Optimizer;
 
-/// How a point is replayed (replay.hpp).
+/// The fidelity of a point's replay (replay.hpp).
 enum class Fidelity { message, fast, analytic };
 
 inline const Choices<Fidelity>& choices_of(Fidelity) {
@@ -80,7 +80,7 @@ inline const Choices<AllReduceKind>& choices_of(AllReduceKind) {
   return all;
 }
 
-/// How compute times vary from GPU to GPU and iteration to iteration.
+/// The distribution of compute times over GPUs and iterations.
 enum class JitterKind { none, normal, lognormal };
 
 inline const Choices<JitterKind>& choices_of(JitterKind) {
@@ -89,7 +89,7 @@ inline const Choices<JitterKind>& choices_of(JitterKind) {
   return all;
 }
 
-/// How the gradients of fully-connected layers go with the algorithm "parameter-server".
+/// The exchange of fully-connected layers' gradients with the algorithm "parameter-server".
 enum class ServerScheme { server, factors, best, adam, one_bit };
 
 inline const Choices<ServerScheme>& choices_of(ServerScheme) {

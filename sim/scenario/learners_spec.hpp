@@ -14,7 +14,7 @@ struct FillSpec {
   double fill = 1;
 };
 
-/// For the estimate of the fill where it is not given; cost/occupancy.hpp.
+/// The facts from which the fill is estimated if it is not given; cost/occupancy.hpp.
 struct OccupancySpec {
   int multiprocessors = 0;  ///< 0: not given
   int streaming_threads = 2048;

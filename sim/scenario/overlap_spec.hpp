@@ -1,7 +1,7 @@
 #pragma once
-// How much longer a GPU's compute takes while a collective of its goes on: the collective's kernels hold
-// multiprocessors and memory bandwidth all that time. As a scenario states it ("compute": {"overlap_slowdown": 1.1}),
-// or as a profile has measured it (`overlap`, calib/overlap.hpp).
+// How much longer a GPU's compute takes during one of its collectives. The collective's kernels hold multiprocessors
+// and memory bandwidth all that time. The scenario gives it ("compute": {"overlap_slowdown": 1.1}), or a profile has
+// measured it (`overlap`, calib/overlap.hpp).
 #include <map>
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Where a prediction reaches beyond what its profile holds: said to the reader, for nothing else would show it.
+// Reports where a prediction reaches beyond its profile, because nothing else in the output shows it.
 #include <string>
 #include <vector>
 

@@ -23,7 +23,8 @@ struct Place {
   int index = 0;
 };
 
-/// Between workers and servers of parameters: a worker asks to read, is sent parameters, sends its gradient, is done.
+/// Messages between workers and parameter servers: a worker asks to read, is sent parameters, sends its gradient, is
+/// done.
 enum ServerMessage { kRead, kGradient, kDone, kParameters, kKinds };
 
 /// A message from one actor to another. The bytes take time on the links; tag and value are for the algorithm.
@@ -38,7 +39,7 @@ struct Message {
 class Sending {
  public:
   virtual ~Sending() = default;
-  /// Until the message has arrived.
+  /// Waits until the message has arrived.
   virtual void wait() = 0;
 };
 

@@ -35,7 +35,8 @@ struct ActivationBytes {
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
 
-/// Without recomputation, a layer's tensors in the order of the forward pass; of experts those of the busiest rank.
+/// Returns a layer's tensors in the order of the forward pass, without recomputation. For experts they are those of the
+/// busiest rank.
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           const ActivationBytes& bytes);
 

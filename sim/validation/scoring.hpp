@@ -28,7 +28,8 @@ struct [[nodiscard]] LeftOut {
   Baselines baselines;
 };
 
-/// In the order of `targets`, the track of facts first; that of results has those alone that use one.
+/// Predicts in the order of `targets`, first on the track of facts. The track of results has only the targets that use
+/// a result.
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 

@@ -47,7 +47,7 @@ std::vector<Record> with_known_facts(std::vector<Record> records, const std::str
 /// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
 Use use_by_rule(const std::string& group);
 
-/// Over the predictions of one suite with one use.
+/// Statistics over the predictions of one suite with one use.
 struct Score {
   int predicted = 0, unmapped = 0;
   double median = 0, p90 = 0, worst = 0;  ///< of |error|
