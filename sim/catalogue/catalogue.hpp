@@ -90,7 +90,7 @@ struct Catalogue {
 /// link or network is not one of the catalogue's.
 Catalogue load_catalogue(const std::string& folder);
 
-/// Whether a GPU is named by a file of its own, *.json.
+/// True if the name is that of a file that describes a GPU, *.json.
 bool is_gpu_file(const std::string& name);
 
 /// Adds the GPUs of those `names` that are files (*.json): one object each, as an entry of gpus.json. The file's path is a

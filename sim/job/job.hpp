@@ -186,7 +186,7 @@ struct [[nodiscard]] Job {
   /// Why a key's value was assumed; empty: it was given.
   std::string why_assumed(const std::string& key) const;
   bool has_half_parameters() const { return precision == RecordPrecision::bf16_true; }
-  /// Whether its rate was measured on another GPU.
+  /// True if its rate was measured on another GPU.
   bool has_carried_rate() const;
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };

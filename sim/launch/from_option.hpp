@@ -29,7 +29,7 @@ inline const std::vector<std::vector<std::string>>& alternative_options() {
   return all;
 }
 
-/// Which option of the command line stands in for `name`; nullptr: none does.
+/// Returns the option of the command line that replaces `name`; nullptr: none does.
 inline CLI::Option* given_instead(CLI::App& app, const std::string& name) {
   std::vector<std::string> names{name};
   for (const std::vector<std::string>& group : alternative_options())

@@ -13,7 +13,7 @@ namespace lockstep::sim::replay {
 
 bool have_same_ranks(const Run& a, const Run& b);
 bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b);
-/// Whether phase by phase all blocks do, and stand for the same ones where they come again.
+/// True if all blocks have the same ranks phase by phase, and blocks recur in the same phases.
 bool have_same_ranks(const Plan& a, const Plan& b);
 std::uint64_t hash_of_ranks(const Run& run);
 std::uint64_t hash_of_ranks(const Transfers::Block& block);

@@ -84,8 +84,8 @@ Replay begin_replay(const Program& program, ReplayMethod method, const ReplayOpt
 /// By GPU, the index of its timeline in Replay::timelines; -1 if none was requested.
 std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& options);
 
-/// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
-/// its one iteration.
+/// Makes a program of a plan. Its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at
+/// the end of its one iteration.
 Program program_of_plan(const Plan& plan, double reduction_rate);
 
 /// Replays message by message on SimGrid, in the process's one simulation. A further program on the same cluster begins
@@ -141,7 +141,7 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 /// Returns the seconds of phases that run one after the other.
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 
-/// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
+/// Computes the closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
 /// Uses `costs` of this program, or of one with the same plans.

@@ -44,7 +44,8 @@ std::vector<std::string> optimise_targets();
 /// Returns one curve per variant and GPU count. Throws InputError if a variant lacks values that the search needs.
 std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs);
 
-/// Numbers of backups that are tried for a number of machines: each of the first ten, then ever fewer, up to half.
+/// Lists the numbers of backups to try for a number of machines: each of the first ten, then with growing steps, up to
+/// half.
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);

@@ -54,7 +54,7 @@ std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(c
 
 /// Writes a row per family and track.
 std::string scoring_table(const std::vector<LeftOut>& all);
-/// A row per source of every family and track: where predictions fail.
+/// Writes a row per source of every family and track, to show where predictions fail.
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);
 
