@@ -163,7 +163,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   return result.recommended ? 0 : 1;
 }
 
-// The plan file's text where it is described in words; what was read is said.
+// Returns the text of the plan file that the command line describes, and prints how it was understood.
 sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   if (!o.plan.empty()) throw InputError(o.plan + ": a plan file beside plan job; allowed: one of the two");
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;

@@ -74,7 +74,7 @@ void declare_reporting(CLI::App& app) {
 
 void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
-  // In capitals: CLI11 2.4 (Debian 13) refuses "job --scenario" beside a positional of its name.
+  // The name is in capitals because CLI11 2.4 (Debian 13) refuses "job --scenario" if a positional has its name.
   app.add_option("SCENARIO", o.scenario, "Scenario file (JSON)");
   app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")
       ->delimiter(',')

@@ -28,7 +28,7 @@ inline void declare_expectations(CLI::App& app, std::vector<std::string>& expect
       ->allow_extra_args(false);
 }
 
-/// The options that say what is asked.
+/// Declares the options that state the question.
 inline OptionTexts declare_all_reduce_question(CLI::App& app, AllReduceQuestion& q) {
   OptionTexts texts;
   CLI::Option* const cluster = app.add_option("--cluster", q.cluster, "A cluster file; or the machine in words:");

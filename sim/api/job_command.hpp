@@ -12,7 +12,8 @@ struct JobCommand {
   std::string tokens, flops, critical_batch;  ///< as given, "15T", "3.8e25", "4M"
 };
 
-/// All options of `simulate job` that say what is asked; those that say where the answer goes are the program's.
+/// Declares all options of `simulate job` that state the question. The program declares those that say where the answer
+/// is written.
 inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   OptionTexts texts = declare_job(app, o.question);
   declare_measured_step(app, o.question.step, texts);

@@ -253,7 +253,7 @@ inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& 
             OptionType::text);
 }
 
-/// For prices: a number, "2.5/h" or "$2.5/h", in USD per GPU and hour. The option takes the number.
+/// Checks a price: a number, "2.5/h" or "$2.5/h", in USD per GPU and hour. The option takes the number.
 inline CLI::Validator price_check() {
   return CLI::Validator([](std::string& text) { return to_usd_per_hour(text, kPrices.low, kPrices.high); }, "PRICE");
 }

@@ -24,7 +24,7 @@ struct LossOptions {
   std::string json, svg, catalogue;
 };
 
-/// The options that say what is asked.
+/// Declares the options that state the question.
 inline OptionTexts declare_loss_question(CLI::App& app, LossOptions& o) {
   OptionTexts texts = declare_job(app, o.question.job, {"global_batch", "batch_per_gpu", "epochs"});
   const auto texts_of = [&](const char* name, std::vector<std::string>& values, const char* help) {

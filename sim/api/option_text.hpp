@@ -31,7 +31,7 @@ struct OptionText {
   std::string help;
   bool has_negation = false;  ///< --no-NAME exists; an option with a value then takes true and false, too
 
-  /// As Python and the page name it: "global_batch".
+  /// Returns the name that Python and the page use: "global_batch".
   std::string key() const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The options of `plan job` that say what is compared; those that say where the answer goes are the program's.
+// The options of `plan job` that state the comparison. The program has those that say where the answer is written.
 #include <string>
 #include <vector>
 

@@ -82,7 +82,7 @@ struct Catalogue {
   const IntraNodeEntry* board_of(const std::string& link) const;
   /// Why GPUs of a node cannot have that link, and which they have; empty: they can. PCIe has every GPU.
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
-  /// What an NVLink carries between such GPUs: a bridge is as fast as the card's NVLinks.
+  /// Returns the bandwidth of an NVLink between such GPUs. A bridge is as fast as the card's NVLinks.
   LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 
@@ -90,7 +90,7 @@ struct Catalogue {
 /// link or network is not one of the catalogue's.
 Catalogue load_catalogue(const std::string& folder);
 
-/// Whether a GPU is named by a file of its own, *.json.
+/// True if the name is that of a file that describes a GPU, *.json.
 bool is_gpu_file(const std::string& name);
 
 /// Adds the GPUs of those `names` that are files (*.json): one object each, as an entry of gpus.json. The file's path is a

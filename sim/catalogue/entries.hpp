@@ -14,7 +14,7 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-/// What every entry has. Its names are `id`, `name` and `aliases`.
+/// The members that every entry has. Its names are `id`, `name` and `aliases`.
 struct Entry {
   std::string id;
   std::string name;  ///< for people, "H100 SXM5"; empty: the id
@@ -67,7 +67,7 @@ struct IntraNodeEntry : Entry {
   double host_memory_bytes_per_s = 0;
 };
 
-/// What a cloud's machine is known by: the network's kind, the line rate of a node, the GPUs.
+/// Tells a cloud's machine by the network's kind, the line rate of a node, and the GPUs.
 struct MachineSigns {
   std::string network;  ///< id
   double node_bits_per_s = 0;
@@ -92,7 +92,7 @@ struct NetworkEntry : Entry {
 /// check_sm_version<SMVersion<5, 0>, ...>); FlashAttention-2 and cuDNN need 8.0.
 constexpr double kAnyFusedAttention = 5.0;
 
-/// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
+/// Which counter reported a memory peak: the framework's tensors, its allocator's reserved memory, or the whole device.
 enum class MemoryCounter { allocated, reserved, device };
 
 inline const Choices<MemoryCounter>& choices_of(MemoryCounter) {
@@ -132,7 +132,7 @@ struct StackEntry : Entry {
   StateKeeping keeping = StateKeeping::mixed;            ///< key "parameter_bytes"
   SplitAbilities splits;                                 ///< without the key, data parallelism alone
 
-  /// What it exchanges or keeps was looked up in its code.
+  /// True if its exchange or its memory was read from its source code.
   bool is_followed() const {
     return (keeping != StateKeeping::mixed && keeping != StateKeeping::autocast) ||
            tensor_overlap != TensorOverlap::none;

@@ -34,7 +34,7 @@ bool is_same_rate(double a, double b) {
   return std::abs(a - b) <= 1e-9 * b;
 }
 
-// The generation of the entry's family with that line rate, else the entry itself.
+// Finds the generation of the entry's family with that line rate, or else returns the entry itself.
 const NetworkEntry& generation_of(const Networks& networks, const NetworkEntry& entry, double bits_per_s) {
   if (entry.line_bits_per_s > 0 || entry.family.empty()) return entry;
   for (const NetworkEntry& other : networks)
@@ -81,7 +81,7 @@ NetworkFound without_rate(const NetworkEntry& entry) {
   return found;
 }
 
-// Of a node; a node of fewer GPUs than the ports are told for has a part of them.
+// Returns the ports of a node. With "per N GPUs" they are scaled to the node's GPUs, which may be fewer than N.
 int ports_of(const NetworkWords& words, int gpus_per_node) {
   const double count = words.count.value_or(1);
   if (!words.per_gpus) return static_cast<int>(count);

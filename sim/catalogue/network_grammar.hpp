@@ -48,7 +48,7 @@ NetworkReading read_network(const Entries<NetworkEntry>& networks, const std::st
 
 /// "8x 400 Gb/s InfiniBand NDR": reads as the same network.
 std::string network_words(const NetworkFound& network);
-/// The same with what it carries: "8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)".
+/// Writes the network with its bandwidth: "8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)".
 std::string network_description(const NetworkFound& network);
 
 /// Describes the grammar to users, with an example on each line.

@@ -12,7 +12,7 @@ struct WrittenRate {
   bool is_ethernet = false;  ///< written in GbE
 };
 
-/// What stands where in "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]".
+/// Holds the parts of "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]".
 struct NetworkWords {
   std::optional<double> count;  ///< as written, also where it is no allowed one
   std::optional<WrittenRate> rate;
@@ -23,7 +23,7 @@ struct NetworkWords {
   std::string wrong;                  ///< why it is no network whatever its parts are
 };
 
-/// At most 200 characters are read.
+/// Reads at most 200 characters.
 NetworkWords cut_network(const std::string& text);
 
 }  // namespace catalogue

@@ -38,13 +38,13 @@ struct Route {
   double bandwidth_bytes_per_s = 0;  ///< of the narrowest link
 };
 
-/// What software adds to the latency of every message.
+/// Seconds that software adds to the latency of every message.
 struct MessageOverhead {
   double intra_node_s = 0;
   double inter_node_s = 0;
 };
 
-/// What an input pipeline needs that shares the cluster's links with messages.
+/// The parts of a cluster that an input pipeline needs if it shares the cluster's links with messages.
 struct InputHosts {
   bool has_memories = false;           ///< one per socket, where batches wait for their copy to the GPU
   double file_server_bytes_per_s = 0;  ///< above 0: a node after all others, all of whose own links carry so much
@@ -91,11 +91,11 @@ class Cluster {
   /// socket.
   Ends file_read_ends(int gpu) const;
 
-  /// Between two different GPUs; the latency is that of the links.
+  /// Returns the route between two different GPUs; the latency is that of the links.
   Route route(int src_gpu, int dst_gpu) const;
-  /// Between two different ends; the latency contains the message overhead.
+  /// Returns the route between two different ends; the latency contains the message overhead.
   Route message_route(Endpoint from, Endpoint to) const;
-  /// The same into `route`, whose memory is used again.
+  /// Writes it into `route`, whose memory is reused.
   void find_message_route(Endpoint from, Endpoint to, Route& route) const;
 
   /// A node's links stand together, node by node; then come the fabric's.
@@ -115,11 +115,11 @@ class Cluster {
   void bundle_messages_of_node(int node, int ways);
 
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }
-  /// Latency of the route + the overhead: what a message pays before its bytes flow.
+  /// Returns the seconds before a message's bytes flow: the latency of the route and the overhead.
   double message_latency_s(int src_gpu, int dst_gpu) const { return message_latency_s(gpu(src_gpu), gpu(dst_gpu)); }
   double message_latency_s(Endpoint from, Endpoint to) const;
 
-  /// For results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
+  /// Describes the model for results: "CM02, exact (no cross traffic, no TCP window, fair sharing)".
   static const char* network_model();
 
  private:

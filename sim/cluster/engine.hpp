@@ -20,7 +20,7 @@ constexpr double kRawLatency_s = 1;
 ///            none begins when another ends. Routes begin at the sender's own link, so both hold if every GPU sends one
 ///            message at a time and every message has a latency.
 enum class FlowUpdates { all, changed };
-/// For the engine that this process starts later; all, unless called. Throws std::logic_error when it has started.
+/// Applies to the engine that this process starts later; default: all. Throws std::logic_error if it has started.
 void set_flow_updates(FlowUpdates updates);
 
 /// Starts the process's only engine. `stack_kib`: stack of every simulated actor, KiB. A simulation that deadlocks ends

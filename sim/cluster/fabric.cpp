@@ -43,9 +43,9 @@ class Hops : public Fabric {
   }
 };
 
-// A place has a position in its level, and as many digits (its label) as the tree has levels: of a place at level l
-// those below l count parents, the others children. The cable `port` of a child is parent port % parents of the parents
-// that differ from it in digit l alone.
+// A place has a position in its level, and a label with as many digits as the tree has levels. At level l, digits below
+// l count parents, the others children. The cable `port` of a child leads to parent port % parents, among the parents
+// that differ from the child in digit l only.
 class FatTree : public Hops {
  public:
   explicit FatTree(const FabricSpec& spec) : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s) {
@@ -75,8 +75,8 @@ class FatTree : public Hops {
     return 2 * (digit + 1);
   }
 
-  // Of two levels, a leaf with its nodes: the uplink is the destination modulo the uplinks, the same of all leaves where
-  // these divide the leaf's nodes.
+  // In a tree of two levels a unit is a leaf with its nodes. The uplink is the destination modulo the uplinks. It is
+  // the same for all leaves if the uplinks divide the leaf's nodes.
   int nodes_of_unit() const override {
     const bool is_plain = levels() == 2 && tree_.up[0] == 1 && tree_.count == std::vector<int>{1, 1};
     return is_plain && tree_.down[0] % tree_.up[1] == 0 ? tree_.down[0] : 0;
@@ -199,8 +199,8 @@ class Torus : public Hops {
   const double bandwidth_;
 };
 
-// Links by the router that they leave: to its nodes and from them, to the routers of its chassis, to those of its place
-// in the other chassis, to the other group.
+// Orders links by the router that they leave. Links to its nodes and from them are first. Links to the routers of its
+// chassis follow, then those to the routers in its place in the other chassis, then those to the other group.
 class Dragonfly : public Hops {
  public:
   explicit Dragonfly(const FabricSpec& spec) : fly_(spec.dragonfly), bandwidth_(spec.link.bandwidth_bytes_per_s) {}

@@ -26,7 +26,7 @@ class Fabric {
   virtual std::string name(int link) const = 0;
   /// Appends the links from node to another node, each plus `first_link`.
   virtual void append_route(int from, int to, int first_link, std::vector<int>& links) const = 0;
-  /// How many times a message between the two pays the fabric's latency.
+  /// Returns how many times a message between the two nodes pays the fabric's latency.
   virtual int hops(int from, int to) const = 0;
 
   /// Returns the nodes of a unit: consecutive nodes that can be exchanged for another unit without changing routes. A

@@ -69,7 +69,7 @@ struct NodeLayout::Builder {
       memory.push_back(add("socket" + std::to_string(socket) + ".memory", link, false));
   }
 
-  // The PCIe switch of a GPU or of a NIC; -1 in an nvswitch node, whose parts hang on the root complex.
+  // Return the PCIe switch of a GPU or of a NIC; -1 in an nvswitch node, whose parts are attached to the root complex.
   int switch_of_gpu(int gpu) const { return spec.intra_node.pcie.switch_of(gpu); }
   int switch_of_nic(int nic) const { return spec.nic.attach.empty() ? -1 : spec.nic.attach[to_index(nic)]; }
   int socket_of(int pcie_switch) const {

@@ -1,5 +1,6 @@
 #pragma once
-// One node's links and the routes between its parts, before SimGrid. All nodes of a cluster have the same.
+// One node's links and the routes between its parts, independent of SimGrid. All nodes of a cluster have the same
+// layout.
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ struct NodeLink {
   std::string name;
   double bandwidth_bytes_per_s;
   double latency_s;
-  /// It begins the routes of a GPU or the CPU: every route from these has exactly one such link, a route from the port
-  /// none. See kRawLatency_s.
+  /// True if it begins the routes of a GPU or the CPU. Every route from these has exactly one such link, a route from
+  /// the port none. See kRawLatency_s.
   bool begins_routes;
 };
 

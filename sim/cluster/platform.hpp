@@ -15,8 +15,9 @@ namespace lockstep::sim::cluster {
 
 class Platform {
  public:
-  /// That of the process, built when it is first asked for: SimGrid's engine is a singleton. The cluster must stay, and
-  /// with it its address, as long as messages are sent. Throws std::logic_error where the process has another cluster's.
+  /// Returns the platform of the process, built at the first call: SimGrid's engine is a singleton. The cluster must
+  /// keep its address as long as messages are sent. Throws std::logic_error if the process has the platform of another
+  /// cluster.
   static Platform& of(const Cluster& cluster);
 
   Platform(const Platform&) = delete;

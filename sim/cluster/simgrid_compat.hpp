@@ -68,7 +68,7 @@ inline Leaf seal_leaf(sg4::NetZone* zone, NetPoint* gateway) {
   zone->set_gateway(gateway);
   return {zone->seal(), gateway};
 }
-/// What a star's leaf passes on its way out and in.
+/// Connects a star's leaf to the links that its messages cross on the way out and in.
 inline void connect_leaf(sg4::NetZone* star, const Leaf& leaf, const std::vector<sg4::LinkInRoute>& out,
                          const std::vector<sg4::LinkInRoute>& in) {
   star->add_route(leaf.zone, nullptr, out, false);
@@ -135,7 +135,7 @@ inline void add_route(sg4::NetZone* zone, NetPoint* from, NetPoint* to, const st
 inline Leaf seal_leaf(sg4::NetZone* zone, NetPoint* gateway) {
   return {zone->seal(), gateway};
 }
-/// What a star's leaf passes on its way out and in.
+/// Connects a star's leaf to the links that its messages cross on the way out and in.
 inline void connect_leaf(sg4::NetZone* star, const Leaf& leaf, const std::vector<sg4::LinkInRoute>& out,
                          const std::vector<sg4::LinkInRoute>& in) {
   star->add_route(leaf.zone->get_netpoint(), nullptr, leaf.gateway, nullptr, out, false);

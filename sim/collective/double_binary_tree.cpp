@@ -73,9 +73,9 @@ std::vector<Edges> shifted(const std::vector<Edges>& edges, int ranks) {
   return result;
 }
 
-// Slices climb, then descend, one level a round, and the descent of a slice starts as soon as the root has it: in round
-// t the node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above. The
-// edges of a depth are a block, for their slices are alike.
+// Slices climb, then descend, one level a round. A slice begins to descend as soon as the root has it. In round t the
+// node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above. Edges of
+// the same depth are one block, because their slices are identical.
 void append_tree(std::vector<Phase>& phases, const std::vector<Edges>& edges, int deepest, int slices,
                  std::int64_t slice) {
   const int total = 2 * deepest - 1 + slices;

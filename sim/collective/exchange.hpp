@@ -11,7 +11,7 @@ namespace lockstep::sim::collective {
 ///   T = (n-1)(alpha + S beta / n); each rank sends (n-1)/n S.
 Plan all_to_all(int ranks, std::int64_t bytes);
 
-/// What an all-reduce between processes in host memory rests on.
+/// The facts that determine an all-reduce between processes in host memory.
 struct HostAllReduce {
   int ranks = 1;
   int ranks_per_node = 1;

@@ -6,7 +6,7 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Ranks of the core: of the first `folded` pairs the even ones, then all others.
+// Lists the ranks of the core: the even ranks of the first `folded` pairs, then all others.
 class Core {
  public:
   Core(int size, int folded) : size_(size), folded_(folded) {}

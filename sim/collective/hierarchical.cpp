@@ -5,9 +5,9 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Chains of all groups side by side. In the reduce, slice s leaves member m (counted from the master, m >= 1) in round
-// (size - 1 - m) + s towards member m - 1; in the broadcast it leaves member m in round m + s towards member m + 1. All
-// slices of a hop are alike: a block.
+// Adds the chains of all groups in parallel. Member m is counted from the master, m >= 1. In the reduce, slice s leaves
+// member m in round (size - 1 - m) + s towards member m - 1. In the broadcast it leaves member m in round m + s towards
+// member m + 1. All slices of a hop are identical and form one block.
 void append_chains(Plan& plan, int group_size, int slices, bool towards_master) {
   const std::int64_t slice = chunk_bytes(plan.bytes, slices);
   const int full_groups = plan.ranks / group_size, rest = plan.ranks % group_size;

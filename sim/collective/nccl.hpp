@@ -43,7 +43,7 @@ std::string to_string(NcclAlgorithm algorithm);
 std::string to_string(NcclProtocol protocol);
 std::string to_string(NcclOperation operation);
 
-/// What NCCL's search finds on a machine for one algorithm.
+/// The result of NCCL's search on a machine, for one algorithm.
 struct NcclGraph {
   int channels = 0;  ///< 0: the algorithm cannot run
   double intra_bytes_per_s = 0;

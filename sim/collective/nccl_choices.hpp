@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL may choose.
+// The algorithms and protocols that NCCL may choose.
 #include "engine/base/choice.hpp"
 #include "sim/modules.hpp"
 
@@ -8,7 +8,7 @@ namespace lockstep::sim::collective {
 enum class NcclAlgorithm { ring, tree, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
 
-/// As NCCL_ALGO has them.
+/// The names are those of NCCL_ALGO.
 inline const Choices<NcclAlgorithm>& choices_of(NcclAlgorithm) {
   static const Choices<NcclAlgorithm> all{{NcclAlgorithm::ring, "ring"},
                                           {NcclAlgorithm::tree, "tree"},
@@ -17,7 +17,7 @@ inline const Choices<NcclAlgorithm>& choices_of(NcclAlgorithm) {
   return all;
 }
 
-/// As NCCL_PROTO has them.
+/// The names are those of NCCL_PROTO.
 inline const Choices<NcclProtocol>& choices_of(NcclProtocol) {
   static const Choices<NcclProtocol> all{
       {NcclProtocol::ll, "ll"}, {NcclProtocol::ll128, "ll128"}, {NcclProtocol::simple, "simple"}};

@@ -48,8 +48,8 @@ struct NcclFitErrors {
   double worst_residual = 0;
   double leave_one_out = 0;  ///< median over the calls, each predicted by a fit without it; 0 below 4 calls
   double worst_left_out = 0;
-  /// Median over the calls of the most nodes, predicted by a fit to those of fewer: what an extrapolation is worth.
-  /// None where all calls are over one number of nodes.
+  /// Error of extrapolation: median over the operations on the most nodes, predicted by a fit to those on fewer nodes.
+  /// None if all operations are on one number of nodes.
   std::optional<double> most_nodes_left_out;
 };
 NcclFitErrors nccl_fit_errors(const std::vector<NcclCurve>& curves, NcclOperation operation,

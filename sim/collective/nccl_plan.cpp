@@ -12,8 +12,8 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// The double binary tree over the nodes, up and down, as each half of the vector crosses it; what both trees send from a
-// node to another is one transfer of two halves.
+// Returns the edges of the double binary tree over the nodes, up and down, each crossed by half of the vector. If both
+// trees send from one node to another, this is one transfer of two halves.
 std::vector<NcclNodeEdges> edges_of_node_trees(int nodes) {
   // Those of a level stand 4 times as far from each other as their ends are.
   struct Edge {
@@ -51,8 +51,8 @@ std::vector<NcclNodeEdges> edges_of_node_trees(int nodes) {
   return single;
 }
 
-// All that ranks exchange in a call, summed over its channels and rounds. Every node has the same within, and sends to
-// other nodes alike.
+// Sums all messages between ranks over the channels and rounds of an operation. Every node has the same messages
+// inside, and the same to other nodes.
 class Traffic {
  public:
   explicit Traffic(const NcclSystem& system) : system_(system), ppn_(system.ranks / system.nodes) {}
@@ -109,7 +109,7 @@ class Traffic {
 
  private:
   int rank(int node, int gpu) const { return node * ppn_ + gpu; }
-  // `count` transfers, `nodes_apart` from each other.
+  // Adds `count` transfers, each `nodes_apart` nodes after the one before.
   void add(Transfers::Block& block, int src, int dst, double bytes, int count, int nodes_apart) const {
     if (bytes <= 0) return;
     const int stride = nodes_apart * ppn_;

@@ -34,8 +34,8 @@ struct Roles {
 
 /// `workers` GPUs in nodes of `gpus_per_node`; `servers` of the leaders serve too (0: all of them), at most all.
 Roles co_located_servers(int workers, int gpus_per_node, int servers);
-/// The same workers, and `servers` more nodes whose first GPU serves and whose others idle. A last node of workers that
-/// is not full stays so.
+/// Adds `servers` nodes to the workers' nodes. The first GPU of each serves, its others are idle. A last node of
+/// workers that is not full stays so.
 Roles separate_servers(int workers, int gpus_per_node, int servers);
 
 /// Deals parameters out to servers in turn, going on where it stopped; the result is bytes by server.
@@ -52,11 +52,11 @@ class ShardDealer {
   int next_ = 0;
 };
 
-/// What the workers of every node but its leader send to the leader, or the leaders to them; with nodes of one worker
-/// nothing.
+/// Messages from the workers of every node to its leader, or from the leaders to them. Nodes of one worker have none.
 Phase to_leaders(const Roles& roles, std::int64_t bytes, bool reduces);
 Phase from_leaders(const Roles& roles, std::int64_t bytes);
-/// What every leader sends to `server` (a rank), or the server to every leader; what is a leader's own stays at home.
+/// Messages from every leader to `server` (a rank), or from the server to every leader. A leader that is the server
+/// sends none to itself.
 void append_to_server(const Roles& roles, int server, std::int64_t bytes, bool reduces, Phase& phase);
 void append_from_server(const Roles& roles, int server, std::int64_t bytes, Phase& phase);
 

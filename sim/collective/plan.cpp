@@ -85,7 +85,7 @@ std::int64_t Plan::messages() const {
 
 namespace {
 
-// How often a plan performs each of its blocks.
+// Counts how often a plan performs each of its blocks.
 std::unordered_map<const Transfers::Block*, std::int64_t> times_of_blocks(const Plan& plan) {
   std::unordered_map<const Transfers::Block*, std::int64_t> times;
   for (const Phase& phase : plan.phases)

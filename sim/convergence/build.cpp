@@ -40,8 +40,8 @@ double most_common(const std::vector<double>& values) {
       ->first;
 }
 
-/// Runs of the family that are alike in all but its variable: other batches per learner have no part in laws by
-/// learners, tau or staleness, and the law by tau needs one number of learners.
+/// Returns the runs of the family that differ in its variable alone. Laws by learners, tau or staleness use one batch
+/// per learner, and the law by tau uses one number of learners.
 std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const Family& family) {
   std::vector<const ProfileRun*> runs;
   std::vector<double> batches, learners;
@@ -64,9 +64,9 @@ std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const 
   return runs;
 }
 
-// Runs at one x say what training takes there, and nothing of any other: the mean of their logarithms, and of a further run
-// what they scatter about it, sqrt(1 + 1/n) times their deviation. Nothing where one of them did not reach the target, as that
-// bounds no mean.
+// Runs at one x determine the iterations there, and nothing elsewhere. The estimate is the mean of their logarithms. A
+// further run scatters about it by sqrt(1 + 1/n) times their deviation. If a run did not reach the target, there is no
+// estimate, because such a run does not bound the mean.
 bool set_point(const std::vector<LawObservation>& runs, ConvergenceFit& fit) {
   if (fit.variable == "tau" || fit.from_x != fit.to_x || fit.censored > 0 || fit.reached < 3) return false;
   const double n = fit.reached;

@@ -1,5 +1,5 @@
 #pragma once
-// What a scenario says about convergence: one of epochs, a table of iterations by workers, or a profile.
+// The convergence that a scenario gives: one of epochs, a table of iterations by workers, or a profile.
 #include <memory>
 #include <string>
 #include <vector>

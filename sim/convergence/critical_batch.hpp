@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::convergence {
 
-/// With an 80 % interval.
+/// Holds a critical batch with its 80 % interval.
 struct CriticalBatch {
   double batch = 0;
   double low = 0;
@@ -20,12 +20,13 @@ struct CriticalBatch {
   int runs = 0;  ///< that it rests on
 };
 
-/// By the noise scale of one run up to `iterations`. None: not measured, or without an upper bound in some stretch.
+/// Estimates it from the noise scale of one run up to `iterations`. None: not measured, or some stretch has no upper
+/// bound.
 std::optional<CriticalBatch> measured_critical_batch(const ProfileRun& run, double iterations);
 /// Geometric mean over runs of one setting, up to where each reached the target. The interval is the wider one of the
 /// measurements' and of the scatter between runs. None: no run has one.
 std::optional<CriticalBatch> measured_critical_batch(const std::vector<const ProfileRun*>& runs, std::size_t target);
-/// By the fit's law. None where the fit is a table or its law does not saturate.
+/// Returns that of the fit's law. None if the fit is a table or its law does not saturate.
 std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit);
 
 /// The law of at least three runs at one batch that all reached the target. It passes through the mean of their iterations

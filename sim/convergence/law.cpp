@@ -23,7 +23,7 @@ double second_term(LawKind kind, double x) {
   return kind == LawKind::saturating ? 1 / x : x;
 }
 
-/// log P(Z > z) for a standard normal Z, without underflow.
+/// Returns log P(Z > z) for a standard normal Z, without underflow.
 double log_survival(double z) {
   if (z < 8) return std::log(std::max(0.5 * std::erfc(z / std::sqrt(2.0)), 1e-300));
   return -0.5 * z * z - std::log(z * std::sqrt(2 * M_PI));
@@ -85,10 +85,10 @@ struct Scatter {
   Deviations deviations{};  ///< of the cells, where there are enough to tell
 };
 
-/// Runs at one x share what the law, or the learning rate that was found for them, is off by: the variance has a part
-/// between cells and one within (one-way analysis of variance), and its degrees of freedom follow Satterthwaite. Of two
-/// cells alone nothing shows how far off the law is between them: one degree of freedom. A censored run counts where
-/// it has already lasted longer than the law says.
+/// Runs at one x share the error of the law there, and of the learning rate that was found for them. The variance
+/// therefore has a part between cells and one within (one-way analysis of variance). Its degrees of freedom follow
+/// Satterthwaite. With only two cells nothing shows the error of the law between them: one degree of freedom. A
+/// censored run counts if it has already lasted longer than the law says.
 Scatter scatter_about(const Law& law, const std::vector<LawObservation>& runs) {
   std::map<double, std::vector<double>> cells;
   for (const LawObservation& run : runs) {

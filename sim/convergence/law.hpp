@@ -23,7 +23,7 @@ namespace lockstep::sim::convergence {
 enum class LawKind { saturating, linear, power };
 std::string to_string(LawKind kind);
 
-/// What one run tells: iterations at which it reached the target, or at which it ended without.
+/// The result of one run: the iterations at which it reached the target, or at which it ended without reaching it.
 struct LawObservation {
   double x = 1;
   double iterations = 1;

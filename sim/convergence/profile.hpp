@@ -12,14 +12,14 @@
 
 namespace lockstep::sim::convergence {
 
-/// Those that have laws.
+/// Lists the algorithms that have laws.
 inline const std::vector<Algorithm>& algorithms_with_laws() {
   static const std::vector<Algorithm> all{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd,
                                           Algorithm::backup_workers, Algorithm::async_sgd};
   return all;
 }
 
-/// What decides how many iterations training takes, in the simulator's names.
+/// The settings that decide how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
   Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd
   double batch = 1;                        ///< images of a worker or learner in an iteration
@@ -97,7 +97,7 @@ struct ConvergenceProfile {
   std::vector<ConvergenceFit> fits;
   double coverage = 0.8;  ///< of the bounds
 
-  /// By name, or by accuracy. Nothing where there is none.
+  /// Find a target by name, or by accuracy; nothing if there is none.
   std::optional<std::size_t> target_named(const std::string& name) const;
   std::optional<std::size_t> target_of(double accuracy) const;
   const ConvergenceFit* fit(Algorithm algorithm, const std::string& variable, std::size_t target) const;
@@ -109,7 +109,7 @@ struct IterationsEstimate {
   std::vector<std::string> notes;  ///< extrapolations
 };
 
-/// How far beyond the runs' range a law is still followed, as a factor; beyond, estimate_iterations() refuses.
+/// A law is followed up to this factor beyond the runs' range; further out estimate_iterations() refuses.
 constexpr double kFarthest = 4;
 
 /// Why the profile cannot tell, or nothing: no runs of the algorithm, another batch per learner, beyond kFarthest.

@@ -36,7 +36,7 @@ struct ReferenceNetwork {
 /// Schema lockstep/reference-points/1. Throws InputError.
 std::vector<ReferenceNetwork> load_reference_points(const std::string& path);
 
-/// With its law of S-SGD fitted. A cell is a batch.
+/// Returns the profile with its law of S-SGD fitted. A cell is a batch.
 ConvergenceProfile reference_profile(const ReferenceNetwork& network);
 
 /// Samples to the target at a global batch with their 80 % interval. Below the smallest batch they are those of the smallest;
@@ -46,7 +46,7 @@ struct ReferenceSamples {
 };
 ReferenceSamples samples_to_target(const ConvergenceProfile& profile, double batch);
 
-/// How well points are predicted that the law has not seen.
+/// Errors of predicted points that the law has not seen.
 struct ReferenceCheck {
   std::vector<double> errors;  ///< of the median samples of each point, |ratio - 1|
   int runs = 0, inside = 0;    ///< runs, and those within their interval

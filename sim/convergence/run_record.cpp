@@ -183,7 +183,7 @@ std::vector<std::string> names_with_laws() {
   return names;
 }
 
-/// The targets of the first sweep among the documents.
+/// Returns the targets of the first sweep among the documents.
 std::vector<double> targets_of_sweeps(const std::vector<StudyLine>& documents) {
   std::vector<double> targets;
   for (const StudyLine& line : documents) {
@@ -224,7 +224,7 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
     const JsonNode root = document.root();
     const std::string schema = root.at("schema").text();
     if (schema == kProfileSchema) {
-      if (std::count(paths.begin(), paths.end(), file) == 0) continue;  // made of the records beside it
+      if (std::count(paths.begin(), paths.end(), file) == 0) continue;  // made of the records in the same folder
       if (!profile.runs.empty())
         root.at("schema").fail("a profile after other runs", "allowed: one profile, named first");
       if (!request.targets.empty())

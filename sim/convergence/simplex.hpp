@@ -7,7 +7,8 @@
 
 namespace lockstep::sim::convergence {
 
-/// From `start`, with first steps of `step`; ends when the simplex is smaller than 1e-9 or after 4000 evaluations.
+/// Minimises from `start`, with first steps of `step`. Ends when the simplex is smaller than 1e-9, or after 4000
+/// evaluations.
 Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& function, const Eigen::VectorXd& start,
                          double step);
 

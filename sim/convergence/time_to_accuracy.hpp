@@ -1,6 +1,6 @@
 #pragma once
-// From iterations to seconds: iterations by a profile, by a table over the workers, or epochs * training samples /
-// global batch, rounded up; time to accuracy = iterations * mean iteration time.
+// Converts iterations to seconds: time to accuracy = iterations * mean iteration time. The iterations follow from a
+// profile, a table over the workers, or epochs * training samples / global batch, rounded up.
 #include <cstdint>
 
 #include "sim/convergence/convergence_spec.hpp"
@@ -24,9 +24,9 @@ struct TimeToAccuracy {
 /// at its ends. Otherwise the result is epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
-/// The same by whatever the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.
-/// `global_batch` is of a simulated iteration, which may hold several updates (asynchronous SGD). Throws
-/// std::invalid_argument where a profile does not cover the setting.
+/// Uses whatever convergence the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.
+/// `global_batch` is that of a simulated iteration, which may hold several updates (asynchronous SGD). Throws
+/// std::invalid_argument if a profile does not cover the setting.
 IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, const TrainingSetting& setting,
                                         double global_batch, double epochs_uncertainty);
 
@@ -34,7 +34,8 @@ IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, cons
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, const IterationsEstimate& iterations,
                                 double global_batch, double iteration_s, double relative_low, double relative_high);
 
-/// Without a profile. `workers`: whose gradients an update averages, for iterations_by_workers.
+/// For scenarios without a profile. `workers`: the workers whose gradients an update averages, for
+/// iterations_by_workers.
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty,
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);

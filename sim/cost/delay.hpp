@@ -27,7 +27,7 @@ class Delay {
 
   /// p in (0, 1).
   double quantile(double p) const;
-  /// The same for the same arguments, whoever asks.
+  /// Returns the same delay whenever it is called with the same arguments.
   double draw(std::uint64_t seed, int worker, int step) const;
   /// Expected k-th smallest of n independent draws, by numeric integration of Q over the k-th order statistic's
   /// distribution. 1 <= k <= n. Infinite where a tail index of at most 1 makes it so: then the value means nothing.

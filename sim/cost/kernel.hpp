@@ -1,5 +1,5 @@
 #pragma once
-// One kernel by the roofline (layer_cost.hpp), for the files of this room.
+// Costs of one kernel by the roofline (layer_cost.hpp), for use inside sim/cost.
 #include "sim/cost/layer_cost.hpp"
 
 namespace lockstep::sim::cost {

@@ -179,9 +179,10 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   return cost;
 }
 
-// A loss of float logits by kernels of their own (PyTorch's log_softmax and nll_loss): forward the largest and the sum, 4 + 4
-// bytes, the logarithms, 4 + 4; backward a gradient of zeros, 4, its sum, 4, the softmax's gradient, 4 + 4 + 4; in each pass a
-// copy from or to half precision, 2 + 4. An H100 takes 0.48 of both passes' time for the forward one (results/h100).
+// Bytes per logit of a loss on float logits in separate kernels (PyTorch's log_softmax and nll_loss). Forward: maximum
+// and sum read 4 + 4 bytes, the logarithms take 4 + 4. Backward: a gradient of zeros 4, its sum 4, the softmax's
+// gradient 4 + 4 + 4. Each pass also copies from or to half precision, 2 + 4. On an H100 the forward pass takes 0.48 of
+// both passes' time (results/h100).
 constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes = 6;
 constexpr double kLossForward =
     (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);

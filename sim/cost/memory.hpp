@@ -26,14 +26,14 @@ struct LearnerMemory {
   double input_bytes = 0;            ///< batches in flight of one learner
   double optimizer_state_bytes = 0;  ///< of one learner
 
-  /// What each learner adds.
+  /// Returns the bytes that each learner adds.
   double learner_bytes() const {
     return 3 * model_bytes + outputs_bytes + workspace_bytes + input_bytes + optimizer_state_bytes;
   }
-  /// What the GPU holds whatever the number of learners.
+  /// Returns the bytes that the GPU holds for any number of learners.
   double shared_bytes() const { return 3 * model_bytes; }
   double total_bytes(int learners) const { return shared_bytes() + learners * learner_bytes(); }
-  /// How many learners fit; 0 where not even one does.
+  /// Returns how many learners fit; 0 if not even one does.
   int most_learners(double gpu_bytes) const;
 };
 

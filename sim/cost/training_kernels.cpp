@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kTile = 128;  // keys that an attention kernel handles at once
 
-// DeepSeek-V2 and V3: 128 features without and 64 with positions, values of 128.
+// DeepSeek-V2 and V3 have 128 features without and 64 with positions, and values of 128.
 bool is_latent(const model::AttentionShape& shape) {
   return shape.causal && shape.shared_dim > 0 && shape.head_dim == 192 && shape.value_dim == 128;
 }

@@ -67,7 +67,7 @@ inline const Choices<Speed>& choices_of(Speed) {
   return all;
 }
 
-/// How one measurement, by itself, tells a cause from the others.
+/// How well a single measurement tells a cause from the others.
 struct Evidence {
   std::size_t observation = 0;  ///< its place in CheckResult::scored
   double expected_s = 0;        ///< with the cause

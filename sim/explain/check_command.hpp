@@ -32,7 +32,7 @@ int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vect
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue,
                                const std::function<bool(const std::string&)>& is_given);
 
-/// The same of o.good_file; none if there is none.
+/// Reads o.good_file; none if there is none.
 std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue& catalogue,
                                           const std::function<bool(const std::string&)>& is_given);
 

@@ -22,7 +22,7 @@ std::string text_for(const CheckResult& result, const RankedCause& cause);
 std::string text_against(const CheckResult& result, const RankedCause& cause);
 std::string cause_title(const CheckResult& result, const RankedCause& cause);
 const char* part_title(calib::StepPart part);
-/// What the files were read as and compared with, without full stops.
+/// Says how the files were read and with what they were compared, without full stops.
 std::vector<std::string> read_lines(const CheckResult& result);
 
 TextRows measurement_rows(const CheckResult& result);

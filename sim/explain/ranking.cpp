@@ -8,7 +8,7 @@
 namespace lockstep::sim::explain {
 namespace {
 
-// A cause by its likeliest variant.
+// A cause, represented by its likeliest variant.
 struct ScoredCause {
   const CandidateCause* candidate = nullptr;
   const VariantTimes* variant = nullptr;

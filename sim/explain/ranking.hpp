@@ -19,7 +19,8 @@ struct CandidateCause {
   std::vector<VariantTimes> variants;  ///< at least one
 };
 
-/// By probability, the largest first. `candidates`: "as expected" among them. At least one observation.
+/// Returns the causes by probability, the largest first. `candidates` must include "as expected", and there must be at
+/// least one observation.
 std::vector<RankedCause> rank_causes(const std::vector<Observation>& observations,
                                      const std::vector<CandidateCause>& candidates);
 

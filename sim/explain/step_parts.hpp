@@ -1,5 +1,5 @@
 #pragma once
-// Where a step's time goes, by traces of its ranks, against where it should go.
+// Compares the parts of a step's time, from traces of its ranks, with the predicted parts.
 #include <optional>
 #include <string>
 #include <vector>

@@ -141,7 +141,7 @@ void Holdings::begin() {
   while (change_ + 1 < changes_.size() && changes_[change_].time_s <= start_s_) ++change_;
 }
 
-// Of those that are there and free, in their order.
+// Takes nodes that are available and free, in their order.
 bool Holdings::take(int wanted) {
   if (free_now_ < wanted) return false;
   for (std::size_t i : there_) {

@@ -38,7 +38,7 @@ struct Availability {
 const ObjectFormat<Availability>& availability_format();
 Json availability_schema();
 
-/// From `from_s` to `to_s` a job has all its nodes; then it loses some. Seconds since the job was first asked for.
+/// A job has all its nodes from `from_s` to `to_s`; then it loses some. Seconds since the job first requested nodes.
 struct Holding {
   double from_s = 0;
   double to_s = std::numeric_limits<double>::infinity();

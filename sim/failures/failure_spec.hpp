@@ -1,6 +1,6 @@
 #pragma once
-// The object `failures` of a plan: how often a training is interrupted, what that costs, and what is done against it. Every
-// value that is left out has a default with its kind and source.
+// The object `failures` of a plan: the rate of interruptions of a training, their cost, and the measures against them.
+// Every value that is left out has a default with its kind and source.
 #include <optional>
 #include <string>
 
@@ -41,7 +41,7 @@ Json failures_schema();
 /// The failures of hardware, and checkpoints as often as is best against these and the loss of spot nodes together.
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
 
-/// What a training of `useful_s` takes, all in all.
+/// The total time and interruptions of a training of `useful_s`.
 struct FailingTraining {
   double wall_s = 0;      ///< infinite: the trace never has the nodes, or never for long enough
   double shortest_s = 0;  ///< over starts in the trace; without one as wall_s

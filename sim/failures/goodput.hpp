@@ -40,7 +40,7 @@ struct [[nodiscard]] Goodput {
 /// The closed form.
 Goodput goodput(const FailureProcess& process);
 
-/// Erlang's B of `servers` at an offered load.
+/// Returns Erlang's B of `servers` at an offered load.
 double erlang_b(int servers, double load);
 
 /// Daly's best interval, exactly; the MTTF where a checkpoint costs nothing is 0 long.

@@ -24,7 +24,7 @@ SpotRun spot_run(const Availability& trace, const FailureProcess& process, int n
 /// ever.
 double mean_holding_s(const Availability& trace, int nodes);
 
-/// Over starts that are evenly spread over the trace.
+/// Statistics over starts that are evenly spread over the trace.
 struct SpotRuns {
   SpotRun mean;
   double shortest_s = 0, longest_s = 0;  ///< wall time

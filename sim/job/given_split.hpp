@@ -26,7 +26,7 @@ struct GivenSplit {
   bool has(const std::string& key) const;
   /// Gives a key its value, as a scenario has it; choices in any case ("1F1B"). Throws InputError at `node`.
   void give(const std::string& key, const JsonNode& node);
-  /// The same for a value from a command line; errors begin with `where`.
+  /// Gives a key the value of a command line; errors begin with `where`.
   void give(const std::string& key, const Json& value, const std::string& where = "split");
   /// Takes back what was given of a key.
   void leave_out(const std::string& key);

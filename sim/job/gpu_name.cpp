@@ -42,7 +42,7 @@ struct BareName {
   double memory_bytes = 0;  ///< 0: not said
 };
 
-// Of letters and digits, in small letters; "80 GB" is one.
+// Splits a text into lower-case words of letters and digits; "80 GB" becomes one word.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char c : lower_case(text))

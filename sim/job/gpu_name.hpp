@@ -24,10 +24,11 @@ GpuRead read_gpu_name(const Entries<GpuEntry>& gpus, const std::string& text);
 /// Why a name is one of a machine that is no GPU ("TPU v5e", "Trainium2", "Gaudi 3"): "a TPU is no GPU, ..."; empty: it is not.
 std::string why_no_gpu(const std::string& text);
 
-/// Takes "NVL72" and what separates it off the beginning of a network's text: 72. 0: it does not begin so.
+/// Removes "NVL72" and the separator after it from the beginning of a network's text, and returns 72. 0: it does not
+/// begin so.
 int cut_nvl(std::string& network);
 
-/// What NVLink joins.
+/// A node of GPUs that NVLink joins.
 struct JoinedNode {
   int gpus = 0;   ///< of a node of the simulated cluster
   int trays = 1;  ///< given nodes that NVLink joins into it

@@ -29,8 +29,8 @@ struct NamedFact {
   bool is_known() const { return !id.empty(); }
 };
 
-/// A network that the catalogue does not have, from a file or by its numbers: what the catalogue would say of it, and its
-/// layers.
+/// A network that the catalogue does not have, from a file or described by numbers. It has an entry as in the
+/// catalogue, and its layers.
 struct OwnModel {
   ModelEntry entry;
   model::Graph graph;
@@ -38,7 +38,7 @@ struct OwnModel {
   std::string architecture{};           ///< of a HuggingFace configuration: "llama"; empty: not known
 };
 
-/// What nodes are connected by.
+/// The network between nodes.
 struct NetworkStated {
   std::string stated;  ///< as a text (network_grammar.hpp); empty: by its id, or not at all
   std::string id;      ///< of the catalogue's networks; empty: not given, or unknown
@@ -186,7 +186,7 @@ struct [[nodiscard]] Job {
   /// Why a key's value was assumed; empty: it was given.
   std::string why_assumed(const std::string& key) const;
   bool has_half_parameters() const { return precision == RecordPrecision::bf16_true; }
-  /// Whether its rate was measured on another GPU.
+  /// True if its rate was measured on another GPU.
   bool has_carried_rate() const;
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };

@@ -20,7 +20,7 @@
 
 namespace lockstep::sim::job {
 
-/// How a fact is named.
+/// The names of a fact.
 struct FieldName {
   const char* key;               ///< in records
   const char* option = nullptr;  ///< on command lines; null: records alone give it
@@ -35,7 +35,7 @@ struct SplitFieldName {
   std::string help;
 };
 const std::vector<SplitFieldName>& split_fields();
-/// Under which Job::assumed has a key of the split that was chosen.
+/// Returns the key under which Job::assumed lists a key of the split that was chosen.
 inline std::string chosen_key(const std::string& key) {
   return "split/" + key;
 }

@@ -68,7 +68,7 @@ void cut_sequence(Job& job, const Catalogue& catalogue) {
   job.model.stated = text.substr(0, at);
 }
 
-// "llama3_70b (12 layers)": the network cut down to so many.
+// Reads "llama3_70b (12 layers)" as that model with only its first 12 layers.
 void cut_layers(Job& job, const Catalogue& catalogue) {
   constexpr std::size_t kMostDigits = 4;
   const std::string& text = job.model.stated;
@@ -113,7 +113,7 @@ void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& cat
                                         ", which are half as long at a mean";
 }
 
-// A GPT of the stated numbers, where its parameters are those that are stated: else it is another kind of network.
+// Uses a GPT of the given numbers if it has about the given parameters. Otherwise the model is another kind of network.
 void set_shape_model(Job& job) {
   constexpr double kMostOff = 1.3;
   const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated);

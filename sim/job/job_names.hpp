@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::job {
 
-/// How a job may exchange its gradients, and what its name says of that.
+/// A way in which a job exchanges its gradients, and the facts that its name implies.
 struct JobAlgorithm {
   std::string id;
   std::string title;
@@ -25,7 +25,7 @@ struct JobAlgorithm {
   bool needs_no_numbers = true;  ///< false: it needs more than a name, which a scenario can say
 };
 
-/// Those of simulate, and the all-reduces and exchanges that S-SGD may have.
+/// Lists the algorithms of simulate, and the all-reduces and exchanges that S-SGD may have.
 const std::vector<JobAlgorithm>& job_algorithms();
 
 /// nullptr: there is none of that name.

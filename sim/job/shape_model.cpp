@@ -17,8 +17,8 @@ constexpr int kInnerOverHidden = 4;
 
 using SharedModel = std::shared_ptr<const OwnModel>;
 
-// The one model of that name which somebody still holds, else a new one: a network of a hundred layers is megabytes, and
-// a table has hundreds of rows of it.
+// Returns the model of that name if it still exists, else makes it. A network of a hundred layers takes megabytes, and
+// a table may use it in hundreds of rows.
 template <typename Make>
 SharedModel shared_model(const std::string& name, const Make& make) {
   static std::mutex mutex;

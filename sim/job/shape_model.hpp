@@ -26,7 +26,8 @@ bool complete_shape(ShapeSpec& shape, int tensor);
 /// transformer has these numbers.
 std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std::string& name);
 
-/// What stands in where a shape leaves it open: GPT-2's words, padded as Megatron-LM does (Narayanan et al. 2021).
+/// Defaults for a shape that does not give them: GPT-2's vocabulary, padded as Megatron-LM does (Narayanan et al.
+/// 2021).
 inline constexpr int kUsualVocabulary = 51200, kUsualTokens = 2048;
 
 }  // namespace lockstep::sim::job

@@ -7,7 +7,7 @@ namespace lockstep::sim {
 inline namespace kernel {
 namespace {
 
-// (a^p + b^p)^(1/p) for numbers of any size.
+// Returns (a^p + b^p)^(1/p) without overflow for numbers of any size.
 double smooth_maximum(double a, double b, double sharpness) {
   const double larger = std::max(a, b), smaller = std::min(a, b);
   if (larger <= 0) return 0;

@@ -93,9 +93,9 @@ struct KernelLaw {
   int rows = 0;  ///< that it was fitted on
   LOCKSTEP_FIELDS(name, source, roofline, message, corrections, range, error, rows);
 
-  /// Without corrections. `peaks` must have the arithmetic.
+  /// Returns the seconds without corrections. `peaks` must have the arithmetic.
   double plain_seconds(const KernelWork& work, const KernelPeaks& peaks) const;
-  /// With corrections; at least FLOP / peak. Memory and link bandwidth are no bounds.
+  /// Returns the seconds with corrections; at least FLOP / peak. Memory and link bandwidth are no bounds.
   double seconds(const KernelWork& work, const KernelPeaks& peaks) const;
   /// Whether all of the shape lies in `range`.
   bool covers(const KernelWork& work) const;

@@ -7,8 +7,8 @@ inline namespace kernel {
 namespace {
 
 constexpr const char* kSchema = "lockstep/kernels/1";
-// Standard deviation of the logarithm of measured over predicted time of a law that is carried to another GPU, within a
-// generation as measured (results/kernels, "Carried to another GPU"), to another one assumed.
+// Returns the standard deviation of log(measured / predicted time) for a law that was carried to another GPU. Within a
+// generation it was measured (results/kernels, "Carried to another GPU"). For other generations it is assumed.
 double deviation_of(Carried carried) {
   switch (carried) {
     case Carried::no:

@@ -30,7 +30,8 @@ struct KernelLawFile {
 KernelLawFile read_kernel_laws(const std::string& path);
 Json to_json(const KernelLawFile& file);
 
-/// How far a law was carried from the GPU that it was fitted on: scaled by peaks and bandwidth.
+/// Whether a law is used on another GPU than the one it was fitted on, and of which generation. It is scaled by peaks
+/// and bandwidth.
 enum class Carried { no, within_generation, to_other_generation };
 
 /// A law as it holds for one GPU.

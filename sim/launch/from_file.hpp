@@ -27,7 +27,7 @@ struct LaunchedJob {
 /// Throws InputError, which names file and line, if the file cannot be read or parsed, or has no format or several. It
 /// also throws if sources contradict each other, or if the model cannot be predicted.
 LaunchedJob read_launch(const LaunchRequest& request, const Catalogue& catalogue);
-/// The same for a text in place of the file.
+/// Reads a text in place of the file.
 LaunchedJob read_launch_text(const std::string& text, const LaunchRequest& request, const Catalogue& catalogue);
 
 /// The options as words of a shell, those in `without` left out: "--model llama3_8b@8192 --gpus 64".
@@ -36,7 +36,8 @@ std::string command_text(const std::vector<LaunchOption>& options);
 /// "read from train.sh: --model ...", what wins over the file, and what was not read. `overriding`: options of the command
 /// line that the file has with other values, "--tensor 4 instead of 8 (train.sh:12)".
 std::string launch_text(const LaunchedJob& job, const std::vector<std::string>& overriding);
-/// The same by key: {"file", "format", "options", "overriding", "settings": [{"key", "value", "place", "use", "why"}], "notes"}.
+/// Returns these by key: {"file", "format", "options", "overriding", "settings": [{"key", "value", "place", "use",
+/// "why"}], "notes"}.
 Json launch_json(const LaunchedJob& job, const std::vector<std::string>& overriding);
 
 }  // namespace lockstep::sim::launch

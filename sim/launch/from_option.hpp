@@ -29,7 +29,7 @@ inline const std::vector<std::vector<std::string>>& alternative_options() {
   return all;
 }
 
-/// Which option of the command line stands in for `name`; nullptr: none does.
+/// Returns the option of the command line that replaces `name`; nullptr: none does.
 inline CLI::Option* given_instead(CLI::App& app, const std::string& name) {
   std::vector<std::string> names{name};
   for (const std::vector<std::string>& group : alternative_options())
@@ -45,7 +45,7 @@ inline bool is_negated(const LaunchOption& option) {
   return option.value.empty() && option.name.compare(0, 5, "--no-") == 0;
 }
 
-/// What the option is given as: a flag is true or false.
+/// Returns the value with which the option is given: a flag is true or false.
 inline std::string given_value(const LaunchOption& option) {
   if (!option.value.empty()) return option.value;
   return is_negated(option) ? "false" : "true";
@@ -65,7 +65,7 @@ inline std::string written_option(const CLI::Option& option) {
   return text;
 }
 
-/// What a prediction needs and neither the file nor the command line gives, all at once.
+/// Throws an error that lists all options that a prediction needs and that neither the file nor the command line gives.
 inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   std::vector<std::string> missing;
   for (const Unevaluated& value : job.settings.unevaluated()) {

@@ -153,7 +153,7 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
   if (!f.micro_batch) f.micro_batch = software.default_batch;
   if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) f.accumulation = *steps;
-  // axolotl's batch of a GPU over all micro-batches
+  // axolotl's "batch_size" counts the samples of a GPU over all micro-batches.
   if (const auto batch = s.whole("batch_size", "--accumulation");
       batch && s.has("base_model") && !f.accumulation && f.micro_batch && *batch >= *f.micro_batch)
     f.accumulation = *batch / std::max<std::int64_t>(1, *f.micro_batch);
@@ -222,7 +222,7 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
   read_deepspeed(s, f);
 }
 
-// Tensor, context and expert parallelism of axolotl, Accelerate and LLaMA-Factory.
+// Reads tensor, context and expert parallelism of axolotl, Accelerate and LLaMA-Factory.
 void read_trainer_ranks(LaunchSettings& s, Facts& f) {
   static const std::vector<std::pair<std::string, std::string>> kDegrees{
       {"tensor_parallel_size", "--tensor"},

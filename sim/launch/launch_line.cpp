@@ -348,7 +348,7 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
                            lower_case(arguments[i + 1].text).find("config") != std::string::npos;
       const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
-      // Further values of the same option.
+      // Adds further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
              !is_option(arguments[i]) && !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
         setting.value = setting.value.get<std::string>() + " " + arguments[i].text;

@@ -89,7 +89,7 @@ void read_included_gpus(LaunchSettings& s, Facts& f) {
   give_hosts(hosts, *s.take("deepspeed.include"), f);
 }
 
-// "host-1:8,host-2:8" of MPI: processes of each host.
+// Reads MPI's "host-1:8,host-2:8": the number of processes of each host.
 void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
   for (const char* key : {"mpirun.H", "mpirun.host", "mpirun.hosts"}) {
     const auto text = s.text(key, "--gpus");
@@ -127,7 +127,7 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
   }
 }
 
-// Resource sets of Summit's jsrun, with so many GPUs each.
+// Reads Summit's jsrun: resource sets (-n) of -g GPUs each.
 void read_resource_sets(LaunchSettings& s, Facts& f) {
   const auto sets = s.whole("jsrun.n", "--gpus"), gpus = s.whole("jsrun.g", "--gpus");
   const auto of_host = s.whole("jsrun.r", "--gpus-per-node");
@@ -137,7 +137,7 @@ void read_resource_sets(LaunchSettings& s, Facts& f) {
   if (of_host && *of_host > 0 && *of_host < 1000) f.give_gpus_per_node(*of_host * *gpus, setting->place, "-r, -g");
 }
 
-// GPUs of each task, and tasks of each node.
+// Reads the GPUs of each task and the tasks of each node.
 void read_gpus_of_task(LaunchSettings& s, Facts& f) {
   for (const std::string launcher : {"sbatch.", "srun."}) {
     const auto gpus = s.whole(launcher + "gpus_per_task", "--gpus-per-node");

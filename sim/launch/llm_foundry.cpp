@@ -1,4 +1,4 @@
-// LLM Foundry's YAML for MosaicML's Composer: MPT by its numbers, or a model of the hub.
+// Reads LLM Foundry's YAML for MosaicML's Composer: MPT by its numbers, or a model of the hub.
 #include <algorithm>
 
 #include "engine/base/text.hpp"

@@ -41,7 +41,8 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
     f.give_from(option, std::to_string(ranks), s, key);
 }
 
-// Axes within a slice are the GPUs of a node, axes between slices the nodes, if none is left open.
+// Axes within a slice give the GPUs of a node, axes between slices the nodes. An axis that is not given leaves them
+// unknown.
 void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const Axis& fsdp, const Axis& expert) {
   std::int64_t within = 1, between = 1;
   std::vector<Axis> axes{data, fsdp, expert};

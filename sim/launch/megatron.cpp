@@ -119,7 +119,7 @@ void read_recomputed_modules(LaunchSettings& s, Facts& f) {
 }
 
 void read_recomputation(LaunchSettings& s, Facts& f) {
-  // Older versions: a method without a granularity recomputes whole layers.
+  // In older versions a method without a granularity means that whole layers are recomputed.
   if (s.has("activations_checkpoint_method") && !s.has("recompute_granularity")) {
     s.rename("activations_checkpoint_method", "recompute_method");
     s.rename("activations_checkpoint_num_layers", "recompute_num_layers");

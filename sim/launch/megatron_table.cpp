@@ -1,5 +1,6 @@
-// Arguments of Megatron-LM that are not read, by the reason; the names are those of megatron/training/arguments.py and of the
-// configurations that it makes arguments of (2026-08), and of older versions and Megatron-DeepSpeed.
+// Lists arguments of Megatron-LM that are not read, by the reason. The names are those of
+// megatron/training/arguments.py and of the configurations that it turns into arguments (2026-08). Those of older
+// versions and of Megatron-DeepSpeed are included.
 #include "sim/launch/megatron.hpp"
 
 namespace lockstep::sim::launch {

@@ -51,7 +51,7 @@ void read_mlperf(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedF
     return f.give_default("--precision", "fp16", "NVIDIA's submissions of BERT");
   }
   f.micro_batch = s.whole("env.MICRO_BATCH_SIZE", "--micro-batch").value_or(1);
-  // Samples of a data-parallel rank in an iteration.
+  // MINIBS counts the samples of a data-parallel rank in an iteration.
   const auto batch = s.whole("env.MINIBS", "--accumulation");
   if (batch && *batch >= 1)
     f.accumulation = std::max<std::int64_t>(1, *batch / std::max<std::int64_t>(1, *f.micro_batch));

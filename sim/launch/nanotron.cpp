@@ -1,4 +1,4 @@
-// nanotron's YAML: sections model.model_config (a HuggingFace configuration), parallelism and tokens.
+// Reads nanotron's YAML: sections model.model_config (a HuggingFace configuration), parallelism and tokens.
 #include "engine/base/text.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"

@@ -48,7 +48,7 @@ bool has_same_layers(const TransformerSpec& a, const TransformerSpec& b) {
          (!has_dense_layer(a) || a.inner == b.inner);
 }
 
-// The first entry of the same layers; with a vocabulary, of that one.
+// Finds the first entry with the same layers and, if `has_vocabulary`, the same vocabulary.
 const ModelEntry* entry_of_shape(const TransformerSpec& spec, bool has_vocabulary, const Catalogue& catalogue) {
   for (const ModelEntry& entry : catalogue.models) {
     if (entry.tokens == 0) continue;

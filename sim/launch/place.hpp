@@ -1,5 +1,5 @@
 #pragma once
-// Where a value was read, so that messages can name it.
+// The place where a value was read, so that messages can name it.
 #include <string>
 
 #include "sim/modules.hpp"

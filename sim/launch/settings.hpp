@@ -82,7 +82,7 @@ class LaunchSettings {
   /// "num-layers" becomes "num_layers".
   void replace_hyphens();
   void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
-  /// DeepSpeed's "auto", which the Trainer fills in, is as if it were not given; "bf16: auto" of axolotl is a value.
+  /// Ignores DeepSpeed's "auto", which the Trainer fills in; "bf16: auto" of axolotl is a value.
   void set_aside_auto();
   /// "${trainer.devices}" becomes that key's value, "${NAME:8}" and "${oc.env:NAME,8}" their default; others are unknown.
   void resolve_references();

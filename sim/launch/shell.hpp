@@ -27,7 +27,7 @@ struct ShellScript {
   std::vector<std::string> notes;             ///< what was not followed, with its line
 };
 
-/// What a script finds when it starts.
+/// The environment and files that a script finds when it starts.
 struct ShellSurroundings {
   std::map<std::string, Word> variables;  ///< such as those of SLURM
   /// The text of a file that the script sources or edits, by its path; empty function: no file is read.

@@ -20,7 +20,7 @@ bool is_declaration(const std::string& word);
 
 /// "$@" and its other spellings.
 bool is_all_arguments(const std::string& written);
-/// The index of the script that the command sources or starts: source, bash, sbatch, ./train.sh. 0: none.
+/// Returns the index of the script that the command sources or starts: source, bash, sbatch, ./train.sh. 0: none.
 std::size_t index_of_script(const ShellCommand& command);
 /// Joins the command's words from `first` on with blanks.
 std::string text_of_words(const ShellCommand& command, std::size_t first);
@@ -37,7 +37,7 @@ class ShellState {
   void forget(const std::string& variable, int line);
   /// Runs cat <<EOF > FILE. `body`: the here-document, or null.
   void write_file(const ShellCommand& command, const std::string& target, const Token* body);
-  /// The text of a file that the script wrote or that lies in its folder; nullopt: there is no such file.
+  /// Returns the text of a file that the script wrote or that lies in its folder; nullopt: there is no such file.
   std::optional<Word> file_text(const Word& path) const;
   /// sed: reads its files or `input`, and writes `target`, the files themselves (-i), or its output. Returns the output.
   std::optional<Word> edit_text(const ShellCommand& command, const std::optional<Word>& input,

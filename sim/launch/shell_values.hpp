@@ -38,7 +38,7 @@ struct Variables {
 std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place);
 /// Returns the expansion as one word, as in an assignment.
 Word expand_to_one(const std::string& raw, Variables& variables, const Place& place);
-/// The same in a test, where a variable that the script does not set is empty.
+/// Expands a word in a test, where a variable that the script does not set is empty.
 Word expand_in_test(const std::string& raw, Variables& variables, const Place& place);
 /// A text in which only "$" and backslashes mean something: a here-document.
 Word expand_body(const std::string& body, Variables& variables, const Place& place);

@@ -13,7 +13,7 @@ enum class TreeSyntax { json, yaml, toml };
 /// than 20,000 values. Aliases of YAML count each time they are used.
 LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
 
-/// By the name's ending, else by how the text begins.
+/// Chooses the syntax by the name's ending, or else by the beginning of the text.
 TreeSyntax syntax_of(const std::string& path, const std::string& text);
 
 }  // namespace lockstep::sim::launch

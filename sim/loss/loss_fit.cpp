@@ -77,7 +77,7 @@ double weight_of(double residual, double spread) {
   return (kDegrees + 1) / (kDegrees + z * z);
 }
 
-/// Gauss-Newton's matrix of the posterior at `law`, and its gradient.
+/// Holds the Gauss-Newton matrix of the posterior at `law`, and its gradient.
 struct Curvature {
   LossMatrix matrix = LossMatrix::Zero();
   LossVector gradient = LossVector::Zero();
@@ -135,8 +135,9 @@ double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, doubl
   return std::max(kLeastSpread, std::sqrt(sum / static_cast<double>(points.size())));
 }
 
-/// By how much fewer the points count than independent ones would: those of one size share what the law is off by there
-/// (design effect, Kish 1965: 1 + (points of a size - 1) times their residuals' correlation).
+/// Returns the number of points over the number of independent points that are worth as much. Points of one size share
+/// the error of the law there. (Design effect, Kish 1965: 1 + (points of a size - 1) times their residuals'
+/// correlation.)
 double design_effect(const LossLaw& law, const std::vector<LossPoint>& points) {
   std::map<double, std::vector<double>> sizes;
   for (const LossPoint& point : points) {

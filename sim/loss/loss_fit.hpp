@@ -33,8 +33,8 @@ struct LeftOutSize {
 std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
                                          double widening = 1);
 
-/// For each pair of N and D with at least four batches: the critical batch fitted to that pair, compared with that of a law
-/// of the other sizes.
+/// For each pair of N and D with at least four batches, the critical batch fitted to that pair is compared with the
+/// law's. That law is fitted to the other sizes.
 struct CriticalBatchCheck {
   double parameters = 0, tokens = 0;
   double measured = 0, predicted = 0;  ///< tokens

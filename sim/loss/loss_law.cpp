@@ -29,7 +29,8 @@ double log_loss(const LossLaw& law, double parameters, double tokens, double bat
   return std::log(loss_of(law, parameters, tokens, batch));
 }
 
-/// Standard deviation of a function of the law by its parameters' covariance, by the gradient at the law.
+/// Returns the standard deviation of a function of the law. It follows from the covariance of the law's parameters and
+/// the gradient of the function.
 template <class Function>
 double deviation_of(const LossLaw& law, const Function& function) {
   LossVector gradient = LossVector::Zero();

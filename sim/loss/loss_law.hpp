@@ -82,13 +82,14 @@ double loss_of(const LossLaw& law, double parameters, double tokens, double batc
 /// D_min; infinity if the loss is at most least_loss().
 double minimal_tokens_to(const LossLaw& law, double parameters, double loss);
 
-/// With the interval that holds a new run's loss with probability `coverage`. Outside the range of the law's runs the spread
-/// is multiplied by 1 + ln(N / N_max) + ln(D / D_max) (assumed).
+/// Returns the loss with the interval that holds a new run's loss with probability `coverage`. Outside the range of the
+/// law's runs the spread is multiplied by 1 + ln(N / N_max) + ln(D / D_max) (assumed).
 BoundedValue predict_loss(const LossLaw& law, double parameters, double tokens, double batch_tokens, double coverage);
 /// Tokens to a loss. `middle` or `high` are infinity where the loss, or its upper end, is out of reach.
 BoundedValue predict_tokens(const LossLaw& law, double parameters, double loss, double batch_tokens, double coverage);
 
-/// How far beyond the law's runs: "4.1e11 parameters are 25 times the most of its runs"; empty inside their range.
+/// Says how far a point is beyond the law's runs: "4.1e11 parameters are 25 times the most of its runs"; empty inside
+/// their range.
 std::vector<std::string> beyond_range(const LossLaw& law, double parameters, double tokens);
 
 /// The size and tokens of the least loss for a training's operations, 6 N D, at a small batch. The 80 %

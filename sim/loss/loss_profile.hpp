@@ -10,7 +10,7 @@
 
 namespace lockstep::sim::loss {
 
-/// What is trained, as a law of the loss sees it.
+/// The trained model, as a law of the loss sees it.
 struct LossModel {
   std::string id;
   BoundedValue parameters;  ///< N as the law counts it; low < high for a mixture of experts

@@ -1,5 +1,5 @@
 #pragma once
-// How well a fitted law predicts runs that it has not seen.
+// Reports the errors of a fitted law on runs that it has not seen.
 #include <string>
 #include <vector>
 

@@ -19,7 +19,7 @@ namespace {
 constexpr double kFlopsPerParameterAndToken = 6;
 constexpr double kNearPower = 0.05;
 
-/// A size of model: of the catalogue or a file, or a number of parameters alone.
+/// A size of model. It comes from the catalogue, a file, or a number of parameters alone.
 struct Size {
   std::string name;  ///< for --model; empty: parameters alone
   std::string text;
@@ -53,8 +53,8 @@ std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Cata
   return sizes;
 }
 
-/// Powers of two between an eighth of the critical batch and the whole of it, at the loss or tokens that are asked for; with
-/// limits, from 1M to 16M tokens.
+/// Chooses powers of two between an eighth of the critical batch and the critical batch, at the requested loss or
+/// tokens. With limits they lie between 1M and 16M tokens.
 std::vector<double> batches_of(const LossQuestion& q, const Size& size, const LossLaw& law) {
   if (!q.batch_tokens.empty()) return q.batch_tokens;
   if (q.has_limits()) return {1 << 20, 1 << 22, 1 << 24};
@@ -238,7 +238,7 @@ void check_question(const LossQuestion& q) {
     throw InputError("--budget: what a GPU costs is not given; allowed: with --price");
 }
 
-/// Without a model: the best size for each number of operations.
+/// If no model is given, finds the best size for each number of operations.
 std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
   std::vector<LossRow> rows;
   for (const double flops : q.flops) {

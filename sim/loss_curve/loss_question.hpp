@@ -25,7 +25,7 @@ struct LossQuestion {
   bool has_limits() const { return deadline_s > 0 || budget_usd > 0; }
 };
 
-/// One answer of the law, and of the machine where there is one.
+/// One answer of the law and, if a machine is given, of the machine.
 struct LossRow {
   std::string model;  ///< empty: --parameters
   double parameters = 0;
@@ -53,7 +53,7 @@ struct LossAnswer {
 /// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 
-/// Tables for a person, with a sentence on what is best.
+/// Writes tables for a person, with a sentence on the best row.
 std::string loss_text(const LossAnswer& answer);
 /// Schema lockstep/loss/1.
 Json loss_json(const LossAnswer& answer);

@@ -39,7 +39,7 @@ Line line_of(const LossAnswer& answer, const LossRow& row) {
   return line;
 }
 
-/// One line for each size, number of GPUs and batch, the best first.
+/// Returns a line for each size, number of GPUs and batch, the best first.
 std::vector<Line> lines_of(const LossAnswer& answer) {
   std::map<std::string, int> seen;
   std::vector<Line> lines;
@@ -50,7 +50,7 @@ std::vector<Line> lines_of(const LossAnswer& answer) {
   return lines;
 }
 
-/// Logarithmic in x, linear in the loss.
+/// Scales x logarithmically and the loss linearly.
 struct Axes {
   double least_x = 1e300, most_x = 0, least_loss = 1e300, most_loss = 0;
   double x(double value) const {

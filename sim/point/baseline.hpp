@@ -16,7 +16,7 @@ int tuned_learners(const Scenario& scenario, const PointResult& point);
 ///   * Backup workers have no backups and no time-out, so that every gradient counts. Samples of dropped gradients are
 ///     no throughput, but all GPUs are counted, so the efficiency includes the cost of backups.
 Scenario baseline_of(const Scenario& scenario, int learners);
-/// Whether that is the scenario itself, so that one of its points may serve.
+/// True if the baseline's scenario is the scenario itself, so that one of its points may serve as baseline.
 bool is_own_baseline(const Scenario& scenario);
 
 /// Holds quantities of an iteration that determine the throughput of a GPU.

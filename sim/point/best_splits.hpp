@@ -51,8 +51,8 @@ struct NoSplit : InputError {
   bool exceeds_memory;  ///< splits divide model and batch, and none fits
 };
 
-/// The `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer. Throws NoSplit
-/// if no split fits, unless the scenario ignores memory, and the errors of splits_of().
+/// Returns the `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer.
+/// Throws NoSplit if no split fits, unless the scenario ignores memory, and the errors of splits_of().
 SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
 
 /// Returns the scenario with the split `spec` at `gpus` GPUs.

@@ -16,7 +16,7 @@ double log_distance(double low, double high);
 
 /// w above.
 double half_width(const IntervalCalibration& calibration, double off);
-/// value / lower bound, and upper bound / value, for the inputs' effects on either side.
+/// Return value / lower bound, and upper bound / value, given the inputs' effects on that side.
 double factor_below(const IntervalCalibration& calibration, double off);
 double factor_above(const IntervalCalibration& calibration, double off);
 

@@ -11,11 +11,13 @@
 namespace lockstep::sim::point {
 namespace {
 
-// A replay of every message takes about a second per million messages that share links. Up to so many GPUs it is worth
-// minutes; beyond, only if the messages are few. Where GPUs do not share links, shared rounds are as good much earlier.
+// A replay of every message takes about a second per million messages that share links. Up to kMostGpusByFlows GPUs
+// some minutes are acceptable; above, only replays of few messages. If GPUs do not share links, shared rounds are as
+// good much earlier.
 constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
-// A GPU that exchanges with more than so many others at once: each message that ends changes the rates of most others.
+// If a GPU exchanges with more than this number of others at once, each message that ends changes the rates of most
+// others.
 constexpr double kManyTransfersOfGpu = 16;
 constexpr double kMostStepsByRounds = 6e7;  // about half a minute
 constexpr double kMostMessages = 2e8;       // if shared rounds cannot replay the program: some minutes

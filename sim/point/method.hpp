@@ -89,7 +89,7 @@ using MethodsToTry = std::vector<PredictionMethod>;
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages, const ReplaySize& size);
 /// The method that can list links and messages (ReplayOptions::dump_links_at_s).
 MethodsToTry choose_dumping_method();
-/// For split replicas. `events`: messages and pieces of compute of all iterations.
+/// Chooses methods for split replicas. `events`: messages and pieces of compute of all iterations.
 MethodsToTry choose_split_methods(Fidelity fidelity, double events);
 /// Workers whose programs differ are replayed by messages or flows.
 PredictionMethod choose_workers_method(Fidelity fidelity);

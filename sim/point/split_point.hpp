@@ -4,8 +4,8 @@
 
 namespace lockstep::sim::point {
 
-/// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep the whole model is data
-/// parallelism, whose micro-steps are the micro-batches: predict without_split() instead.
+/// Predicts in closed form, by flows or by messages (sim/replica). If each replica is one GPU that keeps the whole
+/// model, the split is data parallelism, and micro-batches are micro-steps: predict without_split() instead.
 PointResult predict_split(const Scenario& scenario, const PointRequest& request);
 
 /// Returns data parallelism at `gpus` GPUs with as many micro-steps as the split has micro-batches.

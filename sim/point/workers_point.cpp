@@ -117,8 +117,8 @@ class WorkersPoint {
     count_gradients(o);
   }
 
-  // Servers on nodes of their own, with equal shards, to which every worker sends its gradient's parts at once:
-  // whatever one of them receives or sends, all do, at the same moment. Not over a fabric whose links messages share.
+  // Servers on nodes of their own, with equal shards, receive the parts of every worker's gradient at once. They all
+  // send and receive the same at the same moment. This does not hold over a fabric whose links messages share.
   bool are_servers_identical() const {
     return request_.fidelity != Fidelity::message && s_.workers->separate && s_.workers->servers > 1 &&
            !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star;

@@ -1,5 +1,5 @@
 #pragma once
-// Points whose workers do not all do the same: backup workers, asynchronous SGD, asynchronous EASGD.
+// Predicts points whose workers run different programs: backup workers, asynchronous SGD, asynchronous EASGD.
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim::point {

@@ -85,7 +85,8 @@ std::string barely_fits_text(const GpuMemory& memory);
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
 /// {"bytes", "capacity_bytes", "spare_bytes" (below 0: it does not fit), "barely_fits", "parts": {name: bytes}}
 Json memory_json(const GpuMemory& memory);
-/// What is too much and by how much, the largest part, and the largest batch that fits; empty where it fits.
+/// Says by how much the memory is exceeded, and names the largest part and the largest batch that fits. Empty if it
+/// fits.
 std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemory& memory);
 /// Refuses a point that does not fit, unless the scenario ignores memory: throws InputError, "WHERE: why; allowed:
 /// ...".

@@ -1,5 +1,5 @@
 #pragma once
-// How compute times vary from GPU to GPU and iteration to iteration.
+// The variation of compute times between GPUs and iterations.
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/program.hpp"
 

@@ -28,7 +28,7 @@ class ParameterKernels {
     const double seconds = device_.launch_s + busy_s;
     return {seconds, occupancy_ * busy_s / seconds};
   }
-  // Kernels one after the other, of so many passes each.
+  // Adds up kernels that run one after the other. `counts`: passes of each.
   TaskCost passes(const std::vector<int>& counts) const {
     TaskCost all{0, 0};
     for (int count : counts) {

@@ -24,7 +24,7 @@ namespace lockstep::sim::program {
 SmaCost sma_cost(const Scenario& scenario, int batch);
 SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterations);
 
-/// What a learner needs of the GPU's memory.
+/// Returns the GPU memory that a learner needs.
 LearnerMemory learner_memory(const Scenario& scenario, int batch);
 /// Returns how many learners fit next to the memory that driver and framework reserve; at least one if the scenario
 /// ignores memory.

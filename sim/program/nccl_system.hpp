@@ -28,7 +28,8 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
 
 /// The calls over several nodes that `spec` has measured, by number of nodes, on the tables' systems.
 std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const NcclSpec& spec);
-/// What every call takes beyond the tables by the calls of one node; none without any.
+/// Returns the seconds by which measured operations on one node take longer than the tables say; none without
+/// measurements.
 std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSpec& spec);
 
 }  // namespace lockstep::sim::program

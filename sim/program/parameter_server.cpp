@@ -50,7 +50,8 @@ LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const
 
 namespace {
 
-// Seconds of GPU work beside the layers' own, by the roofline scaled to the scenario's rates as those are.
+// Seconds of GPU work in addition to that of the layers. It follows the roofline, scaled to the scenario's rates as the
+// layers are.
 class GpuWork {
  public:
   GpuWork(const Scenario& scenario, int batch_per_gpu)
@@ -223,8 +224,8 @@ class ExchangeBuilder {
   std::vector<LayerExchange> exchanges_;
 };
 
-// Pairs load all servers alike: two pushes and two pulls keep the links busy in both directions, and more would only
-// take longer to simulate. Tensors do not: each must find its server free of the others.
+// Pairs load all servers equally: two pushes and two pulls keep the links busy in both directions. More streams would
+// only take longer to simulate. Tensors do not load servers equally: each must find its server free of the others.
 int streams_of(const ParameterServerSpec& spec, int exchanges) {
   constexpr int kStreamsOfPairs = 2;
   const int asked = spec.streams > 0 ? spec.streams : spec.shards_tensors ? exchanges : kStreamsOfPairs;

@@ -16,7 +16,7 @@ Roles roles_of(const Scenario& scenario, int workers);
 std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu);
 Program parameter_server_program(const Scenario& scenario, int workers, int batch_per_gpu, int iterations);
 
-/// How a layer's gradient goes.
+/// The scheme by which a layer's gradient is exchanged.
 enum class LayerScheme { server, factors, adam, one_bit };
 
 inline const Choices<LayerScheme>& choices_of(LayerScheme) {
@@ -30,7 +30,7 @@ inline const Choices<LayerScheme>& choices_of(LayerScheme) {
 /// Chooses a layer's scheme. Only fully-connected layers have factors, and only matrices have columns to quantise.
 /// Other layers use the parameter server.
 LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu);
-/// What Table 1 of Poseidon counts for a fully-connected layer (best_scheme.hpp).
+/// Returns the counts of Poseidon's Table 1 for a fully-connected layer (best_scheme.hpp).
 SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu);
 
 }  // namespace lockstep::sim::program

@@ -1,5 +1,5 @@
 #pragma once
-// From a scenario to the program that every GPU runs: picks the schedule of its algorithm and fills in its options.
+// Makes the program that every GPU of a scenario runs: picks the schedule of its algorithm and fills in its options.
 #include "sim/cluster/cluster.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"
@@ -10,7 +10,7 @@ namespace lockstep::sim::program {
 AllReduce all_reduce_of(const Scenario& scenario);
 /// The input pipeline of one learner, with what the node's CPUs pre-process (0: as fast as it is wanted).
 Loading loading_of(const Scenario& scenario, int gpus, int batch_per_gpu, double samples_per_s_per_node);
-/// What the cluster needs for input that crosses its links.
+/// Returns the parts of the cluster that are needed for input that crosses its links.
 InputHosts input_hosts_of(const Scenario& scenario);
 /// Input pipeline and overlap as the scenario has them.
 SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);

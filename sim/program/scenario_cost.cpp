@@ -20,7 +20,7 @@ void set_measured_layers(ModelCost& cost, const Scenario& scenario, int batch) {
   cost.update_launch_s = std::min(cost.update_s, update->at(0));
 }
 
-// Of an element in half precision: read, written in eight bits, and once more transposed.
+// Bytes per half-precision element: it is read (2), written in eight bits (1), and written again transposed (1).
 constexpr double kEightBitCopies = 2 + 1 + 1;
 // Read for the largest value of the tensor, which scales it, read again, and written twice in four bits with a scale of a
 // byte for 16 elements.

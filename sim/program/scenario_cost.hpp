@@ -1,5 +1,5 @@
 #pragma once
-// What compute work costs in a scenario: seconds of its layers.
+// The costs of compute work in a scenario: seconds of its layers.
 #include "sim/cost/layer_cost.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -10,7 +10,7 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);
 /// Returns the costs of the layers of the scenario's model at a batch, using only the roofline.
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
-/// The same, scaled to the scenario's rates or by its time factor, and with what the backward pass computes again.
+/// Returns these costs scaled to the scenario's rates or by its time factor, with recomputation in the backward pass.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// Returns how many times longer compute takes during a collective. The scenario gives it, or else its profile has
 /// measured it.

@@ -1,5 +1,5 @@
 #pragma once
-// What would make a split fit into its GPUs' memory.
+// Suggests changes that make a split fit into its GPUs' memory.
 #include <string>
 
 #include "sim/scenario/scenario.hpp"

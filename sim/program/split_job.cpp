@@ -14,7 +14,7 @@ std::vector<ModelPart> dealt_out(const TransformerShape& shape, int stages, int 
   return balanced_partition(alike, stages, chunks);
 }
 
-// Chunk c of stage s at c p + s.
+// Returns the parts of the pipeline; chunk c of stage s has the index c p + s.
 std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
   const ChunkOrder order = chunk_order_of(schedule_of_pipeline(spec));
   std::vector<ModelPart> parts = dealt_out(shape, spec.pipeline, order == ChunkOrder::mirrored ? 1 : spec.chunks());

@@ -59,7 +59,8 @@ class Space {
   }
 
  private:
-  // Ranks that share an expert's matrices, or hold whole experts; software that always does the latter is so stated.
+  // Lists values of expert_tensor to try: ranks share an expert's matrices, or hold whole experts. Software that always
+  // holds whole experts has that value given.
   std::vector<int> places_of_experts(int tensor, int expert) const {
     const int stated = question_.stated.expert_tensor;
     if (question_.is_fixed("expert_tensor") || tensor == 1) return {stated};
@@ -84,7 +85,7 @@ class Space {
     return of(key, stated, question_.abilities.has(dimension) ? otherwise : std::vector<int>{1});
   }
 
-  // Of experts on tensor ranks, as stated.
+  // True if experts can be placed on the tensor ranks as given.
   static bool has_place(const ParallelSpec& spec) {
     if (spec.expert == 1) return !spec.folds_experts();
     if (spec.expert_tensor > 1) return spec.expert_tensor == spec.tensor;
@@ -161,7 +162,7 @@ class Space {
       if (question_.abilities.has_sharding_groups) groups.push_back(ranks_of_node(spec));
       for (int group : of("sharding_group", spec.sharding_group, groups)) {
         const bool is_none = stage.value == ShardingStage::none;
-        // A group of all is what none stated means.
+        // A group of all ranks equals no group.
         if (!question_.is_fixed("sharding_group") && group > 0 &&
             (is_none || group == 1 || group >= spec.gradient_ranks()))
           continue;
@@ -180,7 +181,7 @@ class Space {
     return can.count(stage) > 0;
   }
 
-  // Of one replica's place in the pipeline, on a node.
+  // Returns how many ranks of one pipeline stage of a replica fit on a node.
   int ranks_of_node(const ParallelSpec& spec) const { return std::max(1, gpus_per_node_ / spec.tensor); }
 
   void add(const ParallelSpec& spec) {

@@ -34,7 +34,8 @@ struct SplitQuestion {
   bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }
 };
 
-/// What is asked by a scenario: all but batch, order and the rest that the rules above do not vary.
+/// Returns the question of a scenario. Only the batch, the order, and keys that the rules above do not vary keep their
+/// values.
 SplitQuestion all_splits(const Scenario& scenario, int gpus);
 
 /// Lists valid splits over `gpus` GPUs with `data` filled in, even if they do not fit into memory. Splits that differ
@@ -42,7 +43,7 @@ SplitQuestion all_splits(const Scenario& scenario, int gpus);
 /// Throws InputError if the model is not a transformer described by numbers.
 std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const SplitQuestion& question);
 
-/// From what takes least time to what takes least memory.
+/// Lists recomputations in order: the first takes least time, the last least memory.
 std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question);
 
 /// "selective (act, layernorm)".

@@ -1,7 +1,7 @@
 #pragma once
-// Calendar time of a training: what interruptions, restarts and checkpoints leave of it (sim/failures/goodput.hpp), by the
-// rates that failures_format() has as published. A node stands by for every one that fails, as those who ran such trainings
-// had it; nobody waits for a repair.
+// Calendar time of a training with interruptions, restarts and checkpoints (sim/failures/goodput.hpp), by the published
+// rates of failures_format(). A spare node stands by for every node that fails, as in the published trainings. Nobody
+// waits for a repair.
 #include "sim/failures/failure_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -19,7 +19,7 @@ struct Calendar {
 
 /// The calendar of the scenario's training on `gpus` GPUs; undisturbed on kUndisturbedGpus or fewer.
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
-/// The same with interruptions on any number of GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
+/// Counts interruptions on any number of GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
 Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage = "");
 
 }  // namespace lockstep::sim::quantity

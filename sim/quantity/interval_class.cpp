@@ -11,8 +11,8 @@ bool is_sharded_or_split(const GivenSplit& split) {
   return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
 }
 
-// Models that are divided by software whose exchange or state was looked up in its code are known better than others; of the
-// others, passes over many tokens are known better than adapters and passes over few.
+// Split models are predicted best if the software's exchange or state was read from its code. Among the others, passes
+// over many tokens are predicted better than adapters and passes over few tokens.
 std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityTask& task) {
   if (m.stack->is_followed() && is_sharded_or_split(m.job.split)) return {"sequences", "followed"};
   const Workload& workload = task.target.front();

@@ -137,9 +137,9 @@ Value value_of(const QuantityTask& r, const WorkloadTime& target, const Workload
   return value;
 }
 
-// What a given all-reduce says of another one is less the farther apart their sizes and numbers of GPUs are: the logs
-// of published over predicted are taken as correlated by exp(-distance). Of several, the best linear estimate counts
-// (kriging with that covariance), which goes through all of them.
+// A given all-reduce says less about another one if their sizes and numbers of GPUs differ more. The logarithms of
+// published over predicted are taken as correlated by exp(-distance). Several given ones are combined by the best
+// linear estimate (kriging with that covariance), which passes through all of them.
 struct Correction {
   double bytes, gpus;  ///< logarithms
   double log_factor;
@@ -195,8 +195,8 @@ Corrected correction_of(const QuantityTask& r, const std::vector<double>& predic
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// The time in which all bytes of an all-reduce pass the lines of a node's ports, which no algorithm beats without sums in the
-// network: 2 (n - 1) / n of them on n nodes. 0: not between nodes.
+// Returns the least time in which all bytes of an all-reduce cross the ports of a node. Without sums in the network no
+// algorithm is faster: 2 (n - 1) / n of the bytes cross on n nodes. 0: not between nodes.
 double least_on_lines_s(const Workload& run) {
   if (run.kind != Workload::Kind::all_reduce || run.node_line_bytes_per_s <= 0) return 0;
   const double nodes = run.scenario.cluster.nodes;
@@ -256,7 +256,7 @@ std::optional<Value> needed_choice(const QuantityTask& r, const std::vector<Work
   return Value{*value, low * (1 - kComputeOff), high * (1 + kComputeOff)};
 }
 
-// Of quantities whose bounds are not calibrated.
+// Predicts quantities whose bounds are not calibrated.
 void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   QuantityTask& r = prediction.task;
   const std::vector<WorkloadTime> targets = times.all(r.target);

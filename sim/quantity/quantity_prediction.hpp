@@ -27,8 +27,8 @@ void predict_quantities(const std::vector<QuantityPrediction*>& predictions, con
 /// Half width of the interval of log(value) before it is calibrated; `off`: off_below or off_above.
 double half_width(const QuantityPrediction& prediction, double off);
 
-/// How far the bounds are: by the catalogue's calibration of the narrowest class that has one. A measured rate says more than
-/// none, so that the calibration without one limits the bounds.
+/// Returns the catalogue's calibration of bounds for the narrowest class that has one. A measured rate makes
+/// predictions more certain, so the calibration without a rate limits the bounds.
 IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& catalogue);
 /// Sets `low` and `high`, if the prediction's class is calibrated.
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);

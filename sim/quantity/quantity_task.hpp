@@ -94,7 +94,7 @@ struct [[nodiscard]] QuantityTask : Inputs {
   bool is_whole_training = false;  ///< of a model of sequences, by the calendar (calendar.hpp)
   IntervalClass interval_class;
 
-  /// Its computation is anchored by measured rates, not by constants alone.
+  /// True if measured rates, not only constants, anchor its computation.
   bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
 };
 
@@ -114,8 +114,8 @@ double train_samples(const StackModel& m);
 /// quantity itself, so that given ones do not count.
 void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted);
 
-/// Whole trainings of models of sequences: what published ones took beyond their iterations and calendar.hpp, such as other
-/// stages and code that nobody tuned for a table.
+/// The interval of whole trainings of language models. Published ones took longer than their iterations and
+/// calendar.hpp say, for example for other stages and for code that nobody tuned for a table.
 IntervalClass whole_training_class();
 /// The class of the prediction's interval, once `task` is complete.
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task);

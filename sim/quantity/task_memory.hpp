@@ -11,11 +11,11 @@ namespace lockstep::sim::quantity {
 
 /// The memory of the task's iteration; none where the task is no iteration of a training.
 std::optional<GpuMemory> count_task_memory(const QuantityTask& task);
-/// It as an input that the prediction rests on unchecked.
+/// Returns the memory as an input that the prediction uses unchecked.
 Assumption memory_assumption(const GpuMemory& memory);
-/// As memory_line() has it, a point for each number of GPUs.
+/// Writes memory_line() with a point for each number of GPUs.
 std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
-/// As barely_fits_text() has it, of the task that needs most.
+/// Writes barely_fits_text() of the task that needs most.
 std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks);
 /// "8 GPUs: ..." where the iteration does not fit into a GPU's memory; else empty.
 std::string why_not_in_memory(const QuantityTask& task);

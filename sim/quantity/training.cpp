@@ -43,8 +43,8 @@ std::int64_t global_batch_of(StackModel& m) {
   return m.job.global_batch > 0 ? m.job.global_batch : std::int64_t{batch_of(m)} * gpus_of(m);
 }
 
-// More epochs for batches beyond the one at which they were shown to suffice, by the law below; nobody has shown these,
-// so that all of what it adds is open.
+// Larger batches than any with published epochs need more epochs, by the law below. No publication shows these, so the
+// whole increase counts as uncertain.
 void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double most_batch, double critical) {
   if (static_cast<double>(batch) <= most_batch) return;
   const double factor = (1 + static_cast<double>(batch) / critical) / (1 + most_batch / critical);
@@ -126,8 +126,8 @@ std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask&
 
 namespace {
 
-// Whatever the metric: a training evaluates as it goes, which counts as so many more samples. MLPerf's runs start warm and
-// evaluate every few epochs alone.
+// Every training evaluates between iterations, whatever the metric; this counts as additional samples. MLPerf's runs
+// start warm and evaluate only every few epochs.
 double samples_with_evaluations(StackModel& m) {
   const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";
   return 1 + m.constant({kEvaluationShare + kind, kEvaluationShare});

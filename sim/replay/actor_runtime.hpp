@@ -1,5 +1,5 @@
 #pragma once
-// What runs the actors of a replay (actors.hpp): SimGrid, or, with messages as flows, fibers in the order of time. One
+// Runs the actors of a replay (actors.hpp): in SimGrid, or, with messages as flows, as fibers in the order of time. One
 // actor runs at a time, so that nothing needs a lock.
 #include <cstdint>
 #include <functional>
@@ -15,9 +15,9 @@ class Waiter {
  public:
   virtual ~Waiter() = default;
   virtual void wait() = 0;
-  /// For so long at most.
+  /// Waits for at most `timeout_s`.
   virtual void wait_within(double timeout_s) = 0;
-  /// Once for every wait, while it lasts.
+  /// Call it once for every wait, while that lasts.
   virtual void wake() = 0;
 };
 
@@ -27,7 +27,7 @@ class ActorRuntime {
   /// An actor at a place of the cluster. The simulation ends when all that are no daemons have ended. `body` throws
   /// nothing of its own.
   virtual void add(const std::string& name, Endpoint place, bool is_daemon, std::function<void()> body) = 0;
-  /// Until the end, or stop(). Throws std::runtime_error when all actors wait for each other.
+  /// Runs until the end, or stop(). Throws std::runtime_error if all actors wait for each other.
   virtual void run() = 0;
 
   // Within an actor:
@@ -36,7 +36,7 @@ class ActorRuntime {
   /// Work of `seconds` > 0 alone, of which the GPU can be filled by `fill`.
   virtual void compute(Endpoint gpu, double seconds, double fill) = 0;
   virtual std::unique_ptr<Waiter> make_waiter() = 0;
-  /// Until a message has arrived at another place.
+  /// Returns when a message has arrived at another place.
   virtual void carry(Endpoint from, Endpoint to, std::int64_t bytes) = 0;
   /// Returns at once; `arrived` is called when it has.
   virtual void send_off(Endpoint from, Endpoint to, std::int64_t bytes, std::function<void()> arrived) = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What each rank and each stream of a program does, laid out for its actor in a replay by messages.
+// The work of each rank and each stream of a program, laid out for its actor in a replay by messages.
 #include <cstdint>
 #include <vector>
 
@@ -16,8 +16,8 @@ struct Op {
   bool reduces;
 };
 
-/// What every rank does in a plan, phase by phase; one array for all ranks, since millions of messages are read from
-/// it.
+/// The transfers of every rank in a plan, phase by phase. All ranks share one array, since millions of messages are
+/// read from it.
 class RankOps {
  public:
   explicit RankOps(const Plan& plan);

@@ -13,7 +13,7 @@ namespace lockstep::sim::replay {
 
 bool have_same_ranks(const Run& a, const Run& b);
 bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b);
-/// Whether phase by phase all blocks do, and stand for the same ones where they come again.
+/// True if all blocks have the same ranks phase by phase, and blocks recur in the same phases.
 bool have_same_ranks(const Plan& a, const Plan& b);
 std::uint64_t hash_of_ranks(const Run& run);
 std::uint64_t hash_of_ranks(const Transfers::Block& block);
@@ -22,7 +22,7 @@ std::uint64_t hash_of_ranks(const Transfers::Block& block);
 template <typename Of>
 class ByShape {
  public:
-  /// What is known of the block's shape, or made from the block.
+  /// Returns the value of the block's shape; makes it from the block if there is none yet.
   template <typename Make>
   std::shared_ptr<Of> of(const std::shared_ptr<const Transfers::Block>& block, Make&& make) {
     auto& alike = known_[hash_of_ranks(*block)];

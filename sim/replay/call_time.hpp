@@ -15,7 +15,8 @@ struct CallOnCluster {
 /// Every transfer takes `transfer_s`, or bytes over its route's bandwidth where that is longer.
 CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster);
 
-/// How long ranks wait before their messages leave, so that the messages' own latencies bring it to `latency_s`.
+/// Returns the seconds that ranks wait before their messages leave. With the messages' own latencies they add up to
+/// `latency_s`.
 double call_wait_s(const Plan& plan, const Cluster& cluster);
 
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.

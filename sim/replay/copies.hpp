@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::replay {
 
-/// From where to where one GPU's copies go.
+/// Returns the two ends of one GPU's copies.
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu);
 /// Returns the routes of the copies to all GPUs that get input; the latency contains the message overhead.
 std::vector<Route> routes_of_copies(const Program& program, Work::Source source, const Cluster& cluster);

@@ -20,11 +20,11 @@ struct Enqueued {
 /// The works of every stream, in their order.
 std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program);
 
-/// Then a GPU's streams share its compute.
+/// True if a GPU's streams share its compute.
 bool computes_on_several_streams(const Program& program);
 
-/// By stream: those that one of its ends may let go on, itself among them, the last first. A program of parameter
-/// servers has a stream for every tensor.
+/// Lists, for each stream, the streams that may continue when one of its works ends, itself included, the last first. A
+/// program of parameter servers has a stream for every tensor.
 std::vector<std::vector<int>> streams_after(const std::vector<std::vector<Enqueued>>& works);
 
 }  // namespace lockstep::sim::replay

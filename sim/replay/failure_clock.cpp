@@ -69,7 +69,7 @@ class TrainingRun {
     return -o_.process.mttf_s * std::log(1 - random_uniform(o_.seed, static_cast<std::uint64_t>(number_), draws_++));
   }
 
-  // From one period with all nodes to the next.
+  // Runs from one period with all nodes to the next.
   void happen() {
     machine_->turn_off();
     while (!is_done()) {

@@ -53,7 +53,7 @@ int FairFlows::add_route(std::vector<int> links) {
   return static_cast<int>(routes_.size()) - 1;
 }
 
-// Of so many links, a throttle included.
+// Makes room for flows over `links` links each, including a throttle.
 void FairFlows::make_room(std::size_t links) {
   if (links <= longest_) return;
   std::vector<Hop> hops(flows_.size() * links);
@@ -229,7 +229,7 @@ void FairFlows::settle() {
   commit();
 }
 
-// The flows of the link's group are shared out anew.
+// Computes the rates of the flows in the link's group again.
 void FairFlows::release(int l) {
   Link& link = links_[to_index(l)];
   if (link.is_released) return;

@@ -27,7 +27,8 @@ class FairFlows {
   /// Bytes per second of every link, above 0.
   explicit FairFlows(std::vector<double> bandwidths);
 
-  /// Moments that differ by no more are the same: what SimGrid is told, and what a clock of doubles can tell apart.
+  /// Returns the seconds within which two times count as equal: SimGrid's precision or, for late times, the resolution
+  /// of doubles.
   static double same_time_s(double now_s);
 
   /// Links in any order, none twice, at least one. Returns the route's number. Throws std::invalid_argument.
@@ -42,7 +43,7 @@ class FairFlows {
   std::vector<int> advance(double now_s);
   /// Bytes per second, now.
   double rate(int flow);
-  /// For debugging: the flows under way at `now_s`, which is not after next_end_s().
+  /// For debugging: the flows in flight at `now_s`, which is not after next_end_s().
   struct FlowState {
     int route;
     double rate_bytes_per_s, left_bytes;

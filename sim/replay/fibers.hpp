@@ -25,9 +25,9 @@ class Fibers {
   /// Makes the next one, 0, 1, 2, ...; it begins when it is first resumed. It must let no exception out but that of
   /// wait().
   int add(std::function<void()> body);
-  /// Until it waits or ends. Not from within one.
+  /// Runs the fiber until it waits or ends. Must not be called from within one.
   void resume(int fiber);
-  /// From within one: back to who has resumed it.
+  /// Called from within a fiber: returns control to the caller of resume().
   void wait();
   int current() const { return current_; }
 

@@ -333,7 +333,7 @@ class FlowReplay {
     });
   }
 
-  // `at_least_s`: of every transfer beside its latency, even on the fastest links.
+  // `at_least_s`: time that every transfer takes in addition to its latency, even on the fastest links.
   double most_bytes_per_s(const Span& span, double at_least_s) const {
     if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
     if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;

@@ -78,7 +78,7 @@ class FlowRuntime : public ActorRuntime {
   }
   void stop() override { is_stopped_ = true; }
 
-  // Of the actor that runs, and of one that waits.
+  // These act on the running actor; wake() acts on one that waits.
   int current() const { return fibers_.current(); }
   void wait() {
     ++waits_[to_index(fibers_.current())];

@@ -26,9 +26,9 @@ class GpuCompute {
   void leave_collective(double now_s, double slows);
   /// When the next piece is done; infinity: none is under way.
   double next_end_s() const { return next_end_s_; }
-  /// Those that are done at `now_s`, which is next_end_s().
+  /// Removes and returns the pieces that are done at `now_s`, which is next_end_s().
   std::vector<Piece> end(double now_s);
-  /// Counts the changes: what was said before a change is void.
+  /// Counts the changes. After a change, earlier predictions of ends are void.
   int changes() const { return changes_; }
 
  private:

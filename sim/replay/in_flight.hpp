@@ -17,8 +17,8 @@
 
 namespace lockstep::sim::replay {
 
-/// For replays that go through a program's work in the order of enqueueing, with compute on one stream; with several,
-/// each is taken for a GPU of its own.
+/// Serves replays that process a program's work in the order of enqueueing. Compute is on one stream; with several
+/// streams, each counts as a GPU of its own.
 class InFlight {
  public:
   explicit InFlight(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}

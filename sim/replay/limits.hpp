@@ -1,5 +1,5 @@
 #pragma once
-// What the replays take for nothing: shares of capacities and times below which two are the same.
+// Tolerances of the replays: below these shares of capacities and times two values count as equal.
 #include <limits>
 
 #include "sim/modules.hpp"

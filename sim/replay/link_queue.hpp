@@ -16,11 +16,11 @@ namespace lockstep::sim::replay {
 
 class LinkQueue {
  public:
-  /// With collectives on one stream only and no copies over links, it does nothing. `costs` must stay.
+  /// Does nothing if collectives are on one stream only and no copies cross links. `costs` must outlive it.
   LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
-  /// The same for the copies of all GPUs from a source.
+  /// Returns the end of the copies of all GPUs from a source.
   double end_s(Work::Source source, double start_s, double alone_end_s);
 
  private:
@@ -34,8 +34,8 @@ class LinkQueue {
 
 /// Whether collectives of the program meet others, or copies, on links.
 bool has_busy_links(const Program& program);
-/// What costs of such a program have of links: PlanCosts::busy_s and busy_by_copies_s. `units`: of its plans, as one where it
-/// has input on links.
+/// Fills PlanCosts::busy_s and busy_by_copies_s, the seconds for which each link is occupied. `units`: of its plans,
+/// taken as one if the program has input on links.
 void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs);
 
 /// The order in which the closed form processes a program's work. By default it is the order of enqueueing. Copies over

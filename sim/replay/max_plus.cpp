@@ -24,7 +24,8 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
-// Of messages on links: nowhere; on links of one GPU, within a round; within a round, and what else there is left out.
+// Where messages may meet on links: nowhere; within a round on links of one GPU; or within a round on any link, where
+// meetings of different rounds are neglected.
 
 enum class Meetings { none, on_own_links, in_rounds };
 
@@ -255,7 +256,7 @@ class MaxPlusReplay {
   Replay& replay_;
   const Meetings meetings_;
   LinkUse links_;
-  const bool is_slowed_;  // compute, by collectives beside it
+  const bool is_slowed_;  // compute is slower during collectives
   InFlight in_flight_;
   std::optional<RoundOfMessages> round_;  // where messages may meet
   std::vector<MaxPlusPlan> plans_;        // where they do not

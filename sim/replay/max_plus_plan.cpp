@@ -100,7 +100,7 @@ MaxPlusShape MaxPlusPlan::shape_of(const Transfers::Block& transfers, LinkUse& l
   return shape;
 }
 
-// what(source, destination, duration) of every transfer, in their order.
+// Calls what(source, destination, duration) for every transfer, in their order.
 template <typename Do>
 void MaxPlusPlan::for_transfers(const Block& block, Do&& what) const {
   const MaxPlusShape& shape = *block.shape;

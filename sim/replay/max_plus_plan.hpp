@@ -28,8 +28,8 @@ class LinkUse {
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
   /// Registers a flow of its own, in addition to those of pairs of GPUs.
   int other_flow(const Route& route) { return add_flow(route, LinkOwners::kNobody, LinkOwners::kNobody); }
-  /// What a library's call sends (Plan::call), each transfer at the rate that the call's time leaves it. Without it calls
-  /// are taken to meet nothing.
+  /// Adds the messages of a library operation (Plan::call), each transfer at the rate that fits the operation's time.
+  /// Operations that are not added are taken to meet nothing.
   void add_call(const Plan& plan);
   /// After all flows are known: links whose flows together could exceed the capacity are contested.
   void find_contested_links();
@@ -85,7 +85,7 @@ class MaxPlusPlan {
   bool has_time() const { return !call_ || call_->fits; }
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
-  /// The same, noting what the timelines' GPUs exchange in this piece of work.
+  /// Also notes the exchanges of the timelines' GPUs in this piece of work.
   bool run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
                   std::vector<GpuTimeline>& timelines) const;
 

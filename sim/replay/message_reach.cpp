@@ -12,9 +12,10 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// Estimates from the sizes of what is made, not fitted: a stack of 64 KiB of which few pages are used, the actor, its
-// semaphores and its mailboxes; a host, its links and its routes; both ends of a transfer and its mailbox. Measured were
-// 52 MB at 256 GPUs and 113 MB at 1024 (imagenet_64k.json), 79 kB a GPU with all its streams: less than these say.
+// Memory estimated from the sizes of objects, not fitted. An actor has a stack of 64 KiB, few pages of which are used,
+// its semaphores and its mailboxes. A host has links and routes. A transfer has two ends and a mailbox. Measured were
+// 52 MB at 256 GPUs and 113 MB at 1024 (imagenet_64k.json), 79 kB a GPU with all its streams, which is less than these
+// estimates.
 constexpr double kBytesPerActor = 32e3;
 constexpr double kBytesPerLink = 2e3;
 constexpr double kBytesPerTransfer = 600;

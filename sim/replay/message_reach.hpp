@@ -1,7 +1,7 @@
 #pragma once
-// How far messages by SimGrid reach on this machine, asked before anything is built: SimGrid gives every actor a stack of
-// its own between two guard pages, two mappings of memory of which Linux allows a process vm.max_map_count, and aborts
-// where it gets none.
+// Estimates, before anything is built, whether this machine can replay by messages. SimGrid gives every actor a stack
+// between two guard pages, which are two mappings of memory. Linux allows a process vm.max_map_count of them, and
+// SimGrid aborts if it gets none.
 #include <cstdint>
 
 #include "sim/cluster/cluster.hpp"
@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::replay {
 
-/// What a replay by messages takes.
+/// The resources that a replay by messages needs.
 struct MessageNeeds {
   std::int64_t actors = 0;
   std::int64_t mappings = 0;
@@ -18,7 +18,7 @@ struct MessageNeeds {
 MessageNeeds message_needs(const Program& program, const Cluster& cluster);
 MessageNeeds message_needs(std::int64_t actors, const Cluster& cluster);
 
-/// What this process can still have.
+/// The resources that this process can still get.
 struct MessageReach {
   std::int64_t mappings = 0;
   double memory_bytes = 0;

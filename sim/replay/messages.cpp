@@ -182,8 +182,8 @@ class MessageReplay {
     call.barrier->wait();
   }
 
-  // All transfers of a rank in a round, at once. The last one is posted and waited for in one call. `at_least_s` is
-  // what every transfer takes beside its latency even on the fastest links.
+  // Runs all transfers of a rank in a round at once. The last one is posted and waited for in one call. Every transfer
+  // takes `at_least_s` in addition to its latency, even on the fastest links.
   void exchange(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s = 0) {
     std::vector<sg4::CommPtr> pending;
     for (const Op* op = first; op != last; ++op) {

@@ -12,13 +12,13 @@ namespace lockstep::sim::replay {
 
 class Pace {
  public:
-  /// On the one stream that computes: returns when work of `seconds` alone is done.
+  /// Call on the only stream that computes. Returns when work that takes `seconds` without collectives is done.
   void compute(double seconds);
   /// Call on one of several streams that compute on the GPU. The work takes `seconds` without others and can fill
   /// `fill` of the GPU. Returns when it is done. A collective slows it by the same factor, whatever part of the GPU it
   /// gets. Returns the seconds that collectives cost it.
   double share(double seconds, double fill);
-  /// On another stream: a collective begins, and ends.
+  /// Call on another stream: a collective begins, and ends.
   void enter(double slows);
   void leave(double slows);
 

@@ -45,7 +45,7 @@ class RoundLoad {
         if (run.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
         const Flow flow{way->latency_s, transfer_s};
-        // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
+        // Many flows are equal. A flow that repeats, or never outlasts a known one, needs no place in the list.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }
     });
@@ -127,7 +127,7 @@ bool are_alike(const Plan& plan, const Plan& other) {
   return true;
 }
 
-// The plan with messages of one byte each.
+// Returns the plan with messages of one byte each.
 Plan of_one_byte(const Plan& plan) {
   std::unordered_map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
   Plan of_one = plan;

@@ -84,8 +84,8 @@ Replay begin_replay(const Program& program, ReplayMethod method, const ReplayOpt
 /// By GPU, the index of its timeline in Replay::timelines; -1 if none was requested.
 std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& options);
 
-/// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
-/// its one iteration.
+/// Makes a program of a plan. Its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at
+/// the end of its one iteration.
 Program program_of_plan(const Plan& plan, double reduction_rate);
 
 /// Replays message by message on SimGrid, in the process's one simulation. A further program on the same cluster begins
@@ -98,15 +98,16 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options = {});
 
-/// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
+/// Replays by max-plus recurrences. Returns false (and leaves `replay` unspecified) if two flows would share a link.
 [[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                    const ReplayOptions& options, Replay& replay);
 
-/// On which links messages may meet: such that carry messages from or to one GPU alone, of one collective at a time; or any.
+/// The links on which messages may meet. `own`: links that carry messages from or to one GPU alone, of one collective
+/// at a time. `any`: all links.
 enum class MeetingLinks { own, any };
-/// By recurrences, each round's messages sharing links among themselves (shared_rounds.hpp). With own links the times are within
-/// 1 % of a collective's by flows in the tests, with any within 15 %. Returns false where messages meet on other links, or
-/// compute and copies in ways that only messages one by one tell.
+/// Replays by recurrences, in which each round's messages share links among themselves (shared_rounds.hpp). In the
+/// tests the times of a collective are within 1 % of those by flows with own links, and within 15 % with any. Returns
+/// false if messages meet on other links, or if only a replay of single messages shows how compute and copies meet.
 [[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                         const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
@@ -140,7 +141,7 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 /// Returns the seconds of phases that run one after the other.
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 
-/// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
+/// Computes the closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
 /// Uses `costs` of this program, or of one with the same plans.

@@ -25,8 +25,8 @@ struct Ring {
 /// Transfers by the sender; empty: it is something else.
 std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks);
 
-/// times_s, by rank: in, when each enters the first round; out, when it leaves the last. Returns how many messages were
-/// worked out one by one.
+/// Runs the rounds. `times_s`, by rank: on entry, when each enters the first round; on return, when it leaves the last.
+/// Returns the number of messages that were computed one by one.
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s);
 
 }  // namespace lockstep::sim::replay

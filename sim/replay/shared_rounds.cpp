@@ -48,7 +48,7 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
 
 }  // namespace
 
-// Crossings of each link beside each other, links in the order in which messages first cross them.
+// Stores the crossings of each link consecutively, with links in the order in which messages first cross them.
 void RoundOfMessages::gather() {
   served_.clear();
   for (const Message& message : messages_)

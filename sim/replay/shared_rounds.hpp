@@ -89,7 +89,7 @@ class SharedPlan {
   /// (block_shapes.hpp), without a call.
   SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round,
              const SharedPlan* alike = nullptr);
-  /// Every link that may be filled carries messages from or to one rank alone.
+  /// True if every link that may be filled carries messages from or to one rank alone.
   bool has_own_links() const { return has_own_links_; }
   /// Between these, the second excluded, are all ranks that take part.
   int first_rank() const { return first_rank_; }

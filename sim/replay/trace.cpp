@@ -34,8 +34,8 @@ Json span(const Work& work, int gpu, const std::string& name, double start_s, do
           {"args", {{"iteration", work.iteration}}}};
 }
 
-// Threads of the link to or from a peer: spans of a thread must not overlap, so that exchanges that are under way at
-// once stand on threads of their own.
+// Threads of the link to or from a peer. Spans of a thread must not overlap, so exchanges in flight at the same time
+// have threads of their own.
 class LinkThreads {
  public:
   explicit LinkThreads(std::size_t first) : next_(first) {}

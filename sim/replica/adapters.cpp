@@ -44,7 +44,7 @@ void add_adapter(std::vector<Layer>& layers, const Layer& beside, const std::str
   layers.push_back(sum);
 }
 
-// The linear layers before a block's attention, and the one behind it.
+// Holds the linear layers before a block's attention, and the one after it.
 struct AttentionMatrices {
   const Layer* first = nullptr;
   int width_before = 0;

@@ -9,8 +9,8 @@ RankParameters scaled(const RankParameters& parameters, double factor) {
   return {parameters.dense * factor, parameters.experts * factor, parameters.matrices * factor};
 }
 
-// Of what is no block's, the shares that stand before the blocks and behind them. A tied table's gradient is complete with
-// the embedding's.
+// The shares of parameters outside blocks, before the first block and after the last one. The gradient of a tied table
+// is complete when the embedding's is.
 struct Shares {
   double embedding, loss;
 };

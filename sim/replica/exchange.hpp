@@ -6,7 +6,8 @@
 
 namespace lockstep::sim::replica {
 
-/// What of a chunk is exchanged together: a block or several, or what stands before or behind the blocks.
+/// The parts of a chunk that are exchanged together: one or several blocks, or the parameters before or after the
+/// blocks.
 struct ExchangeBucket {
   RankParameters parameters;
   double from_start_s = 0;  ///< of the chunk's pass, when the gradients are there or the weights are needed
@@ -33,7 +34,7 @@ bool exchanges_tied_embedding(const SplitJob& job);
 
 /// Table of words, output's matrix and what else is no block's.
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
-/// What of it is trained: with adapters nothing.
+/// Returns the trained ones among them; with adapters there are none.
 RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part);
 
 }  // namespace lockstep::sim::replica

@@ -227,7 +227,7 @@ class IterationTime {
         const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s : end_s;
         exchanged_s = std::max(exchanged_s, ready_s) + rule().launch_s + seconds;
       }
-    // What was scattered beside the passes: the last block's is behind them.
+    // Gradients were scattered during the passes, except those of the last block, which are scattered after them.
     if (scatters_before && !job_.spec.waits_for_shards()) {
       const ModelPart& first = part(stage, 0);
       end_s += passes_.scatter_s(trained_layer_parameters(job_.shape, job_.spec, first.first_block));

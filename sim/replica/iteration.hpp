@@ -68,7 +68,7 @@ struct SplitSpan {
 class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
-  /// With links and seconds that many splits share: those of the same ranks and groups of sharding have the same links.
+  /// Uses links and seconds that many splits share. Splits with the same ranks and sharding groups have the same links.
   SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
 
   /// `slowest`: factor on compute times (expected_slowest()).

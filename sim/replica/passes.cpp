@@ -92,7 +92,7 @@ PassSeconds Passes::make_weight_gradient(int block) const {
   return pass;
 }
 
-// 0 where gradients are not scattered beside the passes.
+// Returns 0 if gradients are not scattered during the passes.
 double Passes::scattered_s(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero2)) return 0;
   return scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));

@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: what a pass of a block takes, and what a chunk's passes are.
+// Inside sim/replica: the time of a block's passes, and the passes of a chunk.
 #include <algorithm>
 
 #include "sim/replica/iteration.hpp"
@@ -13,7 +13,8 @@ struct PassSeconds {
 
   double waited_s() const { return tensor_s + context_s + expert_s + alone_s; }
   double total_s() const;
-  /// What of sharded weights and gradients the pass waits for: of beside_s, what is longer than the pass.
+  /// The seconds for which the pass waits for sharded weights and gradients: the part of beside_s that exceeds the
+  /// pass.
   double sharding_s() const { return alone_s + std::max(0.0, beside_s - (compute_s + waited_s())); }
 };
 
@@ -26,7 +27,7 @@ struct PieceSeconds {
 /// many pieces as tensor ranks. During the first piece nothing can be sent yet, or nothing has arrived yet.
 double products_beside_s(const ParallelSpec& spec, double products_s);
 
-/// What the pieces of the model take, in an iteration's conditions.
+/// Computes the times of the model's pieces under the conditions of an iteration.
 class Passes {
  public:
   Passes(const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links, double compute_factor,

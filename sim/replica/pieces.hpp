@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: what a pass of a chunk consists of, in its order.
+// Inside sim/replica: the pieces of a chunk's pass, in their order.
 #include <vector>
 
 #include "sim/replica/passes.hpp"

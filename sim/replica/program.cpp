@@ -12,7 +12,7 @@
 namespace lockstep::sim::replica {
 namespace {
 
-// Streams of a stage, then those of its neighbours.
+// Lists the streams of a stage; those of its neighbours follow.
 enum Stream { kPasses, kGroups, kRing, kExperts, kShards, kExchange, kForward, kBackward, kStreamsOfStage };
 
 std::vector<std::string> stream_names(int stages) {
@@ -101,7 +101,7 @@ class Builder {
     return gpu_.compute_of(stage, stream(stage, kPasses), name, seconds, after);
   }
 
-  // Of what is exchanged over the replicas, one kind of operation; -1: none.
+  // Adds the operations of one kind in the exchange between replicas; returns -1 if there are none.
   int exchange_state(const RankParameters& parameters, TrafficKind kind, int stage, Stream which, const After& after,
                      double launch_s) {
     ParallelSpec once = job_.spec;
@@ -112,7 +112,8 @@ class Builder {
     return exchange_all(list, stage, which, after, launch_s);
   }
 
-  // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
+  // Adds computing and the exchanges that follow or overlap it, on the passes' stream and on others. Returns the last
+  // work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
     TrafficList behind, beside, rings, routed;  // two rings where the pass before is computed again
     for (const Traffic& traffic : piece.traffic)
@@ -224,7 +225,7 @@ class Builder {
       for (auto& [place, index] : weights_[{stage, chunk}]) index = gathered;
   }
 
-  // Of those that are needed by now; of the embedding the first.
+  // Adds the gathers of weights that are needed by now; for the embedding only the first.
   void await_weights(int stage, int chunk, int block, After& needs) {
     const auto found = weights_.find({stage, chunk});
     if (found == weights_.end()) return;
@@ -354,7 +355,7 @@ class Builder {
                  kExchange, both);
   }
 
-  // Of the parts that a stage and the one across it both have.
+  // Exchanges gradients of the parts that a stage and its mirrored stage both have.
   void exchange_copies() {
     const int p = job_.spec.pipeline;
     for (int stage = 0; stage < p / 2; ++stage) {

@@ -27,7 +27,7 @@ Program split_program(const Scenario& scenario, const SplitModel& model, int ite
 /// The factor of a GPU's own stage; 0 of the others.
 Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas);
 
-/// Messages and pieces of computing that a replay of one iteration goes through.
+/// Counts the messages and pieces of computing that a replay of one iteration processes.
 double events_of(const Program& program);
 
 }  // namespace lockstep::sim::replica

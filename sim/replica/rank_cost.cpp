@@ -68,15 +68,16 @@ double shared(double seconds, double launches_s, int ranks) {
   return launches_s + (seconds - launches_s) / ranks;
 }
 
-// After a step of the ring its output is added to what earlier steps gave: both are read, the sum written, in single
-// precision (Liu et al. 2023, arXiv:2310.01889, blockwise softmax); backward the same with the queries' gradients.
+// After a step of the ring its output is added to that of earlier steps. Both are read and the sum is written, in
+// single precision (Liu et al. 2023, arXiv:2310.01889, blockwise softmax). The backward pass does the same with the
+// queries' gradients.
 double merge_s(const Layer& attention, const DeviceCost& device, int batch) {
   const double outputs = double(batch) * attention.in.height * attention.in.width * attention.attention.heads *
                          attention.attention.value_dim;
   return 3 * 4 * outputs / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
-// Attention over keys and values of the whole sequence.
+// Adds the cost of attention over keys and values of the whole sequence.
 void share_attention(const SplitJob& job, const model::TransformerSpec& spec, const model::Graph& graph,
                      const DeviceCost& device, std::vector<LayerCost>& costs) {
   if (job.spec.context == 1) return;
@@ -218,7 +219,7 @@ double kept_parameters(const SplitJob& job, int stage) {
   return parameters.dense / of_dense + parameters.experts / of_experts;
 }
 
-// Of a micro-batch, the stage's blocks.
+// Returns the seconds of a micro-batch's backward pass through the stage's blocks.
 double last_backward_s(const SplitJob& job, const RankSeconds& seconds, int stage) {
   double sum = 0;
   for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(job.spec.pipeline))
@@ -227,7 +228,8 @@ double last_backward_s(const SplitJob& job, const RankSeconds& seconds, int stag
   return sum;
 }
 
-// Of a node whose PCIe switches are not described, four GPUs to a socket, as DGX and HGX servers have them.
+// Returns the sockets of a node. If its PCIe switches are not described, a socket has four GPUs, as in DGX and HGX
+// servers.
 int sockets_of(const ClusterSpec& cluster) {
   const int described = cluster.intra_node.pcie.sockets();
   return described > 0 ? described : std::max(1, cluster.gpus_per_node / 4);
@@ -300,7 +302,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
   seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
-  // Of each kind of blocks: those whose activations are recomputed as the split says, and those that keep all.
+  // Each kind of block has two costs: with activations recomputed as the split says, and with all activations kept.
   std::vector<BlockSeconds> of_kind, of_kept_kind;
   for (const Block& block : blocks.blocks) {
     of_kind.push_back(

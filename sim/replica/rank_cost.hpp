@@ -53,8 +53,8 @@ struct RankSeconds {
 /// training. A measured rate of one GPU scales all.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 
-/// Where the first layers of each chunk are recomputed alone, what their seconds depend on besides: how many, and how the
-/// layers are divided.
+/// If only the first layers of each chunk are recomputed, their seconds also depend on the number of these layers and
+/// on how the layers are divided.
 using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
 
@@ -81,7 +81,8 @@ class RankSecondsOfSplits {
 /// The graph is a transformer by its numbers.
 std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec);
 
-/// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
+/// Returns the share of recomputed work in the scenario's split, over forward and backward pass of the model; 0 without
+/// a split.
 double recomputed_share(const Scenario& scenario);
 
 /// Returns the seconds of updating a rank's part of the optimizer's state: arrays of 4 bytes

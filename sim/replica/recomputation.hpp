@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: what the backward pass computes again (ParallelSpec::recompute).
+// Inside sim/replica: the layers that the backward pass computes again (ParallelSpec::recompute).
 #include <vector>
 
 #include "engine/model/graph.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// How many data-parallel replicas are enough to represent all replicas of a split.
+// Chooses the number of data-parallel replicas that represent all replicas of a split.
 #include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim::replica {

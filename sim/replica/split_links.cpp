@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kUnit = 1'000'000'000;  // bytes by which flows are found
 
-// Of every group the pieces that `cut` makes of it.
+// Collects the pieces into which `cut` divides every group.
 template <class Cut>
 std::vector<RankGroup> pieces(const std::vector<RankGroup>& groups, const Cut& cut) {
   std::vector<RankGroup> all;
@@ -51,7 +51,7 @@ std::vector<RankGroup> mirrored(const std::vector<RankGroup>& pipelines) {
   });
 }
 
-// The members of a group, node by node.
+// Returns the members of a group, divided by node.
 std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node) {
   std::map<int, RankGroup> nodes;
   for (int rank : group) nodes[rank / gpus_per_node].push_back(rank);
@@ -65,7 +65,7 @@ void around(const RankGroup& members, Transfers::Block& block) {
     block.push_back({members[i], members[(i + 1) % members.size()], kUnit});
 }
 
-// Each member to its like on the next node.
+// Sends from each member to the member in the same place on the next node.
 void around_nodes(const std::vector<RankGroup>& nodes, Transfers::Block& block) {
   for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
     const RankGroup& next = nodes[(i + 1) % nodes.size()];

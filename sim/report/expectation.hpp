@@ -22,7 +22,7 @@ struct Expectation {
 Expectation read_expectation(const std::string& text);
 std::vector<Expectation> read_expectations(const std::vector<std::string>& texts);
 
-/// A row of a result: what it is of ("16 GPUs"), and its numbers.
+/// A row of a result: its name ("16 GPUs") and its numbers.
 struct ExpectedRow {
   std::string name;
   Json numbers;  ///< an object; only its numbers count, those of objects within it too
@@ -35,7 +35,7 @@ std::vector<ExpectedRow> rows_of_points(const Json& result);
 std::vector<ExpectedRow> rows_of_all_reduces(const Json& result);
 std::vector<ExpectedRow> rows_of_job(const Json& predictions);
 
-/// One line for each expectation, and whether all hold in every row.
+/// Holds a line for each expectation, and whether all hold in every row.
 struct ExpectationResult {
   std::string text;
   bool holds = true;

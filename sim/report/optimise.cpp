@@ -38,7 +38,7 @@ void set_learners(Scenario& scenario, int learners) {
   scenario.learners.auto_tune.reset();
 }
 
-/// Powers of two and the numbers half-way between.
+/// Lists powers of two and the numbers half-way between them.
 std::vector<int> batches_to_try(int) {
   std::vector<int> all;
   for (int batch = 1; batch <= 65536; batch *= 2) {

@@ -38,13 +38,14 @@ struct Optimisation {
   const Candidate& best() const;
 };
 
-/// What can be optimised: backups, batch, learners.
+/// Lists the settings that can be optimised: backups, batch, learners.
 std::vector<std::string> optimise_targets();
 
-/// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.
+/// Returns one curve per variant and GPU count. Throws InputError if a variant lacks values that the search needs.
 std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs);
 
-/// Numbers of backups that are tried for a number of machines: each of the first ten, then ever fewer, up to half.
+/// Lists the numbers of backups to try for a number of machines: each of the first ten, then with growing steps, up to
+/// half.
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);

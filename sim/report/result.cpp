@@ -60,7 +60,7 @@ Json point_json(const ReportPoint& row) {
   return json;
 }
 
-// Values in SI: seconds, samples per second, fractions.
+// Writes values in SI units: seconds, samples per second, fractions.
 Json comparison_json(const Comparison& c) {
   Json json = Json::object();
   if (!c.variant.empty()) json["variant"] = c.variant;

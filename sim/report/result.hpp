@@ -64,7 +64,7 @@ std::string csv_text(const Report& report);
 /// gradient_bytes. They are for an iteration of `batch_per_gpu` samples, before jitter and without communication. The
 /// update's time is divided among the layers in proportion to their parameters.
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
-/// The same rows as objects.
+/// Returns the same rows as JSON objects.
 Json layers_json(const Scenario& scenario, int batch_per_gpu);
 
 }  // namespace lockstep::sim::report

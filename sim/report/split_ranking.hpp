@@ -1,5 +1,5 @@
 #pragma once
-// What a search over splits (sim/point/best_splits.hpp) tells.
+// Writes the result of a search over splits (sim/point/best_splits.hpp).
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct RankedVariant {
   SplitRanking ranking;
 };
 
-/// One ranking per variant and number of GPUs: all splits of the scenario's batch. Throws InputError.
+/// Returns one ranking per variant and number of GPUs: all splits of the scenario's batch. Throws InputError.
 std::vector<RankedVariant> rank_splits(const LoadedScenario& loaded);
 
 /// A line of what was searched, and a row per split.

@@ -143,7 +143,7 @@ std::string memory_text(const Report& report, const Scenario& scenario) {
   return memory_line(points);
 }
 
-// "8 GPUs: 98,304 tokens/s, 412.9 TFLOP/s a GPU (41.7 % MFU)"; of networks of sequences.
+// Writes "8 GPUs: 98,304 tokens/s, 412.9 TFLOP/s a GPU (41.7 % MFU)" for networks of sequences.
 std::string tokens_text(const Report& report, const Scenario& scenario) {
   std::string text;
   for (const ReportPoint& row : report.points) {

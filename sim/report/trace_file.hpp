@@ -12,7 +12,7 @@ class TraceFile {
  public:
   /// Throws as AtomicWriter does.
   explicit TraceFile(const std::string& path);
-  /// What the events are written by, in this process or in one that was forked from it.
+  /// Returns the sink that writes the events, in this process or in one that was forked from it.
   TraceSink sink();
   void finish();
 

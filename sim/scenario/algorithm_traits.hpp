@@ -1,5 +1,5 @@
 #pragma once
-// What the rooms behind ask of a training algorithm, in one place. An algorithm that is added gets its row here; the
+// The facts of a training algorithm that other modules need, in one place. A new algorithm gets its row here; the
 // compiler then asks for the schedule that makes its program (sim/program/programs.cpp).
 #include <optional>
 #include <string>

@@ -11,7 +11,7 @@ namespace lockstep::sim::scenario {
 
 using model::Optimizer;
 
-/// How a point is replayed (replay.hpp).
+/// The fidelity of a point's replay (replay.hpp).
 enum class Fidelity { message, fast, analytic };
 
 inline const Choices<Fidelity>& choices_of(Fidelity) {
@@ -40,7 +40,7 @@ inline int activation_bytes(Precision precision) {
   return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
-/// What gradients travel as.
+/// The type in which gradients are sent.
 enum class Wire { fp32, fp16 };
 
 inline const Choices<Wire>& choices_of(Wire) {
@@ -80,7 +80,7 @@ inline const Choices<AllReduceKind>& choices_of(AllReduceKind) {
   return all;
 }
 
-/// How compute times vary from GPU to GPU and iteration to iteration.
+/// The distribution of compute times over GPUs and iterations.
 enum class JitterKind { none, normal, lognormal };
 
 inline const Choices<JitterKind>& choices_of(JitterKind) {
@@ -89,7 +89,7 @@ inline const Choices<JitterKind>& choices_of(JitterKind) {
   return all;
 }
 
-/// How the gradients of fully-connected layers go with the algorithm "parameter-server".
+/// The exchange of fully-connected layers' gradients with the algorithm "parameter-server".
 enum class ServerScheme { server, factors, best, adam, one_bit };
 
 inline const Choices<ServerScheme>& choices_of(ServerScheme) {
@@ -110,7 +110,7 @@ inline const Choices<ParameterExchange>& choices_of(ParameterExchange) {
   return all;
 }
 
-/// What a published result of a scenario is of; values in SI.
+/// The metric of a scenario's published result; values in SI.
 enum class PublishedMetric { scaling_efficiency, time_to_accuracy, samples_per_s, iteration, throughput_gain };
 
 inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {

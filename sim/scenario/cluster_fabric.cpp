@@ -33,7 +33,7 @@ namespace {
 constexpr int kMostLevels = 8;
 constexpr int kMostPorts = 4096;
 
-// 1 to kMostLevels whole numbers, of which no product overflows a long.
+// Reads 1 to kMostLevels whole numbers. None of their products may overflow a long.
 std::vector<int> read_counts(const JsonNode& node) {
   std::vector<int> counts;
   for (const JsonNode& item : node.items()) {
@@ -161,7 +161,8 @@ void add_dragonfly(ObjectFormat<FabricSpec>& f) {
   f.then([](const JsonNode& node, FabricSpec& fabric) { fabric.dragonfly = read_dragonfly(node); });
 }
 
-// The keys of a kind. What goes by the nodes and their NICs, or is checked before, read_fabric() reads.
+// Describes the keys of a kind. read_fabric() reads keys that depend on the nodes and their NICs, or that are checked
+// before.
 ObjectFormat<FabricSpec> make_fabric_format(FabricKind kind) {
   using Spec = FabricSpec;
   ObjectFormat<Spec> f(name_of(kind));

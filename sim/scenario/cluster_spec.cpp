@@ -113,7 +113,7 @@ const ObjectFormat<HostSpec>& host_format() {
   return format;
 }
 
-// What the keys of a NIC go by.
+// The facts of a node on which the keys of a NIC depend.
 struct NodeShape {
   int gpus = 1;
   IntraNodeKind kind = IntraNodeKind::pcie_tree;

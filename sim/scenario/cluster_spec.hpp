@@ -18,8 +18,8 @@ struct LinkSpec {
   double latency_s = 0;
 };
 
-/// What PyTorch occupies once a first tensor lies on the GPU: 1,343 MB (Hugging Face, "Model training anatomy"); the
-/// CUDA context and the loaded kernels. Communicators and the allocator's rounding come on top and are not counted.
+/// Memory that PyTorch occupies once a first tensor lies on the GPU: the CUDA context and the loaded kernels, 1,343 MB
+/// (Hugging Face, "Model training anatomy"). Communicators and the allocator's rounding are not included.
 constexpr double kReservedBytes = 1.343e9;
 
 struct GpuSpec {

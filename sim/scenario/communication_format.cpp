@@ -69,7 +69,7 @@ void add_nccl(ObjectFormat<CommunicationSpec>& f) {
   auto field = f.custom("nccl", "object", "", nccl_format().schema());
   field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
       .means("[nccl](#nccl)");
-  field.reads([](const JsonNode&, CommunicationSpec&) {});  // by read_communication(): it goes by the cluster
+  field.reads([](const JsonNode&, CommunicationSpec&) {});  // by read_communication(): it depends on the cluster
   field.writes([](const CommunicationSpec& spec) {
     return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
   });

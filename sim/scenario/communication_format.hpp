@@ -7,7 +7,7 @@ namespace lockstep::sim::scenario {
 
 const ObjectFormat<CommunicationSpec>& communication_format();
 
-/// By the format, and what NCCL's tables say of the cluster's GPU. Throws InputError.
+/// Reads the object by its format, and adds the facts of NCCL's tables for the cluster's GPU. Throws InputError.
 CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster);
 
 }  // namespace lockstep::sim::scenario

@@ -25,7 +25,7 @@ Json schema_of_value() {
                                  format_text::sourced(format_text::schema_of(Dimension::time))})}};
 }
 
-// Numbers of a text file, apart by blanks, commas or lines.
+// Reads the numbers of a text file, separated by blanks, commas or lines.
 std::vector<double> read_text_samples(const JsonNode& node, DelaySpec& delay) {
   const std::filesystem::path folder = std::filesystem::path(node.document().name()).parent_path();
   delay.samples_file = (folder / node.text()).string();

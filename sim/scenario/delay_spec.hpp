@@ -1,5 +1,5 @@
 #pragma once
-// How the time of a worker's step varies: what a scenario says of it. The distribution itself is in cost/delay.hpp.
+// The variation of a worker's step time, as a scenario gives it. The distribution itself is in cost/delay.hpp.
 #include <string>
 #include <vector>
 
@@ -46,7 +46,7 @@ inline const Choices<DelaySpec::Kind>& choices_of(DelaySpec::Kind) {
 
 /// Reads {"distribution", "unit", ...}; keys are in the README.
 DelaySpec read_delay(const JsonNode& node);
-/// The same form; read_delay() of it gives the same distribution. Samples are written out.
+/// Writes the form that read_delay() reads as the same distribution. Samples are written out.
 Json to_json(const DelaySpec& delay);
 Json delay_schema();
 std::string delay_table(DelaySpec::Kind kind);

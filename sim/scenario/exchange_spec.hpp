@@ -36,7 +36,7 @@ struct ExchangeSpecs {
 
 struct Scenario;
 
-/// Where batches are read from; part of "input".
+/// Describes the source of batches; part of "input".
 struct LoadingSpec {
   double file_bytes_per_sample = 0;       ///< 0: reading takes no time
   double disk_bandwidth_bytes_per_s = 0;  ///< of a node, shared by its GPUs; 0: not given

@@ -1,5 +1,5 @@
 #pragma once
-// What the descriptions of the scenario's and the cluster's objects give to readers: JSON Schemas and tables.
+// Writes JSON Schemas and tables for readers, from the descriptions of the scenario's and the cluster's objects.
 #include <map>
 #include <string>
 

@@ -8,13 +8,13 @@
 
 namespace lockstep::sim::scenario {
 
-/// What fraction of the GPU a learner can use at a batch size.
+/// The fraction of the GPU that a learner can use at a batch size.
 struct FillSpec {
   int batch = 1;
   double fill = 1;
 };
 
-/// For the estimate of the fill where it is not given; cost/occupancy.hpp.
+/// The facts from which the fill is estimated if it is not given; cost/occupancy.hpp.
 struct OccupancySpec {
   int multiprocessors = 0;  ///< 0: not given
   int streaming_threads = 2048;

@@ -61,8 +61,8 @@ struct Line {
   std::string range;
 };
 
-// Of a single size nothing tells latency from bandwidth; logs of nvbandwidth have one, so large that it does not
-// matter.
+// Fits latency and bandwidth. With a single size they cannot be told apart. Logs of nvbandwidth have one size, which is
+// so large that latency does not matter.
 Line line_of(const JsonNode& node, const calib::Profile& profile, const calib::Fit& copy) {
   const std::vector<calib::Measured> points = profile.curve("copy", copy.key);
   if (points.front().x == points.back().x)

@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// Where in a node a link is: what copies tell about it.
+/// The place of a link in a node, to which measured copies belong.
 struct LinkPlace {
   int hops_between_gpus = 0;   ///< links that a copy between GPUs passes there, itself included; 0: none goes there
   int hops_of_host = 0;        ///< the same of a copy between host and GPU

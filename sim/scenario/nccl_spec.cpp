@@ -74,7 +74,7 @@ void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
 
 }  // namespace
 
-// Of the words of a name one is the chip's, whole: "Tesla V100-SXM2-16GB" is a V100, "H1000" nothing.
+// Finds the chip that is a whole word of the GPU's name: "Tesla V100-SXM2-16GB" is a V100, "H1000" is unknown.
 std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name) {
   if (gpu_name == "TITAN X (Pascal)") return NcclGeneration::pascal;
   std::string word;

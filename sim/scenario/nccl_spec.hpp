@@ -1,7 +1,6 @@
 #pragma once
-// What NCCL knows of the machine, where a scenario reduces with "all_reduce": "nccl" (or "collectives": "nccl" of the
-// sharded schedule). All keys may be left out; the machine's side then follows from the cluster
-// (program/nccl_system.hpp).
+// NCCL's view of the machine, if a scenario reduces with "all_reduce": "nccl" (or "collectives": "nccl" of the sharded
+// schedule). All keys may be left out; those of the machine then follow from the cluster (program/nccl_system.hpp).
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// How much longer a GPU's compute takes while a collective of its goes on: the collective's kernels hold
-// multiprocessors and memory bandwidth all that time. As a scenario states it ("compute": {"overlap_slowdown": 1.1}),
-// or as a profile has measured it (`overlap`, calib/overlap.hpp).
+// How much longer a GPU's compute takes during one of its collectives. The collective's kernels hold multiprocessors
+// and memory bandwidth all that time. The scenario gives it ("compute": {"overlap_slowdown": 1.1}), or a profile has
+// measured it (`overlap`, calib/overlap.hpp).
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ class OverlapSlowdown {
  public:
   /// None: 1 for everything.
   OverlapSlowdown() = default;
-  /// The same for everything.
+  /// Returns the same ratio for every batch and size.
   explicit OverlapSlowdown(double ratio) { add(1, 1, ratio); }
   /// A measured ratio; batch and bytes above 0. One below 1 is noise, for nothing gets faster by sharing: it counts
   /// as 1.
@@ -27,7 +27,8 @@ class OverlapSlowdown {
   /// Returns a ratio of at least 1. It is linear in ln(bytes) between the sizes of each batch, then in ln(batch).
   /// Outside the measured ones it uses the nearest.
   double at(double batch, double bytes) const;
-  /// What at() does not clamp: batches, and bytes of all of them. {0, 0} where nothing was measured.
+  /// The ranges within which at() does not clamp: of batches, and of bytes over all batches. {0, 0} if nothing was
+  /// measured.
   std::pair<double, double> batches() const;
   std::pair<double, double> bytes() const;
   double least() const;
@@ -42,7 +43,7 @@ class OverlapSlowdown {
   std::map<double, std::map<double, double>> ratios_;  // by batch, then bytes
 };
 
-/// What a profile's samples of `overlap` say of a model at a precision, and where it comes from.
+/// The measured slowdown of a model at a precision, from a profile's samples of `overlap`, and its origin.
 struct MeasuredOverlap {
   OverlapSlowdown slowdown;
   int devices = 0;

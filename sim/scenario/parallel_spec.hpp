@@ -29,8 +29,8 @@ inline const Choices<ParallelDimension>& choices_of(ParallelDimension) {
   return all;
 }
 
-/// What data-parallel ranks divide among them (Rajbhandari et al. 2020, "ZeRO"): nothing, the optimizer's state, that
-/// and the gradients, those and the weights (PyTorch's FSDP).
+/// What data-parallel ranks divide among them (Rajbhandari et al. 2020, "ZeRO"): nothing; the optimizer's state; state
+/// and gradients; state, gradients and weights (PyTorch's FSDP).
 enum class ShardingStage { none, zero1, zero2, zero3 };
 
 inline const Choices<ShardingStage>& choices_of(ShardingStage) {
@@ -107,7 +107,7 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
   return all;
 }
 
-/// What software keeps of a parameter in half precision, with Adam (sim/split/software_memory.hpp).
+/// The bytes that software keeps for a parameter in half precision, with Adam (sim/split/software_memory.hpp).
 enum class StateKeeping {
   mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
   autocast,          ///< 16: weights and gradients in single precision

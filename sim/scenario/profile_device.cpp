@@ -15,7 +15,8 @@ bool is_number(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "H100", "MI300X", "L4": one to three letters and two digits or more, or one of each; not SXM5, HBM3 or 80GB.
+// True if a word is such as "H100", "MI300X", "L4": one to three letters and at least two digits, or one of each. False
+// for SXM5, HBM3, 80GB.
 bool is_type(const std::string& word) {
   const auto letters = static_cast<std::size_t>(std::find_if_not(word.begin(), word.end(), is_letter) - word.begin());
   std::size_t digits = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// How well what a point takes from its profiles was measured (calib/quality.hpp), for its bounds and its reader.
+// The quality of the measurements that a point uses from its profiles (calib/quality.hpp), for its bounds and its
+// reader.
 #include <string>
 #include <vector>
 
@@ -7,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// From here on an input is said to be imprecise, and the bounds stand below the table.
+/// From this value on an input is reported as imprecise, and the bounds are printed below the table.
 constexpr double kImprecise = 0.05;
 /// Nothing is predicted where what was measured badly makes an iteration three quarters as long again at the bound.
 constexpr double kTooWide = 0.75;

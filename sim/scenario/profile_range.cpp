@@ -60,7 +60,7 @@ std::string range_text(const std::pair<double, double>& range, const Text& text)
   return range.first == range.second ? text(range.first) : text(range.first) + " to " + text(range.second);
 }
 
-// Where collectives go on beside compute and are kernels of the GPUs that compute.
+// True if collectives overlap compute and are kernels of the GPUs that compute.
 bool has_collectives_beside(const Scenario& s, int gpus) {
   return gpus > 1 && s.communication.overlap && traits_of(s.algorithm).has_kernels_beside;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Where a prediction reaches beyond what its profile holds: said to the reader, for nothing else would show it.
+// Reports where a prediction reaches beyond its profile, because nothing else in the output shows it.
 #include <string>
 #include <vector>
 
@@ -7,7 +7,8 @@
 
 namespace lockstep::sim::scenario {
 
-/// Lines about what given rates of one GPU do not say of a batch: another model's, or batches outside theirs.
+/// Returns lines about batches for which the given rates of one GPU say nothing: another model's rates, or batches
+/// outside theirs.
 std::vector<std::string> beyond_rates(const Scenario& scenario, int batch_per_gpu);
 
 /// Returns a line for each way in which the scenario leaves the profile of compute; empty without such a profile. If

@@ -30,7 +30,7 @@ struct ProfileSpec {
   /// measured, the next larger one, else the largest. Over the batch per device.
   const calib::Fit& iteration_fit(int devices) const;
   const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
-  /// How many devices were busy in the iterations that iteration() takes.
+  /// Returns how many devices were busy in the iterations that iteration() uses.
   int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
   /// Whether single layers of the model were measured.
   bool has_layers() const { return !layers.empty(); }

@@ -1,5 +1,5 @@
 #pragma once
-// What several objects of a scenario may hold at the most.
+// Upper limits that several objects of a scenario share.
 #include "engine/base/json.hpp"
 #include "sim/modules.hpp"
 

@@ -68,7 +68,7 @@ void apply(JsonDocument& document, const std::vector<std::pair<std::string, std:
   fill_baseline(document);
 }
 
-// What several variants rest on alike is listed once.
+// Lists an assumption once if several variants use it.
 void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
   for (const Assumption& a : more) {
     const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {

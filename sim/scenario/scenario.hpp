@@ -1,6 +1,6 @@
 #pragma once
-// A scenario: what is predicted, on what, from which inputs. JSON, schema "lockstep/scenario/1"; every key is described
-// in sim/scenario/README.md. Read once, checked once; nothing behind this room sees JSON.
+// A scenario: the training to predict, its cluster, and the inputs. JSON, schema "lockstep/scenario/1";
+// sim/scenario/README.md describes every key. It is read once and checked once; later modules see no JSON.
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -13,7 +13,7 @@ struct Variant {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-/// Published results are read apart, by the variants that they name (published_format.hpp).
+/// The format leaves out published results. They are read by the variants that they name (published_format.hpp).
 const ObjectFormat<Scenario>& scenario_format();
 std::vector<Variant> read_variants(const JsonNode& root);
 

@@ -31,7 +31,7 @@ void apply_behind(const Setting* before, const Setting& setting, JsonDocument& d
   apply_setting(document, setting.pointer, setting.text, setting.origin, setting.folder);
 }
 
-// All but that of nodes, in their order.
+// Returns the settings in their order, except that of the number of nodes.
 std::vector<const Setting*> without_nodes(const std::vector<Setting>& settings) {
   std::vector<const Setting*> rest;
   for (const Setting& setting : settings)
@@ -47,7 +47,7 @@ void complete(const std::vector<Setting>& settings, JsonDocument& document) {
   fill_baseline(document);
 }
 
-// A member of the file whose reading takes time, and whose value follows from it and from those that it goes by.
+// A member of the file that takes time to read. Its value depends on itself and on the member `goes_by`.
 struct Member {
   const char* key;
   const char* goes_by;  // null: from nothing else

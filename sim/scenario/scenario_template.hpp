@@ -20,17 +20,17 @@ struct Setting {
   }
 };
 
-/// Its files are read once.
+/// A scenario's file, to which settings can be applied. It and its files are read once.
 class ScenarioTemplate {
  public:
   /// `variant` names one of the scenario's variants; empty where it lists none. Throws InputError.
   static ScenarioTemplate load(const std::string& path, const std::string& variant = "");
-  /// The same of a text that lies in the file `name`.
+  /// Parses a text that lies in the file `name`.
   static ScenarioTemplate parse(const std::string& text, const std::string& name, const std::string& variant = "");
 
   /// The one scenario with the settings applied in their order, read and checked as load_scenario() does.
   LoadedScenario with(const std::vector<Setting>& settings) const;
-  /// As written, defaults filled in.
+  /// Returns the document as written, with defaults filled in.
   const Json& json() const { return document_.json(); }
 
  private:
@@ -45,7 +45,7 @@ class ScenarioTemplate {
 class ScenarioSeries {
  public:
   explicit ScenarioSeries(const ScenarioTemplate& base) : base_(base) {}
-  /// That of ScenarioTemplate::with(), until the next is asked for. Throws InputError.
+  /// Returns the scenario of ScenarioTemplate::with(). It is valid until the next call. Throws InputError.
   const Scenario& with(const std::vector<Setting>& settings);
 
  private:

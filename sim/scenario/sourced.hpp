@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// An object in a copy of its document: what is read there is checked, and not noted as an input.
+/// An object in a copy of its document. Values read there are checked, and not noted as inputs.
 class UnnotedCopy {
  public:
   explicit UnnotedCopy(const JsonNode& node) : document_(node.document()), pointer_(node.pointer()) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Which splits a piece of software can train: what a search may choose (sim/program/split_space.hpp).
+// The splits that a piece of software can train, from which a search may choose (sim/program/split_space.hpp).
 #include <set>
 #include <string>
 #include <vector>

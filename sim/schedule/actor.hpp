@@ -23,10 +23,11 @@ struct Place {
   int index = 0;
 };
 
-/// Between workers and servers of parameters: a worker asks to read, is sent parameters, sends its gradient, is done.
+/// Messages between workers and parameter servers: a worker asks to read, is sent parameters, sends its gradient, is
+/// done.
 enum ServerMessage { kRead, kGradient, kDone, kParameters, kKinds };
 
-/// What one actor tells another. The bytes take time on the links; tag and value are for the algorithm.
+/// A message from one actor to another. The bytes take time on the links; tag and value are for the algorithm.
 struct Message {
   int from = -1;  ///< index of the sender, filled in on receipt
   int tag = 0;
@@ -38,11 +39,11 @@ struct Message {
 class Sending {
  public:
   virtual ~Sending() = default;
-  /// Until the message has arrived.
+  /// Waits until the message has arrived.
   virtual void wait() = 0;
 };
 
-/// What an actor can do. Only valid inside its body.
+/// The operations of an actor, which it may call only inside its body.
 class ActorContext {
  public:
   virtual ~ActorContext() = default;
@@ -58,7 +59,7 @@ class ActorContext {
   virtual std::unique_ptr<Sending> start_send(int to, const Message& message) = 0;
   /// The oldest message that has arrived and has one of the tags (any where `tags` is empty); waits for one.
   virtual Message receive(const std::vector<int>& tags = {}) = 0;
-  /// The same, but gives up after `timeout_s`.
+  /// Receives a message, but gives up after `timeout_s`.
   virtual std::optional<Message> receive_within(double timeout_s, const std::vector<int>& tags = {}) = 0;
   /// Marks a moment, for the event log that replay returns.
   virtual void log(const std::string& what, std::int64_t value) = 0;

@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::schedule {
 
-/// How much longer than its shards' work the work of `worker` in its step number `step` takes.
+/// Returns the factor by which the work of `worker` in its step number `step` takes longer than its shards' work.
 using StepFactor = std::function<double(int worker, int step)>;
 
 struct BackupWorkers {

@@ -12,8 +12,8 @@
 
 namespace lockstep::sim::schedule {
 
-/// How a layer's gradient, or a piece of it, is synchronised: the steps in their order. A step of 0 s, or a plan
-/// without phases, is left out.
+/// The steps that synchronise a layer's gradient, or a piece of it, in their order. A step of 0 s, or a plan without
+/// phases, is left out.
 struct LayerExchange {
   int layer = 0;  ///< index in Graph::layers
   std::string name;

@@ -1,5 +1,5 @@
 #pragma once
-// What every training step is made of: its input, the forward pass, the backward pass.
+// The parts of every training step: its input, the forward pass, the backward pass.
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -19,7 +19,7 @@ Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int fr
 /// The backward pass from layer `from` down to layer `to`, both included.
 Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to);
 
-/// How batches come to a GPU.
+/// The way in which batches come to a GPU.
 struct Loading {
   double load_s = 0;       ///< one batch of one GPU read from its file, decoded and augmented
   double to_device_s = 0;  ///< copied to the GPU

@@ -76,7 +76,7 @@ int collective_streams(const Program& program);
 /// no copies over links, and no phase in which a GPU sends twice.
 bool sends_one_by_one(const Program& program);
 
-/// Where the program's copies come from that cross the cluster's links, each once.
+/// Lists each source from which the program's copies cross the cluster's links once.
 std::vector<Work::Source> input_sources(const Program& program);
 bool has_input_on_links(const Program& program);
 

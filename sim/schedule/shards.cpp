@@ -11,7 +11,7 @@ std::string module_of(const std::string& layer) {
   return layer.substr(0, layer.find_first_of("./"));
 }
 
-// Of each layer, whether the last one needs it.
+// Tells for each layer whether the last layer needs it.
 std::vector<bool> leads_to_the_end(const model::Graph& graph) {
   std::vector<bool> leads(graph.layers.size(), false);
   if (!leads.empty()) leads.back() = true;

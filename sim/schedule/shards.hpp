@@ -26,9 +26,10 @@ struct Shard {
 /// the last shard.
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
-/// One shard per module, bottom first: consecutive layers whose names agree up to the first '.' or '/'. Each is put on
-/// the server that holds the fewest bytes so far. Layers without parameters belong to the module that follows them.
-/// A module from which no path leads to the last layer is a side branch (an auxiliary classifier).
+/// Returns one shard per module, bottom first. A module is consecutive layers whose names agree up to the first '.' or
+/// '/'. Each module goes to the server that holds the fewest bytes so far. Layers without parameters belong to the
+/// module that follows them. A module from which no path leads to the last layer is a side branch (an auxiliary
+/// classifier).
 std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
 }  // namespace lockstep::sim::schedule

@@ -100,8 +100,8 @@ class SmaProgram {
     average_ = gpu_.share(kSynchronisation, "average model", cost_.average.seconds, cost_.average.fill, all, {});
   }
 
-  // From the end of all learning until the last GPU's turn: GPUs' programs are alike, so that each takes the last
-  // one's.
+  // The time from the end of all learning until the last GPU's turn. All GPUs have the same program, so each waits as
+  // long as the last one.
   double until_last_turn_s() const {
     return options_.host_wait_s + (options_.gpus - 1) * (cost_.differences.seconds + options_.host_wait_s);
   }

@@ -39,7 +39,7 @@ class LayerActivations {
   }
 
  private:
-  // On every tensor rank, or in parts of the sequence.
+  // Adds a tensor that every tensor rank holds whole, or divided by sequence parallelism.
   void sequence_split(const std::string& what, double width) {
     list_.push_back({what, tokens_ * width * bytes_.element / whole_});
   }
@@ -168,8 +168,8 @@ struct MatrixOutputs {
   double split = 0, whole = 0;
 };
 
-// Of queries, keys, values, output, gate, other half and second matrix (without a gate: no other half) the first, third,
-// fifth and seventh matrix's.
+// The matrices are query, key, value, output, gate, up and down (without a gate: no up). Their first, third, fifth and
+// seventh are kept: query, value, gate and down.
 MatrixOutputs alternate_outputs(const TransformerShape& shape, double kv_repeats) {
   const auto query = static_cast<double>(shape.query_width());
   return {query + static_cast<double>(shape.value_width()) * kv_repeats + shape.inner,
@@ -188,8 +188,8 @@ void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOu
   outputs.whole += share * shape.hidden;
 }
 
-// Where matrices have no one order, of a router's, experts' and a shared expert's beside each other or of latent attention,
-// half of all, as their time is counted (replica/rank_cost.hpp).
+// Layers with a router, experts and a shared expert, or with latent attention, have no single order of matrices. There
+// half of all outputs are kept, as in their time (replica/rank_cost.hpp).
 MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
   const model::LayerParts parts = shape.parts_of(layer);
   MatrixOutputs outputs;

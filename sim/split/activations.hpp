@@ -35,21 +35,22 @@ struct ActivationBytes {
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
 
-/// Without recomputation, a layer's tensors in the order of the forward pass; of experts those of the busiest rank.
+/// Returns a layer's tensors in the order of the forward pass, without recomputation. For experts they are those of the
+/// busiest rank.
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           const ActivationBytes& bytes);
 
 /// Returns the bytes that a layer keeps, by `spec.recompute`. Layers with experts or latent attention have no single
 /// order of matrices. With alternate_matrices they are therefore taken to keep half of all matrices' outputs.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes);
-/// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
+/// Returns the bytes that are recomputed: those of layer_activations() less kept_bytes().
 double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                         const ActivationBytes& bytes);
 
 /// Returns the bytes that the embedding keeps: the dropout's mask, and its input, which are indices of 8 bytes per
 /// token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
-/// What a loss has of every logit, bytes.
+/// The bytes that a loss needs per logit.
 struct LossBytes {
   double kept;     ///< from the forward to the backward pass
   double working;  ///< besides, at the most

@@ -43,8 +43,8 @@ class TwoStreams {
   StageOps ops_;
 };
 
-// `half` stages from an end of the pipeline to the middle, of which this one is number `place`; so many micro-batches in
-// each stream.
+// Makes the order of one stage. `half` stages lead from an end of the pipeline to its middle; this one is number
+// `place`. Each stream has `micro_batches` micro-batches.
 StageOps dual_pipe_order(int half, int place, int micro_batches, TwoStreams order) {
   constexpr int kNear = 0, kFar = 1;
   for (int i = 0; i < 2 * (half - place - 1); ++i) order.forward(kNear);

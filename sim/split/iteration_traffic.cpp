@@ -14,7 +14,8 @@ void append(TrafficList& list, const TrafficList& more, double times) {
   }
 }
 
-// Exchange of one kind of parameters over `ranks`, in groups of `shards` that hold one copy; what is sharded in so many calls.
+// Adds the exchange of one kind of parameters over `ranks` ranks, in groups of `shards` ranks that hold one copy.
+// Shards are exchanged in `calls` collectives.
 void exchange(TrafficList& list, const std::string& what, double parameters, double calls, TrafficGroup all, int ranks,
               int shards, const ParallelSpec& spec, int micro_batches, const TrafficOptions& options) {
   const ShardingStage sharding = spec.sharding;
@@ -130,7 +131,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
       append(list, loss_forward(shape, spec, options), m);
       append(list, loss_backward(shape, spec, options), m);
     }
-    // Forward to the part behind, backward to the part before.
+    // Activations are sent to the next part, gradients to the previous one.
     const ChunkPlace place{stage, static_cast<int>(i) / spec.pipeline};
     append(list, stage_message(shape, spec, options), m * pipeline.messages_of(place));
     all += rank_parameters(shape, spec, part);

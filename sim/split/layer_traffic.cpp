@@ -11,7 +11,8 @@ void add(TrafficList& list, Traffic traffic) {
   if (traffic.ranks > 1) list.push_back(std::move(traffic));
 }
 
-// Beside products, as /tensor_overlap has it. Between their halves only what is scattered and gathered comes in pieces.
+// True if the collective overlaps GEMMs, by /tensor_overlap. Without sequence parallelism only those of the backward
+// pass's inputs do, because only scattered and gathered data come in pieces.
 bool is_beside(const ParallelSpec& spec, bool is_input_of_backward) {
   if (spec.tensor_overlap == TensorOverlap::all && spec.sequence) return true;
   return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
@@ -44,7 +45,7 @@ void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, c
   add(list, tensor_traffic(spec, what + ", input's gradient", kind, bytes, true));
 }
 
-// Heads of keys and values on a tensor rank; at least one each.
+// Returns the bytes of keys and values on a tensor rank, which has at least one head of each.
 double kv_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   const auto width = static_cast<double>(shape.key_width() + shape.value_width());
   return tokens(shape, spec) * width * kv_repeats(shape, spec) / spec.tensor * options.activation_bytes;

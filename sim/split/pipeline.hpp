@@ -20,7 +20,7 @@ inline bool gives_weight_gradients(Pass pass) {
   return pass == Pass::backward || pass == Pass::weight_gradient;
 }
 
-/// Where the chunks of a stage stand in the model.
+/// The places of a stage's chunks in the model.
 enum class ChunkOrder {
   looped,  ///< chunk c of stage s is part c p + s of v p
   folded,  ///< two chunks: parts s and 2 p - 1 - s of 2 p, so that stage 0 has both ends of the model
@@ -115,14 +115,15 @@ StageOps dual_pipe_v(const PipelineShape& shape, int stage);
 /// The ops of a stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
 /// micro-batches that an interleaved pipeline's stages do not divide, and DualPipe's conditions.
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
-/// The same of every stage.
+/// Returns the ops of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
 /// Most chunks whose activations the stage keeps at one time, counted in its ops: forward passes whose backward pass, or pass
 /// of the inputs' gradients, has not ended.
 int most_in_flight(const StageOps& ops);
-/// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops. Throws std::logic_error for
-/// ZB-V, DualPipe and DualPipeV, of which only bounds are known.
+/// Returns the most activations that a stage holds by the schedule's formula, in chunks of one micro-batch. It equals
+/// most_in_flight() of its ops. Throws std::logic_error for ZB-V, DualPipe and DualPipeV, for which only bounds are
+/// known.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 
 }  // namespace lockstep::sim::split

@@ -29,7 +29,8 @@ using RankGroup = std::vector<int>;
 /// Ranks whose gradients of a dense layer are added up.
 inline const Dimensions kGradientDimensions{ParallelDimension::context, ParallelDimension::expert,
                                             ParallelDimension::data};
-/// The same of an expert. Megatron-LM may fold context ranks into expert groups; here experts lie within data.
+/// The dimensions of an expert's gradients. Megatron-LM may fold context ranks into expert groups; here experts lie
+/// within data.
 inline const Dimensions kExpertGradientDimensions{ParallelDimension::context, ParallelDimension::data};
 /// Returns the dimensions of the ranks that divide the experts among them.
 inline Dimensions expert_dimensions(const ParallelSpec& spec) {

@@ -22,7 +22,7 @@ ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
 /// inputs of GEMMs and of SwiGLU in eight bits, and no outputs of experts.
 ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 
-/// What is not of the split but decides what software keeps.
+/// Facts that are not part of the split but decide the memory that software keeps.
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
@@ -39,7 +39,8 @@ struct SoftwareMemory {
 /// permuted_probs).
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software);
 
-/// What a communicator of NCCL takes: 544 MB of two, 688 MB of more ranks, on four A100 (NVIDIA/nccl issue 964).
+/// Memory that a communicator of NCCL takes: 544 MB for two ranks, 688 MB for more, on four A100 (NVIDIA/nccl issue
+/// 964).
 constexpr double kCommunicatorBytes = 0.62e9;
 
 /// Returns the bytes of a rank's communicators: one for each kind of group that has more than one rank.

@@ -187,7 +187,7 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
 double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Units& units,
                const SplitMemoryOptions& options) {
   const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
-  // An activation and a gradient under way.
+  // An activation and a gradient are in flight at once.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
   if (spec.ranks_of_sharding() == 1) return bytes;
   if (spec.sharding == ShardingStage::zero3)

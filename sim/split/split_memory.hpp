@@ -39,9 +39,9 @@ ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
 /// PyTorch's FSDP with mixed precision, and autocast: weights and gradients in single precision, gathered in half: 16 with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 
-/// What PyTorch's caching allocator reserves beyond what is allocated, as a part of it. Assumed; the largest allocation of
-/// 43 runs on 8 B200 was reserved with 3 to 9 % more, 4 % in the median (SimuMax v1.2, docs/b200, max_reserved over
-/// max_allocated).
+/// The memory that PyTorch's caching allocator reserves beyond allocated memory, as a part of the latter. Assumed. In
+/// 43 runs on 8 B200 the largest allocation was reserved with 3 to 9 % more, 4 % in the median (SimuMax v1.2,
+/// docs/b200, max_reserved over max_allocated).
 constexpr double kAllocatorMargin = 0.04;
 
 struct SplitMemoryOptions {
@@ -72,7 +72,7 @@ struct SplitMemory {
   double reserved_bytes = 0;     ///< by driver and framework
 
   std::vector<SplitMemoryPart> parts() const;
-  /// What a framework's counter of allocated bytes shows.
+  /// Returns the value of a framework's counter of allocated bytes.
   double allocated_bytes() const;
   double total_bytes() const;
 };

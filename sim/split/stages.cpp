@@ -36,7 +36,8 @@ int even_share(int units, int parts, const std::string& what) {
              ", an uneven first or last stage, or the partition by cost");
 }
 
-// Where the parts begin that deal out `costs` to so many parts of at most `most` each, none of them empty.
+// Returns where each of `parts` parts begins. Items are put into a part while its cost is at most `most`; no part is
+// empty.
 std::vector<int> filled(const std::vector<double>& costs, int parts, double most) {
   const int items = static_cast<int>(costs.size());
   std::vector<int> begins{0};
@@ -52,7 +53,7 @@ std::vector<int> filled(const std::vector<double>& costs, int parts, double most
   return begins;
 }
 
-// The least cost that the costliest of so many parts can have: over k, least[i] is that of the first i items in k parts.
+// Returns the least possible maximum of the parts' costs. In round k, least[i] is that of the first i items in k parts.
 double least_maximum(const std::vector<double>& costs, int parts) {
   const std::size_t n = costs.size();
   const bool is_alike = std::all_of(costs.begin(), costs.end(), [&](double cost) { return cost == costs.front(); });

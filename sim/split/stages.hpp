@@ -24,9 +24,9 @@ struct ModelBlocks {
   Block loss;  ///< what stands behind the last one
 };
 
-/// By the layers' names: the components between '/' and '.' up to the first that ends in a digit are the block's name
-/// ("l3/query" -> "l3", "model.layers.3.mlp.up" -> "model.layers.3"). Layers without such a component belong to the block
-/// before them. Throws InputError where the model has none, or a block stands in two places.
+/// Finds the blocks by the layers' names. A block's name is the components between '/' and '.' up to the first that
+/// ends in a digit ("l3/query" -> "l3", "model.layers.3.mlp.up" -> "model.layers.3"). Layers without such a component
+/// belong to the block before them. Throws InputError if the model has no blocks, or a block stands in two places.
 ModelBlocks blocks_of(const model::Graph& graph);
 
 /// The blocks that a part of the pipeline holds.
@@ -57,7 +57,7 @@ struct PartitionRule {
 /// Even but for what the rule says. Throws InputError where the blocks do not divide, with the numbers that would.
 std::vector<ModelPart> partition(int blocks, int stages, int chunks, const PartitionRule& rule = {});
 
-/// Costs of what is dealt out, in any unit.
+/// Costs of the blocks that are distributed, in any unit.
 struct BlockCosts {
   double embedding = 0;
   std::vector<double> blocks;

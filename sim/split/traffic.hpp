@@ -40,8 +40,8 @@ struct Traffic {
   bool is_beside_products = false;  ///< of tensor ranks: overlaps the GEMMs that make it or need it
   double host_s = 0;                ///< of the host, before each time
 
-  /// What a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the bytes, reduce-scatter,
-  /// all-gather and all-to-all (n-1)/n, a message 1.
+  /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
+  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1.
   double sent_bytes() const;
 };
 

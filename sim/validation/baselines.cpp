@@ -11,8 +11,9 @@
 namespace lockstep::sim::validation {
 namespace {
 
-constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;  // beside logarithms of ratios
-constexpr double kOfBatch = 0.3, kOfGpus = 0.5;                                 // a ratio of these says less
+// Distances of differing facts, compared with logarithms of ratios.
+constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;
+constexpr double kOfBatch = 0.3, kOfGpus = 0.5;  // a ratio of these says less
 
 // What is compared with what.
 enum class Sort { none, rate, training, bandwidth, efficiency, epochs };
@@ -51,7 +52,7 @@ double ring_factor(double gpus) {
   return 2 * (gpus - 1) / gpus;
 }
 
-// FLOP/s, by the precision that is stated, else the usual one.
+// Returns the peak FLOP/s in the given precision, or else in the default one.
 double peak_of(const Record& job, const Catalogue& catalogue) {
   const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
   if (gpu == nullptr) return 0;
@@ -88,7 +89,7 @@ double flop_of(const Record& job) {
   return graph == nullptr ? 0 : static_cast<double>(graph->macs());
 }
 
-// Of a sample; 0 where it is none of tokens, or they are not known.
+// Returns the tokens of a sample; 0 if it has none, or they are unknown.
 double tokens_of(const Record& job, const Catalogue& catalogue) {
   if (job.own_model) return job.own_model->entry.tokens;
   const ModelEntry* model = catalogue.models.with_id(job.model.id);
@@ -101,13 +102,13 @@ double counted_per_sample(const Record& job, const Catalogue& catalogue) {
   return job.measure.counted == Counted::tokens ? tokens_of(job, catalogue) : 0;
 }
 
-// Of an iteration, over the GPUs: less than one where several share a replica. 0: not known.
+// Returns the samples of an iteration over the GPUs, which is below 1 if several GPUs share a replica. 0: unknown.
 double samples_per_gpu(const Record& job) {
   if (job.global_batch > 0) return static_cast<double>(job.global_batch) / std::max(1, job.gpus);
   return double(job.batch_per_gpu) * std::max(1, job.accumulation);
 }
 
-// Of experts those that a token goes to.
+// Counts the active parameters: among experts, those to which a token goes.
 double parameters_at_work(const model::Graph& graph) {
   double parameters = 0;
   for (const model::Layer& layer : graph.layers) {
@@ -275,7 +276,7 @@ class Nearest {
   double peak_, link_, flop_;
 };
 
-// Of a GPU whose arithmetic never waits; 0: no sequences, or a GPU that is not known.
+// Returns the samples/s of a GPU whose arithmetic never waits; 0: no sequences, or an unknown GPU.
 double peak_samples_per_s(const Record& job, const Catalogue& catalogue) {
   const double operations = model_operations(job, catalogue);
   return operations > 0 ? peak_of(job, catalogue) / operations : 0;

@@ -26,8 +26,8 @@ std::map<std::string, int> records_of_sources(const std::vector<Scored>& all) {
   return counts;
 }
 
-// The least reach beyond which no more than kOutside lies, sources weighed alike, with one more source that is yet to come,
-// which may be anywhere and is beyond on either side by half; `how_far` may be negative.
+// Returns the least reach beyond which at most kOutside of the weight lies. All sources have the same weight. One more
+// source is yet to come; it may lie anywhere and counts by half on either side. `how_far` may be negative.
 template <typename HowFar>
 double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
   const std::map<std::string, int> of_source = records_of_sources(all);

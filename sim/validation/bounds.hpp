@@ -24,8 +24,8 @@
 
 namespace lockstep::sim::validation {
 
-/// Constants "bounds below/CLASS" and "bounds above/CLASS", from all but one source and without records that are scored
-/// apart. Whole trainings are all scored apart; they calibrate their own class and no wider one.
+/// Returns the constants "bounds below/CLASS" and "bounds above/CLASS", from all sources except `but`. Records that are
+/// scored apart are left out. Whole trainings are all scored apart; they calibrate their own class and no wider one.
 std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but = "");
 
 /// Bounds of every prediction by those of the other sources, so that what they hold says what they hold of a new one.

@@ -1,11 +1,9 @@
-// Questions of which is best or how much is enough. Simulated are what may be chosen: group sizes of the hierarchical
-// all-reduce, bandwidths of the network, learners that synchronise less often. What a node must exchange in the time
-// that there is for it follows from the model alone:
+// Answers which choice is best, or how much is enough. The choices are simulated: group sizes of the hierarchical
+// all-reduce, bandwidths of the network, learners that synchronise less often. The bytes that a node must exchange in
+// the available time follow from the model alone, for P bytes of parameters and n nodes:
 //
-//   servers on the workers' nodes   4 P (n-1)/n in an iteration, in and out together, as papers on them count
-//   all-reduce                      2 P (n-1)/n each way in a backward pass
-//
-// for P bytes of parameters and n nodes.
+//   `servers on the workers' nodes`   4 P (n-1)/n in an iteration, in and out together, as papers on them count.
+//   `all-reduce`                      2 P (n-1)/n each way in a backward pass.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +26,7 @@ void map_best_group(ResultModel& m) {
   Workload run = all_reduce_workload(m, gpus, {static_cast<std::int64_t>(bytes)});
   if (run.scenario.communication.all_reduce != AllReduceKind::hierarchical)
     throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) + " has no groups"};
-  // Buffers as the software fuses them, one after the other.
+  // Buffers are fused as in the software, and run one after the other.
   const double most = static_cast<double>(run.scenario.communication.fusion_threshold_bytes);
   const double buffers = most > 0 ? std::ceil(bytes / most) : 1;
   run.bytes.assign(static_cast<std::size_t>(buffers), static_cast<std::int64_t>(bytes / buffers));
@@ -126,7 +124,7 @@ void map_gain_of_tau(ResultModel& m) {
   }
   m.task.baseline = {iteration};
   m.task.target = {iteration};
-  // As Crossbow's released program does; its paper describes streams, beside whose work synchronisation would hide.
+  // Crossbow's released program does so. Its paper describes streams, which would hide synchronisation.
   m.assume("synchronised by", "the host", "the released program");
   for (Alternatives* side : {&m.task.target, &m.task.baseline})
     for (Workload& run : *side) {

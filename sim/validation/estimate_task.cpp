@@ -1,8 +1,9 @@
-// What follows from given results of the same experiment by a law, without a simulation:
+// Estimates quantities from given results of the same experiment by a law, without a simulation:
 //
-//   iterations to converge   S(N) = S_min (1 + N_crit / N), least squares in 1/N over given S at other numbers of workers
-//   critical batch           E(B) = E_min (1 + B / B_crit), least squares in B over given epochs at other batches
-//   arrival times            a lognormal with a Pareto tail (sim/cost/delay.hpp) through given percentiles
+//   `iterations to converge`   S(N) = S_min (1 + N_crit / N), least squares in 1/N over given S at other numbers of
+//                              workers.
+//   `critical batch`           E(B) = E_min (1 + B / B_crit), least squares in B over given epochs at other batches.
+//   `arrival times`            A lognormal with a Pareto tail (sim/cost/delay.hpp) through given percentiles.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +19,7 @@ constexpr double kSameOff = 0.15;         // of a result at the same size, with 
 constexpr double kLawOff = 0.10;          // of a law through given points, between them
 constexpr double kBeyond = 0.25;          // more for every factor of e beyond them
 constexpr double kProbabilityOff = 0.10;  // of a share of iterations
-constexpr double kIterationsSeen = 1e4;   // of a maximum for which it is not stated
+constexpr double kIterationsSeen = 1e4;   // observed for a maximum, if not given
 
 struct Point {
   double x, y;
@@ -86,7 +87,7 @@ void map_iterations(ResultModel& m) {
     for (const Point& p : points) sum += std::log(p.y);
     const double there = std::exp(sum / double(points.size())), ratio = points[0].x / n;
     if (ratio == 1) return set_estimate(m, Quantity::iterations, there, kSameOff);
-    // Of one point the law leaves open whether the batch is below the critical one (S ~ 1/N) or above it (S = S_min).
+    // A single point does not show whether the batch is below the critical one (S ~ 1/N) or above it (S = S_min).
     m.task.quantity = Quantity::iterations;
     m.task.estimate = {there * std::sqrt(ratio), there * std::min(1.0, ratio), there * std::max(1.0, ratio)};
     return m.assume("critical batch", "near the given batch", "one number of workers is given");
@@ -143,7 +144,7 @@ double invert(const Function& f, double wanted, double low, double high) {
 
 constexpr double kLeast = 1e-9;
 
-// Of a share of gradients, as a fraction.
+// Returns a share of gradients as a fraction.
 double share_given(const Record& job) {
   return *job.value > 1 || job.measure.per_si == 100 ? *job.value / 100 : *job.value;
 }

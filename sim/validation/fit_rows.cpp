@@ -15,9 +15,10 @@ namespace {
 
 constexpr int kMostGpusOfRate = 64;    // whose rate says how fast a GPU is, not its network
 constexpr double kDifference = -0.05;  // of a logarithm, for derivatives
-// Either way of what links and networks carry. NCCL takes that in steps of a fifth, on which nothing moves; and where
-// something else holds an all-reduce up, which half of the network would, a difference downwards alone would say that the
-// network is as fast as it is taken to be.
+// Step in both directions for the shares of links and networks. NCCL takes bandwidths in steps of a fifth, between
+// which a prediction does not change. A step downwards alone would also mislead if something else limits an all-reduce.
+// Half of the network would then be the limit, and the record would count as evidence that the network is as fast as
+// assumed.
 constexpr double kDifferenceOfShares = 0.25;
 constexpr std::size_t kRowsOfTask = 32;  // whose networks are in memory at a time
 
@@ -51,7 +52,7 @@ bool is_of_input(const Record& job) {
   return job.decodes_on_host && job.role == Role::target && job.measure.metric == Metric::images_per_s && job.gpus > 1;
 }
 
-// Of a transformer on as many GPUs as the source has: its passes are most of the time.
+// True for the rate of a transformer on as many GPUs as the source has; most of its time are passes.
 bool is_replica_rate(const Record& job) {
   const Metric metric = job.measure.metric;
   const bool is_rate = metric == Metric::images_per_s || metric == Metric::iteration_s || is_of_flops(metric);

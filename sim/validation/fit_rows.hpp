@@ -1,5 +1,6 @@
 #pragma once
-// What the fit sees of records (fit.hpp): which constants a kind of record may move, and predictions linearised in them.
+// The fit's view of records (fit.hpp): the constants that a kind of record may move, and predictions linearised in
+// them.
 #include <map>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct FitRow {
   std::map<Chain, double> slopes{};  ///< of log(predicted) by the logarithm of a chain's value
 
   bool is_mapped() const { return predicted > 0; }
-  /// What its constants move of it, 0 to 1.
+  /// Returns the share of the record that its constants move, 0 to 1.
   double moved() const;
 };
 

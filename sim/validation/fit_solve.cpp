@@ -12,8 +12,9 @@ namespace {
 
 // Chosen by what they make of sources that are left out: validate --fit --sensitivity, results/validation. What a source's
 // records of one GPU, or of one network, have in common is no effect of its own: it took what the constants should have had.
-constexpr double kNoise = 0.15;     // of a record among those of its source, of a logarithm
-constexpr int kMostOfSource = 20;   // records of a kind by which a source counts: those of a long table are alike
+constexpr double kNoise = 0.15;  // of a record among those of its source, of a logarithm
+// The most records of a kind with which a source counts, because the rows of a long table are similar.
+constexpr int kMostOfSource = 20;
 constexpr double kOfSource = 0.05;  // what its records of a kind have in common
 
 // Effects by name: of constants, and of what records have in common.

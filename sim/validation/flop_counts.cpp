@@ -15,7 +15,8 @@ double attention_macs(const model::Graph& graph) {
   return macs;
 }
 
-// Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
+// Counts the multiply-adds of a sample's forward pass that the backward pass repeats. The output layer keeps what it
+// needs.
 double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   double all = 0, last = 0;
   for (const model::Layer& layer : graph.layers) {
@@ -27,7 +28,7 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
                                                  : 0;
 }
 
-// Of products with weights that get no gradients.
+// Counts the multiply-adds of GEMMs with weights that get no gradients.
 double frozen_macs(const model::Graph& graph) {
   double macs = 0;
   for (const model::Layer& layer : graph.layers)
@@ -50,9 +51,10 @@ bool counts_causal_half(ResultModel& m) {
 
 }  // namespace
 
-// Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
-// (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B): attention as if nothing were masked, unless the
-// record says that the source leaves the masked half out; three times the forward pass, and what is computed again once more.
+// Returns the FLOP of a sample on one of the GPUs, divided by the peak if the metric is a share of it. Multiply-adds
+// are counted as the sources do (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B). Attention counts
+// as if nothing were masked, unless the record says that the source leaves the masked half out. The forward pass counts
+// three times, and recomputed layers once more.
 double counted_flop(ResultModel& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);

@@ -39,7 +39,7 @@ double robust_cost(const Eigen::VectorXd& residuals) {
   return cost;
 }
 
-/// Terms of a law as logarithms, each between bounds.
+/// Holds terms of a law as logarithms, each between bounds.
 struct Terms {
   Eigen::VectorXd start, low, high;
   std::function<void(const Eigen::VectorXd&, KernelLaw&)> set;
@@ -159,7 +159,7 @@ std::vector<Correction> tables_of(KernelKind kind) {
   return {};
 }
 
-// Nodes next to each node along every axis.
+// Finds the nodes next to each node along every axis.
 std::vector<std::vector<std::size_t>> neighbours_in(const std::vector<CorrectionAxis>& axes) {
   const auto nodes = static_cast<std::size_t>(node_count(axes));
   std::vector<std::vector<std::size_t>> neighbours(nodes);
@@ -176,7 +176,7 @@ std::vector<std::vector<std::size_t>> neighbours_in(const std::vector<Correction
   return neighbours;
 }
 
-// One table on residuals of the logarithm; subtracts from them what it explains.
+// Fits one table to residuals of the logarithm, and subtracts the explained part from them.
 std::vector<double> fit_table(const std::vector<CorrectionAxis>& axes, const Samples& samples,
                               const std::vector<double>& residuals) {
   std::vector<TableCorners> corners;
@@ -293,7 +293,7 @@ std::vector<ShapeRange> range_of(const Samples& samples) {
   return range;
 }
 
-// Rows spread evenly over the samples.
+// Selects rows that are spread evenly over the samples.
 Samples some_of(const Samples& samples) {
   if (samples.size() <= kMostTermRows) return samples;
   Samples some;

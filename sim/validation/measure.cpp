@@ -11,7 +11,7 @@
 namespace lockstep::sim::validation {
 namespace {
 
-// Of one SI unit (of bandwidths, of a GB/s); the first of equals is the one that is written.
+// Units with their number per SI unit (for bandwidths, per GB/s). Among equal units the first one is written.
 using Units = std::vector<std::pair<std::string, double>>;
 
 const Units& units_of(UnitKind kind) {
@@ -53,7 +53,7 @@ bool remove_suffix(std::string& text, const std::string& end) {
   return true;
 }
 
-// "tokens/s/GPU": a rate of tokens, for each GPU.
+// Reads "tokens/s/GPU" as a rate of tokens for each GPU.
 void set_counted(std::string& unit, Measure& measure) {
   measure.is_per_gpu = remove_suffix(unit, "/GPU");
   if (unit == "tokens/s" || unit == "iterations/s") {

@@ -1,5 +1,5 @@
 #pragma once
-// What a record measures.
+// The quantity that a record measures.
 #include <string>
 #include <vector>
 

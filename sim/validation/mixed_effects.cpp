@@ -10,7 +10,7 @@ namespace {
 constexpr double kHuber = 1.5;    // of the noise: what lies beyond counts by its distance, not by its square
 constexpr int kEffectRounds = 8;  // of the weights, which settle in a few
 
-// 1 within 1.5 of its spread, then by the distance.
+// Returns 1 within 1.5 times the spread; beyond, the weight falls with the distance.
 double huber(double value, double spread) {
   return std::min(1.0, kHuber * spread / std::max(std::abs(value), 1e-12));
 }

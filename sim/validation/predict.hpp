@@ -17,8 +17,8 @@ struct [[nodiscard]] Prediction : QuantityPrediction {
   double error() const;
 };
 
-/// How far a published value is from the prediction: 0 at it, -1 and 1 at half_width() to either side. NaN where the record
-/// has no value or its class is not calibrated.
+/// Returns the distance of a published value from the prediction: 0 at it, -1 and 1 at half_width() to either side. NaN
+/// if the record has no value or its class is not calibrated.
 double published_at(const Prediction& prediction);
 
 /// Predicts the targets; `all` are the records whose given results may be used. A prediction depends on its own record

@@ -1,4 +1,4 @@
-// Predictions as a file and as a table.
+// Writes predictions as a file and as a table.
 #include <algorithm>
 
 #include "engine/base/format_printf.hpp"

@@ -38,8 +38,8 @@ inline const Choices<Role>& choices_of(Role) {
   return all;
 }
 
-/// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `apart` is a target that
-/// is never fitted. `none`: not given.
+/// The use of a record in the fit. `given` is an input, `fit` and `test` are targets (see suite.hpp), `apart` is a
+/// target that is never fitted. `none`: not given.
 enum class Use { none, given, fit, test, apart };
 
 inline const Choices<Use>& choices_of(Use) {
@@ -97,7 +97,7 @@ enum class BadRecords { refuse_file, keep };
 
 /// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.
 std::vector<Record> read_records(const std::string& path);
-/// The same of a file that was read: an array, or an object with one under "records".
+/// Reads a file that was parsed: an array, or an object with one under "records".
 std::vector<Record> read_records(const JsonDocument& document, BadRecords bad = BadRecords::refuse_file);
 /// Reads an array inside another document.
 std::vector<Record> read_records(const JsonNode& array, BadRecords bad = BadRecords::refuse_file);

@@ -28,7 +28,8 @@ struct [[nodiscard]] LeftOut {
   Baselines baselines;
 };
 
-/// In the order of `targets`, the track of facts first; that of results has those alone that use one.
+/// Predicts in the order of `targets`, first on the track of facts. The track of results has only the targets that use
+/// a result.
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 
@@ -53,7 +54,7 @@ std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(c
 
 /// Writes a row per family and track.
 std::string scoring_table(const std::vector<LeftOut>& all);
-/// A row per source of every family and track: where predictions fail.
+/// Writes a row per source of every family and track, to show where predictions fail.
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);
 

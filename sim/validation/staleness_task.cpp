@@ -1,8 +1,9 @@
-// Asynchronous workers: how many updates a layer got between a worker's read of it and that worker's own update.
+// Asynchronous workers: counts the updates that a layer got between a worker's read of it and that worker's own update.
 //
-// Simulated message by message (sim/schedule/async_sgd.hpp): workers of one GPU each, servers on machines of their own,
-// a shard per module of the model, all reads issued at the beginning of a step. Chen et al. 2016 number the layers of
-// Inception, of 18 layers and an auxiliary classifier; which module a number means follows from their Table 1.
+// Messages are simulated one by one (sim/schedule/async_sgd.hpp). Workers have one GPU each, servers machines of their
+// own. Each module of the model is a shard, and all reads begin at the start of a step. Chen et al. 2016 number the
+// layers of Inception, which has 18 layers and an auxiliary classifier. Their Table 1 shows which module a number
+// means.
 #include <algorithm>
 #include <cmath>
 

@@ -47,7 +47,7 @@ std::vector<Record> with_known_facts(std::vector<Record> records, const std::str
 /// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
 Use use_by_rule(const std::string& group);
 
-/// Over the predictions of one suite with one use.
+/// Statistics over the predictions of one suite with one use.
 struct Score {
   int predicted = 0, unmapped = 0;
   double median = 0, p90 = 0, worst = 0;  ///< of |error|
@@ -69,16 +69,16 @@ struct [[nodiscard]] SuiteResult {
 /// Predicts every suite; inputs are looked for in all of them.
 std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
                                          const Catalogue& catalogue, int jobs);
-/// The same of predictions that were made elsewhere, in the order of the suites' targets.
+/// Returns the results of predictions that were made elsewhere, in the order of the suites' targets.
 std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions);
 
 /// Returns all targets of the suites, in their order.
 std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
 
-/// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
-/// "peak memory", "staleness, stragglers".
+/// Returns the family whose predictions are scored together: "throughput", "all-reduce", "speed-up", "efficiency",
+/// "time to accuracy", "epochs", "peak memory", "staleness, stragglers".
 std::string family_of(Quantity quantity);
-/// The same, but that the time of an epoch is a throughput.
+/// Returns the family of a prediction; the time of an epoch is a throughput.
 std::string family_of(const Prediction& prediction);
 /// A row per family and use, over all suites.
 std::string quantity_table(const std::vector<SuiteResult>& results);
