@@ -86,7 +86,7 @@ TEST_CASE("micro-steps of replicas are in the scenario: job and scenario predict
   for (const sim::JobQuestion& question : {sharded, plain}) {
     const sim::JobPrediction predicted = sim::predict_job(question, catalogue(), 1);
     const Json file = sim::job_prediction::job_scenario(predicted, catalogue());
-    const sim::Scenario scenario = sim::ScenarioTemplate::parse(file.dump(), "job", "").with({});
+    const sim::Scenario scenario = sim::ScenarioTemplate::parse(file.dump(), "job", "").with({}).variants.front();
     const int batch = scenario.batch_at(16);
     const sim::PointResult point = sim::predict_point(scenario, sim::request_for(scenario, 16, batch));
     INFO(question.job.model.stated);

@@ -8,7 +8,6 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/object_format.hpp"
 #include "engine/base/random.hpp"
-#include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/format_documents.hpp"
 #include "sim/scenario/scenario_template.hpp"
@@ -178,7 +177,7 @@ TEST_CASE("a scenario that was made without a file is checked as one that was re
   CHECK(error_of([&] { sim::check(scenario); }) ==
         "small: /communication/accumulation: \"local-sgd\" does not accumulate gradients; allowed: 1");
   scenario.communication.accumulation = 1;
-  scenario.model = model::zoo_graph("vgg16");
+  for (model::Layer& layer : scenario.model.layers.edit()) layer.name = "layer";
   scenario.compute.recomputes_blocks = true;
   CHECK_THAT(error_of([&] { sim::check(scenario); }),
              Contains("/compute/recompute_blocks") && Contains("has no blocks"));
