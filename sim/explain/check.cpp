@@ -42,6 +42,12 @@ class Checker {
     result_.good_log = log;
   }
 
+  static std::string log_of(const MeasuredCollective& collective) {
+    const int gpus = collective.question.gpus.front(), nodes = gpus / std::max(1, collective.question.gpus_per_node);
+    return collective.file + ", " + collective.operation + ", " + gpus_text(gpus) +
+           (nodes > 1 ? " on " + std::to_string(nodes) + " nodes" : "");
+  }
+
   void predict() {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
@@ -56,7 +62,7 @@ class Checker {
         const auto bytes = static_cast<double>(point.bytes);
         result_.observations.push_back({format_bytes(bytes), point.seconds, expected[i], expected[i], factor * bytes,
                                         bytes, std::min(1.0, kIndependent / static_cast<double>(expected.size())),
-                                        collective.file});
+                                        collective.file, log_of(collective)});
       }
     }
     for (MeasuredStep& step : measured_.steps) {
@@ -68,7 +74,7 @@ class Checker {
                              ", " + short_number(predicted.samples) + " samples an iteration");
       if (!step.note.empty()) result_.read.push_back(step.note);
       result_.observations.push_back(
-          {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file});
+          {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file, step.file});
       predictions_.push_back(predicted);
     }
     if (result_.observations.empty())
@@ -91,34 +97,43 @@ class Checker {
     result_.good_log->share_of_predicted = median(shares);
   }
 
-  // Medians over the observations that `is_wanted` says.
+  // Medians over the log's observations for which `is_wanted` is true; none if there is none.
   template <typename Wanted>
-  bool judge_by(Wanted is_wanted) {
+  std::optional<LogVerdict> judge_by(const std::string& log, Wanted is_wanted) const {
     std::vector<double> shares, lows, highs;
     for (const Observation& one : result_.observations) {
-      if (!is_wanted(one)) continue;
+      if (one.log != log || !is_wanted(one)) continue;
       shares.push_back(one.expected.seconds / one.measured_s);
       lows.push_back(one.expected.seconds / one.expected.high_s);
       highs.push_back(one.expected.seconds / one.expected.low_s);
     }
-    if (shares.empty()) return false;
-    const double share = median(shares), low = median(lows), high = median(highs);
-    result_.share = share;
-    result_.low_share = low;
-    result_.high_share = high;
-    result_.speed = share < low ? Speed::slow : share > high ? Speed::fast : Speed::normal;
-    return true;
+    if (shares.empty()) return std::nullopt;
+    LogVerdict verdict{log, median(shares), median(lows), median(highs), false, Speed::normal};
+    if (verdict.share < verdict.low_share) verdict.speed = Speed::slow;
+    if (verdict.share > verdict.high_share) verdict.speed = Speed::fast;
+    return verdict;
+  }
+
+  LogVerdict judge(const std::string& log) const {
+    double largest = 0;
+    for (const Observation& one : result_.observations)
+      if (one.log == log) largest = std::max(largest, one.bytes);
+    const LogVerdict of_large =
+        *judge_by(log, [&](const Observation& one) { return one.bytes == 0 || kLargeSpan * one.bytes >= largest; });
+    if (of_large.speed == Speed::slow) return of_large;
+    std::optional<LogVerdict> of_small =
+        judge_by(log, [](const Observation& one) { return one.bytes > 0 && one.bytes <= kLatencyBytes; });
+    if (!of_small || of_small->speed != Speed::slow) return of_large;
+    of_small->is_of_small = true;
+    return *of_small;
   }
 
   void judge() {
-    double largest = 0;
-    for (const Observation& one : result_.observations) largest = std::max(largest, one.bytes);
-    judge_by([&](const Observation& one) { return one.bytes == 0 || kLargeSpan * one.bytes >= largest; });
-    if (result_.speed == Speed::slow) return;
-    const CheckResult of_large = result_;
-    const bool has_small = judge_by([](const Observation& one) { return one.bytes > 0 && one.bytes <= kLatencyBytes; });
-    result_.is_of_small = has_small && result_.speed == Speed::slow;
-    if (!result_.is_of_small) result_ = of_large;
+    for (const Observation& one : result_.observations)
+      if (result_.logs.empty() || result_.logs.back().log != one.log) result_.logs.push_back(judge(one.log));
+    static_cast<LogVerdict&>(result_) = *std::min_element(
+        result_.logs.begin(), result_.logs.end(),
+        [](const LogVerdict& a, const LogVerdict& b) { return a.share / a.low_share < b.share / b.low_share; });
   }
 
   std::vector<Fault> faults() const {

@@ -57,6 +57,7 @@ struct Observation {
   double bytes = 0;             ///< of a collective; 0: a step
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
   std::string source;           ///< the file, and the place in it
+  std::string log{};            ///< the log and what it measured, "bad.log, all-reduce, 32 GPUs on 4 nodes"
   double offset_s = 0;          ///< added to measured_s and expected, of parts of a traced step (CheckResult::scored)
 };
 
@@ -94,19 +95,26 @@ struct GoodLog {
   std::vector<std::string> left_out;  ///< sizes that only one log has, a line each
 };
 
-struct [[nodiscard]] CheckResult {
+/// How fast one log is.
+struct LogVerdict {
+  std::string log;           ///< as Observation::log
+  double share = 0;          ///< speed over the expected speed: median of expected over measured time
+  double low_share = 0;      ///< slow end of the share's 80 % prediction interval
+  double high_share = 0;     ///< its fast end
+  bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
+  Speed speed = Speed::normal;
+};
+
+/// Its verdict is that of the slowest log, relative to the log's own interval.
+struct [[nodiscard]] CheckResult : LogVerdict {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation
   std::vector<Observation> observations;
   /// The observations that rank the causes. A traced step is replaced by its parts.
   std::vector<Observation> scored;
   std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
-  double share = 0;                       ///< speed over the expected speed: median of expected over measured time
-  double low_share = 0;                   ///< slow end of the share's 80 % prediction interval, and its fast end
-  double high_share = 0;
-  bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
-  Speed speed = Speed::normal;
-  std::vector<RankedCause> causes;  ///< by probability, "as expected" among them
+  std::vector<LogVerdict> logs;           ///< of each log
+  std::vector<RankedCause> causes;        ///< by probability, "as expected" among them
 
   /// True if the share is at least `least`, or, without one, if the speed is not slow.
   bool is_accepted(std::optional<double> least) const;

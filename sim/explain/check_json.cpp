@@ -97,6 +97,12 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
             {"observations", observations},
             {"causes", causes}};
   if (least) json["at_least"] = *least;
+  for (const LogVerdict& one : result.logs)
+    json["logs"].push_back({{"log", one.log},
+                            {"verdict", name_of(one.speed)},
+                            {"share", one.share},
+                            {"share_low", one.low_share},
+                            {"share_high", one.high_share}});
   for (const StepBreakdown& breakdown : result.breakdowns) json["breakdowns"].push_back(breakdown_json(breakdown));
   if (result.good_log)
     json["good_log"] = {{"file", result.good_log->file},

@@ -115,7 +115,11 @@ std::string percent_text(double share) {
 }
 
 std::string verdict_text(const CheckResult& result) {
-  const std::string of_expected = percent_text(result.share) + " of " + expectation_of(result);
+  return verdict_text(result, expectation_of(result));
+}
+
+std::string verdict_text(const LogVerdict& result, const std::string& expectation) {
+  const std::string of_expected = percent_text(result.share) + " of " + expectation;
   const std::string interval =
       "80 % interval: " + percent_text(result.low_share) + " to " + percent_text(result.high_share);
   switch (result.speed) {
@@ -218,7 +222,10 @@ std::string straggler_text(const StepBreakdown& breakdown) {
 std::string check_text(const CheckResult& result, std::optional<double> least) {
   std::string text;
   for (const std::string& line : read_lines(result)) text += line + ".\n";
-  text += table_text(measurement_rows(result), false) + "\nVerdict: " + verdict_text(result) + ".\n" +
+  text += table_text(measurement_rows(result), false) + "\n";
+  for (const LogVerdict& one : result.logs)
+    if (result.logs.size() > 1) text += one.log + ": " + verdict_text(one, expectation_of(result)) + ".\n";
+  text += "Verdict: " + verdict_text(result) + (result.logs.size() > 1 ? ", by the slowest log" : "") + ".\n" +
           least_text(result, least);
   for (const StepBreakdown& breakdown : result.breakdowns) text += breakdown_text(breakdown);
   const bool is_clear = result.speed != Speed::slow && result.causes.front().id == CauseId::normal;

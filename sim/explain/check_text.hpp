@@ -16,6 +16,8 @@ using TextRows = std::vector<std::vector<std::string>>;
 std::string percent_text(double share);
 /// "slow: 12 % of the expected speed (80 % interval: 78 % to 124 %)"
 std::string verdict_text(const CheckResult& result);
+/// Says the same for one log; `expectation`: "the expected speed".
+std::string verdict_text(const LogVerdict& result, const std::string& expectation);
 /// Empty without a least share.
 std::string least_text(const CheckResult& result, std::optional<double> least);
 std::string text_for(const CheckResult& result, const RankedCause& cause);

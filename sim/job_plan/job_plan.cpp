@@ -37,7 +37,7 @@ void check_measured_step(const JobPlan& words) {
   for (const auto& [is_open, missing] :
        {std::pair(step.gpus == 0, "--step-gpus"),
         std::pair(step.gpu.empty() && words.gpus_by_name.size() + words.options.size() > 1, "--step-gpu"),
-        std::pair(step.global_batch == 0 && words.batches.size() + words.global_batches.size() > 1, "--step-batch"),
+        std::pair(step.global_batch == 0, "--step-batch"), std::pair(!words.model_family.empty(), "one --model"),
         std::pair(step.network.empty() && step.gpu.empty() && has_nodes && words.networks.size() > 1, "--step-network"),
         std::pair(words.algorithms.size() > 1, "one --algorithm")})
     if (is_open) throw InputError(std::string("--step-time: what was measured is not clear; allowed: with ") + missing);

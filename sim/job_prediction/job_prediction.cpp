@@ -127,6 +127,13 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
   return gpu_memory(scenario, gpus, batch).fits();
 }
 
+// The default software follows from the model, not from the GPU: with at most the memory of an A100 or H100.
+Scenario with_usual_memory(Scenario scenario) {
+  constexpr double kUsualBytes = 80.0 * 1024 * 1024 * 1024;
+  scenario.cluster.gpu.memory_bytes = std::min(scenario.cluster.gpu.memory_bytes, kUsualBytes);
+  return scenario;
+}
+
 // Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
 // where the batch of a GPU is open or does not fit.
 bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
@@ -149,7 +156,7 @@ std::optional<JobQuestion> opened_question(const JobQuestion& question, const Sc
   GivenSplit& split = opened.job.split;
   if (needs_split_search(question, scenario)) split.is_searched = true;
   if (split.is_searched && split.keys.empty() && question.job.software.stated.empty() && !split.fits_one_gpu)
-    split.fits_one_gpu = fits_one_gpu(scenario, question.largest(), 1);
+    split.fits_one_gpu = fits_one_gpu(with_usual_memory(scenario), question.largest(), 1);
   const GivenSplit& before = question.job.split;
   if (split.is_searched == before.is_searched && split.fits_one_gpu == before.fits_one_gpu) return std::nullopt;
   return opened;

@@ -18,8 +18,8 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
   const Job& given = predicted.question.job;
   if (given.global_batch == 0 && given.batch_per_gpu == 0 && given.accumulation == 0)
-    question.stated.global_batch = static_cast<int>(
-        std::min<std::int64_t>(default_global_batch(predicted.scenario.model.tokens, gpus), kLargestGlobalBatch));
+    question.stated.global_batch = static_cast<int>(std::min<std::int64_t>(
+        default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities), kLargestGlobalBatch));
   const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
   if (batch_per_gpu * gpus > kLargestGlobalBatch)
     throw InputError("--batch " + std::to_string(batch_per_gpu) + ": on " + std::to_string(gpus) + " GPUs more than " +

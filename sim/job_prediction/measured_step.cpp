@@ -42,7 +42,11 @@ void set_batch(JobQuestion& measured, std::int64_t batch, int gpus) {
     throw InputError("--step-batch " + std::to_string(batch) + ": not a multiple of " + gpus_text(gpus) +
                      "; allowed: as many samples on each");
   const bool is_split = measured.is_split();
-  measured.job.batch_per_gpu = is_split ? 0 : static_cast<int>(batch / gpus);
+  const std::int64_t at_once = std::int64_t{gpus} * std::max(1, measured.job.accumulation);
+  if (!is_split && batch % at_once != 0)
+    throw InputError("--step-batch " + std::to_string(batch) + ": not a multiple of " + gpus_text(gpus) + " times " +
+                     std::to_string(measured.job.accumulation) + " micro-steps; allowed: such a multiple");
+  measured.job.batch_per_gpu = is_split ? 0 : static_cast<int>(batch / at_once);
   measured.job.global_batch = is_split ? batch : 0;
   measured.job.accumulation = is_split ? 0 : measured.job.accumulation;
 }
@@ -52,7 +56,7 @@ JobQuestion measured_question(const JobQuestion& question) {
   JobQuestion measured;
   measured.job = question.job;
   measured.job.epochs = 0;
-  measured.ignores_memory = true;  // it ran
+  measured.ignores_memory = question.ignores_memory;
   const int gpus = gpus_of_step(question);
   measured.gpus = {gpus};
   set_batch(measured, batch_of_step(question, gpus), gpus);
@@ -84,7 +88,8 @@ double iteration_s(Workload workload, double time_factor) {
 [[noreturn]] void refuse_time(const Workload& workload, double end) {
   throw InputError(duration_text(iteration_s(workload, 1)) + " are predicted, and " +
                    duration_text(iteration_s(workload, end)) + " where all layers take " + short_number(end) +
-                   " times as long; allowed: the time of the same job, in seconds");
+                   " times as long; allowed: the time of the same job, in seconds, and with --step-network that of its "
+                   "network, if the network or the host limits it");
 }
 
 // An iteration is nearly proportional to the factor: secants, kept between the two ends.
@@ -114,13 +119,13 @@ FittedStep fit_step(const JobQuestion& question, const Catalogue& catalogue) {
   for (int search = 0; search < kMostSearches; ++search) {
     const JobPrediction predicted = prepare_job(measured, catalogue);
     const Workload& workload = predicted.rows.front().samples_per_s.task.target.front();
-    const std::string searched =
-        predicted.rankings.empty() ? "" : split_text(predicted.rankings.front().best.front().spec);
+    const std::string searched = predicted.rankings.empty() ? predicted.question.replicas_text
+                                                            : split_text(predicted.rankings.front().best.front().spec);
     if (search > 0 && searched == split) break;
     split = searched;
     fitted.split = split;
     fitted.gpu = predicted.job.gpu.id;
-    fitted.given.global_batch = static_cast<std::int64_t>(workload.samples());
+    fitted.given.global_batch = static_cast<std::int64_t>(workload.samples() * workload.accumulation);
     fitted.predicted_s = iteration_s(workload, 1);
     fitted.time_factor = fit_factor(workload, question.step.seconds);
     measured.fitted_step = fitted;

@@ -120,6 +120,8 @@ JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& 
   if (question.job.global_batch > 0 && question.gpus.size() > 1)
     throw InputError("--gpus: with --global-batch one number of GPUs, because " + why +
                      "; allowed: one number, or --batch");
+  if (question.rate_samples_per_s > 0 && question.job.split.has("micro_batch"))
+    throw InputError("--rate: it is of --batch, and --micro-batch is given; allowed: one of the two batches");
   JobQuestion replicas = question;
   Job job = question.job;
   job.gpus = question.largest();

@@ -100,7 +100,7 @@ int odd_part(int number) {
 }
 
 std::int64_t usual_global_batch(StackModel& m) {
-  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus);
+  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits);
   m.assume_default("global_batch", sequences, kWhyDefaultBatch);
   return sequences;
 }
@@ -145,9 +145,11 @@ void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
 
 }  // namespace
 
-std::int64_t default_global_batch(int sequence_tokens, int gpus) {
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits) {
   const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
-  std::int64_t sequences = odd_part(gpus);
+  const bool splits_replicas = splits.has(ParallelDimension::tensor) || splits.has(ParallelDimension::context) ||
+                               splits.has(ParallelDimension::pipeline);
+  std::int64_t sequences = splits_replicas ? odd_part(gpus) : gpus;
   while (sequences * sequence_tokens < tokens) sequences *= 2;
   return sequences;
 }
@@ -188,11 +190,14 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   return question;
 }
 
-Workload with_split(StackModel& m, Workload workload) {
-  if (!workload.scenario.model.transformer)
-    throw NotSplittable{{"a split of " + workload.scenario.model.title + ", which is no transformer by its numbers"}};
-  const TransformerShape shape(workload.scenario.model.transformer->spec, workload.scenario.model.transformer->job);
+void check_splittable(const model::Graph& graph) {
+  if (!graph.transformer)
+    throw NotSplittable{{"a split of " + graph.title + ", which is no transformer by its numbers"}};
+  const TransformerShape shape(graph.transformer->spec, graph.transformer->job);
   if (const std::string why = why_not_split(shape); !why.empty()) throw NotSplittable{{why}};
+}
+
+Workload with_split(StackModel& m, Workload workload) {
   const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
   ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
   set_batch(m, spec, workload.gpus);

@@ -158,6 +158,12 @@ int gpus_of(const StackModel& m) {
   throw Unmapped{"gpus is not stated"};
 }
 
+namespace {
+
+constexpr int kMostMicroSteps = 128;  // in a replay
+
+}  // namespace
+
 Workload iteration_workload(StackModel& m, int gpus, int batch) {
   Workload workload;
   workload.kind = Workload::Kind::iteration;
@@ -167,6 +173,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   scenario.ignores_memory = true;  // what was published has fitted
   scenario.model = graph_of(m);
   scenario.name = scenario.model.title;
+  if (is_split(m.job)) check_splittable(scenario.model);
   workload.accumulation = is_split(m.job) ? 1 : accumulation_of(m, gpus, batch);
   scenario.compute = compute_of(m, gpus, batch);
   scenario.uncertainty =
@@ -187,8 +194,14 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   }
   if (is_split(m.job)) return with_split(m, workload);
   workload = with_schedule(m, workload);
-  if (traits_of(workload.scenario.algorithm).accumulates)
-    workload.scenario.communication.accumulation = workload.accumulation;
+  if (!traits_of(workload.scenario.algorithm).accumulates) return workload;
+  // A replay of many micro-steps takes long. Without sharding they are added in closed form.
+  const bool is_sharded = workload.scenario.algorithm == Algorithm::sharded;
+  if (is_sharded && workload.accumulation > kMostMicroSteps)
+    throw InputError("--accumulation: " + std::to_string(workload.accumulation) +
+                     " sharded micro-steps; allowed: up to " + std::to_string(kMostMicroSteps) +
+                     ", by a larger --micro-batch");
+  if (workload.accumulation <= kMostMicroSteps) workload.scenario.communication.accumulation = workload.accumulation;
   return workload;
 }
 

@@ -159,8 +159,9 @@ inline constexpr const char* kWhyDefaultBatch =
     "of "
     "the number of GPUs; --global-batch sets it";
 /// Default global batch in sequences, for a job whose split is searched: the smallest power of two times the odd part of
-/// `gpus` that reaches both minimums. With long sequences it can be smaller than `gpus`.
-std::int64_t default_global_batch(int sequence_tokens, int gpus);
+/// `gpus` that reaches both minimums. With long sequences it can be smaller than `gpus`, unless the software `splits` no
+/// replica: then every GPU needs a sequence of its own.
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits);
 int micro_batch_of(StackModel& m);
 /// Which activations are recomputed: as given, in the words of its software, or as that software does it.
 Recomputation recomputation_of(const StackModel& m);
@@ -168,6 +169,8 @@ Recomputation recomputation_of(const StackModel& m);
 /// software can do.
 SplitQuestion split_question(const StackModel& m, const Scenario& scenario);
 /// Adds the job's split to an iteration.
+/// Throws NotSplittable for a model that no split is known of.
+void check_splittable(const model::Graph& graph);
 Workload with_split(StackModel& m, Workload workload);
 
 /// The cluster of `gpus` GPUs.

@@ -1,6 +1,7 @@
 #include "sim/stack/whole_replicas.hpp"
 
 #include "sim/job/job_fields.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::stack {
 namespace {
@@ -24,7 +25,8 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
         std::pair("expert", s.expert), std::pair("virtual_stages", s.virtual_stages)})
     if (split.has(key) && ranks > 1) refuse(key, why, "1, with --sharding fsdp and --recompute full");
   if (split.has("data") && s.data != gpus) refuse("data", why, "as many as GPUs");
-  for (const char* key : {"sharding_group", "recompute_modules", "recompute_layers", "lora_rank"})
+  if (split.has("sharding_group") && s.sharding_group != gpus) refuse("sharding_group", why, "all GPUs");
+  for (const char* key : {"recompute_modules", "recompute_layers", "lora_rank"})
     if (split.has(key)) refuse(key, why, "without it");
   if (s.offloads_optimizer) refuse("offload_optimizer", why, "without it");
   if (s.waits_for_shards()) refuse("sharding_calls", why, "layers");
@@ -39,17 +41,23 @@ std::int64_t samples_per_gpu(const Job& job) {
     throw InputError("--global-batch " + std::to_string(job.global_batch) + ": is not divided by " +
                      std::to_string(job.gpus) + " GPUs, each of which holds the whole model; allowed: multiples of " +
                      std::to_string(job.gpus));
+  if (job.global_batch / job.gpus > kLargestGlobalBatch)
+    throw InputError("--global-batch " + std::to_string(job.global_batch) + ": allowed: up to " +
+                     std::to_string(kLargestGlobalBatch) + " samples per GPU");
   return job.global_batch / job.gpus;
 }
 
 void set_batch(Job& job) {
   const std::int64_t samples = samples_per_gpu(job);
   const int micro_batch = job.split.has("micro_batch") ? job.split.values.micro_batch : 0;
+  const bool is_of_micro_step = job.global_batch == 0 && micro_batch == 0;  // --batch, with --accumulation
   job.global_batch = 0;
-  if (samples == 0) {
-    job.batch_per_gpu = micro_batch;
-    return;
-  }
+  if (samples == 0) job.batch_per_gpu = micro_batch;
+  if (samples == 0 || is_of_micro_step) return;
+  if (micro_batch > 0 && job.accumulation > 0 && samples != std::int64_t{micro_batch} * job.accumulation)
+    throw InputError("--accumulation " + std::to_string(job.accumulation) + ": with --micro-batch " +
+                     std::to_string(micro_batch) + " a GPU has other than its " + std::to_string(samples) +
+                     " samples; allowed: one of the two");
   const std::int64_t steps = micro_batch > 0 ? samples / micro_batch : std::max(1, job.accumulation);
   if (micro_batch > 0 && samples % micro_batch != 0)
     refuse("micro_batch",
@@ -69,6 +77,10 @@ Job as_whole_replicas(Job job, const std::string& why) {
   set_batch(job);
   const GivenSplit& split = job.split;
   const ShardingStage sharding = split.has("sharding") ? split.values.sharding : ShardingStage::none;
+  const bool is_given = !job.exchange.empty() && split.has("sharding");
+  if (is_given && (job.exchange == kSharded) != (sharding != ShardingStage::none))
+    throw InputError("--algorithm " + job.exchange + ": --sharding " + name_of(sharding) +
+                     " says otherwise; allowed: one of the two");
   if (sharding != ShardingStage::none) {
     job.exchange = kSharded;
     job.keeps_gathered_weights = sharding != ShardingStage::zero3;
