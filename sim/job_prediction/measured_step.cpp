@@ -123,7 +123,7 @@ FittedStep fit_step(const JobQuestion& question, const Catalogue& catalogue) {
                                                             : split_text(predicted.rankings.front().best.front().spec);
     if (search > 0 && searched == split) break;
     split = searched;
-    fitted.split = split;
+    fitted.split = predicted.rankings.empty() ? "" : split;
     fitted.gpu = predicted.job.gpu.id;
     fitted.given.global_batch = static_cast<std::int64_t>(workload.samples() * workload.accumulation);
     fitted.predicted_s = iteration_s(workload, 1);
