@@ -48,6 +48,12 @@ class Checker {
            (nodes > 1 ? " on " + std::to_string(nodes) + " nodes" : "");
   }
 
+  std::size_t add_log(const std::string& name) {
+    result_.logs.emplace_back();
+    result_.logs.back().log = name;
+    return result_.logs.size() - 1;
+  }
+
   void predict() {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
@@ -55,6 +61,8 @@ class Checker {
       if (collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
         read.replace(6, 10, collective.operation);
       result_.read.push_back(read.substr(0, read.find_last_not_of(".\n") + 1));
+      if (expected.empty()) continue;
+      const std::size_t log = add_log(log_of(collective));
       const int gpus = collective.question.gpus.front();
       const double factor = calib::bus_factor(collective.operation, gpus);
       for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -62,7 +70,7 @@ class Checker {
         const auto bytes = static_cast<double>(point.bytes);
         result_.observations.push_back({format_bytes(bytes), point.seconds, expected[i], expected[i], factor * bytes,
                                         bytes, std::min(1.0, kIndependent / static_cast<double>(expected.size())),
-                                        collective.file, log_of(collective)});
+                                        collective.file, log});
       }
     }
     for (MeasuredStep& step : measured_.steps) {
@@ -74,7 +82,7 @@ class Checker {
                              ", " + short_number(predicted.samples) + " samples an iteration");
       if (!step.note.empty()) result_.read.push_back(step.note);
       result_.observations.push_back(
-          {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file, step.file});
+          {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file, add_log(step.file)});
       predictions_.push_back(predicted);
     }
     if (result_.observations.empty())
@@ -99,7 +107,7 @@ class Checker {
 
   // Medians over the log's observations for which `is_wanted` is true; none if there is none.
   template <typename Wanted>
-  std::optional<LogVerdict> judge_by(const std::string& log, Wanted is_wanted) const {
+  std::optional<LogVerdict> judge_by(std::size_t log, Wanted is_wanted) const {
     std::vector<double> shares, lows, highs;
     for (const Observation& one : result_.observations) {
       if (one.log != log || !is_wanted(one)) continue;
@@ -108,13 +116,13 @@ class Checker {
       highs.push_back(one.expected.seconds / one.expected.low_s);
     }
     if (shares.empty()) return std::nullopt;
-    LogVerdict verdict{log, median(shares), median(lows), median(highs), false, Speed::normal};
+    LogVerdict verdict{result_.logs[log].log, median(shares), median(lows), median(highs), false, Speed::normal};
     if (verdict.share < verdict.low_share) verdict.speed = Speed::slow;
     if (verdict.share > verdict.high_share) verdict.speed = Speed::fast;
     return verdict;
   }
 
-  LogVerdict judge(const std::string& log) const {
+  LogVerdict judge(std::size_t log) const {
     double largest = 0;
     for (const Observation& one : result_.observations)
       if (one.log == log) largest = std::max(largest, one.bytes);
@@ -129,8 +137,7 @@ class Checker {
   }
 
   void judge() {
-    for (const Observation& one : result_.observations)
-      if (result_.logs.empty() || result_.logs.back().log != one.log) result_.logs.push_back(judge(one.log));
+    for (std::size_t log = 0; log < result_.logs.size(); ++log) result_.logs[log] = judge(log);
     static_cast<LogVerdict&>(result_) = *std::min_element(
         result_.logs.begin(), result_.logs.end(),
         [](const LogVerdict& a, const LogVerdict& b) { return a.share / a.low_share < b.share / b.low_share; });

@@ -57,7 +57,7 @@ struct Observation {
   double bytes = 0;             ///< of a collective; 0: a step
   double weight = 1;            ///< independent measurements that it counts as (scoring.hpp)
   std::string source;           ///< the file, and the place in it
-  std::string log{};            ///< the log and what it measured, "bad.log, all-reduce, 32 GPUs on 4 nodes"
+  std::size_t log = 0;          ///< its place in CheckResult::logs
   double offset_s = 0;          ///< added to measured_s and expected, of parts of a traced step (CheckResult::scored)
 };
 
@@ -97,7 +97,7 @@ struct GoodLog {
 
 /// How fast one log is.
 struct LogVerdict {
-  std::string log;           ///< as Observation::log
+  std::string log;           ///< what was measured: "bad.log, all-reduce, 32 GPUs on 4 nodes"
   double share = 0;          ///< speed over the expected speed: median of expected over measured time
   double low_share = 0;      ///< slow end of the share's 80 % prediction interval
   double high_share = 0;     ///< its fast end
