@@ -5,9 +5,8 @@
 
 #include "engine/base/text.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
-#include "sim/job_prediction/job_split.hpp"
+#include "sim/program/split_space.hpp"
 #include "sim/quantity/workload_time.hpp"
-#include "sim/report/split_ranking.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
@@ -38,14 +37,14 @@ std::int64_t batch_of_step(const JobQuestion& question, int gpus) {
 
 void set_batch(JobQuestion& measured, std::int64_t batch, int gpus) {
   if (batch == 0) return;
-  if (!measured.is_split() && batch % gpus != 0)
-    throw InputError("--step-batch " + std::to_string(batch) + ": not a multiple of " + gpus_text(gpus) +
-                     "; allowed: as many samples on each");
   const bool is_split = measured.is_split();
   const std::int64_t at_once = std::int64_t{gpus} * std::max(1, measured.job.accumulation);
   if (!is_split && batch % at_once != 0)
-    throw InputError("--step-batch " + std::to_string(batch) + ": not a multiple of " + gpus_text(gpus) + " times " +
-                     std::to_string(measured.job.accumulation) + " micro-steps; allowed: such a multiple");
+    throw InputError("--step-batch " + std::to_string(batch) + ": is not divided by " + gpus_text(gpus) +
+                     (measured.job.accumulation > 1
+                          ? " with " + std::to_string(measured.job.accumulation) + " micro-steps each"
+                          : "") +
+                     "; allowed: multiples of " + std::to_string(at_once));
   measured.job.batch_per_gpu = is_split ? 0 : static_cast<int>(batch / at_once);
   measured.job.global_batch = is_split ? batch : 0;
   measured.job.accumulation = is_split ? 0 : measured.job.accumulation;
@@ -110,26 +109,24 @@ double fit_factor(const Workload& workload, double measured_s) {
   return factor;
 }
 
-FittedStep fit_step(const JobQuestion& question, const Catalogue& catalogue) {
-  JobQuestion measured = measured_question(question);
+// A searched split or replica depends on the factor, and the factor on what is searched: until it stays the same.
+FittedStep fit_step(JobQuestion measured, const GivenStep& given, const Catalogue& catalogue) {
   FittedStep fitted;
-  fitted.given = question.step;
+  fitted.given = given;
   fitted.given.gpus = measured.gpus.front();
-  std::string split;
   for (int search = 0; search < kMostSearches; ++search) {
     const JobPrediction predicted = prepare_job(measured, catalogue);
     const Workload& workload = predicted.rows.front().samples_per_s.task.target.front();
-    const std::string searched = predicted.rankings.empty() ? predicted.question.replicas_text
-                                                            : split_text(predicted.rankings.front().best.front().spec);
-    if (search > 0 && searched == split) break;
-    split = searched;
-    fitted.split = predicted.rankings.empty() ? "" : split;
+    const double factor = fit_factor(workload, given.seconds);
+    if (search > 0 && factor == fitted.time_factor) break;
+    if (!predicted.rankings.empty()) fitted.split = split_text(predicted.rankings.front().best.front().spec);
     fitted.gpu = predicted.job.gpu.id;
     fitted.given.global_batch = static_cast<std::int64_t>(workload.samples() * workload.accumulation);
     fitted.predicted_s = iteration_s(workload, 1);
-    fitted.time_factor = fit_factor(workload, question.step.seconds);
+    fitted.time_factor = factor;
     measured.fitted_step = fitted;
-    if (split.empty()) break;
+    const bool is_searched = !predicted.rankings.empty() || predicted.question.has_whole_replicas;
+    if (!is_searched) break;
   }
   return fitted;
 }
@@ -138,13 +135,11 @@ FittedStep fit_step(const JobQuestion& question, const Catalogue& catalogue) {
 
 JobQuestion with_fitted_step(JobQuestion question, const Catalogue& catalogue) {
   if (question.step.seconds == 0 || question.fitted_step) return question;
+  const JobQuestion measured = measured_question(question);
   try {
-    question.fitted_step = fit_step(question, catalogue);
+    question.fitted_step = fit_step(measured, question.step, catalogue);
   } catch (const InputError& error) {
-    const std::string why = error.what();
-    throw InputError(why.rfind("--step-", 0) == 0
-                         ? why
-                         : "--step-time: the measured job on " + gpus_text(gpus_of_step(question)) + ": " + why);
+    throw InputError("--step-time: the measured job on " + gpus_text(measured.gpus.front()) + ": " + error.what());
   }
   return question;
 }
