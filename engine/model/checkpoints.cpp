@@ -7,6 +7,8 @@
 namespace lockstep::model {
 namespace {
 
+constexpr const char* kSeparators = "/.";  // of our names, and of PyTorch's modules
+
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
@@ -15,7 +17,8 @@ bool is_digit(char c) {
 std::string block_prefix(const std::string& layer) {
   std::string prefix;
   std::size_t begin = 0;
-  for (std::size_t end = layer.find('/'); end != std::string::npos; end = layer.find('/', begin)) {
+  for (std::size_t end = layer.find_first_of(kSeparators); end != std::string::npos;
+       end = layer.find_first_of(kSeparators, begin)) {
     const std::string component = layer.substr(begin, end - begin);
     const bool is_number = !component.empty() && std::all_of(component.begin(), component.end(), is_digit);
     const bool is_first = prefix.empty() && !component.empty() && is_digit(component.back());

@@ -40,6 +40,8 @@ TEST_CASE("blocks are runs of layers whose names begin alike") {
   const model::Graph graph = named_graph({"input", "l1/q", "l1/cross/k", "l2/q", "down2/1/conv1", "down2/1/text/1/q",
                                           "down2/1/text/out", "s2b3/3x3/bn", "conv1", "out"});
   CHECK(model::checkpointed_blocks(graph) == std::vector<int>{-1, 0, 0, 1, 2, 3, 4, 5, -1, -1});
+  const model::Graph of_pytorch = named_graph({"wte", "h.0.attn", "h.0.mlp", "h.1.attn", "ln_f"});
+  CHECK(model::checkpointed_blocks(of_pytorch) == std::vector<int>{-1, 0, 0, 1, -1});
 }
 
 TEST_CASE("of a chain of blocks, what enters each and one block's inside are kept: by hand") {
