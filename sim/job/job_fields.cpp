@@ -80,6 +80,12 @@ const std::vector<SplitFieldName>& split_fields() {
   return all;
 }
 
+std::string split_option(const std::string& key) {
+  for (const SplitFieldName& field : split_fields())
+    if (field.key == key) return field.option;
+  return "";
+}
+
 const std::vector<std::string>& job_keys() {
   static const std::vector<std::string> names = [] {
     FieldKeys keys;

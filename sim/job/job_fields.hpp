@@ -35,6 +35,8 @@ struct SplitFieldName {
   std::string help;
 };
 const std::vector<SplitFieldName>& split_fields();
+/// Returns the option of a key of the split, "--tensor"; empty: it has none.
+std::string split_option(const std::string& key);
 /// Returns the key under which Job::assumed lists a key of the split that was chosen.
 inline std::string chosen_key(const std::string& key) {
   return "split/" + key;

@@ -9,12 +9,6 @@ namespace {
 
 constexpr int kMostTimes = 64;  // as many GPUs at most
 
-std::string option_of(const std::string& key) {
-  for (const SplitFieldName& field : split_fields())
-    if (field.key == key) return field.option;
-  return "";
-}
-
 void leave_out(JobQuestion& question, const std::string& option) {
   if (option == "--global-batch")
     question.job.global_batch = 0;
@@ -29,7 +23,7 @@ void leave_out(JobQuestion& question, const std::string& option) {
 std::vector<std::string> open_options(const JobQuestion& question) {
   std::vector<std::string> options;
   for (const std::string& key : question.job.split.keys)
-    if (!option_of(key).empty() && key != "lora_rank") options.push_back(option_of(key));
+    if (!split_option(key).empty() && key != "lora_rank") options.push_back(split_option(key));
   if (question.job.global_batch > 0) options.emplace_back("--global-batch");
   if (question.job.batch_per_gpu > 0) options.emplace_back("--batch");
   return options;

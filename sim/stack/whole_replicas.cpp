@@ -8,14 +8,9 @@ namespace {
 
 constexpr const char* kSharded = "sharded";
 
-std::string option_of(const std::string& key) {
-  for (const SplitFieldName& field : split_fields())
-    if (field.key == key) return field.option.empty() ? key : field.option;
-  return key;
-}
-
 [[noreturn]] void refuse(const std::string& key, const std::string& why, const std::string& allowed) {
-  throw InputError(option_of(key) + ": " + why + "; allowed: " + allowed);
+  const std::string option = split_option(key);
+  throw InputError((option.empty() ? key : option) + ": " + why + "; allowed: " + allowed);
 }
 
 void check_given(const GivenSplit& split, int gpus, const std::string& why) {
@@ -23,10 +18,11 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
   for (const auto& [key, ranks] :
        {std::pair("tensor", s.tensor), std::pair("pipeline", s.pipeline), std::pair("context", s.context),
         std::pair("expert", s.expert), std::pair("virtual_stages", s.virtual_stages)})
-    if (split.has(key) && ranks > 1) refuse(key, why, "1, with --sharding fsdp and --recompute full");
+    if (split.has(key) && ranks > 1) refuse(key, why, "1; --sharding fsdp and --recompute full also save memory");
   if (split.has("data") && s.data != gpus) refuse("data", why, "as many as GPUs");
   if (split.has("sharding_group") && s.sharding_group != gpus) refuse("sharding_group", why, "all GPUs");
-  for (const char* key : {"recompute_modules", "recompute_layers", "lora_rank"})
+  for (const char* key :
+       {"recompute_modules", "recompute_layers", "lora_rank", "expert_tensor", "expert_capacity", "expert_imbalance"})
     if (split.has(key)) refuse(key, why, "without it");
   if (s.offloads_optimizer) refuse("offload_optimizer", why, "without it");
   if (s.waits_for_shards()) refuse("sharding_calls", why, "layers");
