@@ -12,7 +12,8 @@ struct Slowdown {
   int devices = 0;
   double batch = 0;
   double bytes = 0;  ///< of each of the consecutive all-reduces
-  /// Median time of an iteration overlapped with them over that of one without; both are measured alternately.
+  /// Median time of an iteration that overlaps the all-reduces, divided by the median time of one without all-reduces.
+  /// Both are measured alternately.
   double ratio = 0;
 };
 

@@ -43,7 +43,7 @@ struct Fit {
   Json key;              ///< without the variable
   std::string variable;  ///< "bytes", "batch", ...
   LineFit line;
-  std::string kind;  ///< that of its samples; "imported" if they differ
+  std::string kind;  ///< the kind of its samples; "imported" if they have several
   std::string id() const;
 };
 

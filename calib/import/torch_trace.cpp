@@ -192,8 +192,8 @@ class TorchTrace {
     }
   }
 
-  // Assigns a kernel to a step by its launch, in any thread, because it may run later. Kernels before the first step,
-  // or between two steps of which one was not recorded, belong to no step.
+  // Assigns a kernel to a step by its launch, in any thread, because it may run later. Kernels before the first step
+  // belong to no step, nor do kernels in a gap between two recorded steps.
   bool is_in_step(const Kernel& kernel) const {
     if (steps_.empty()) return true;
     const auto launch = launches_.find(kernel.correlation);

@@ -3,9 +3,9 @@
 //
 // A series consists of warm-up and samples. Before a series has run, its duration is unknown. So the first estimate is
 // the geometric mean of two bounds: the smallest number of samples, each of the shortest length (kShortestSample_s),
-// and SamplingOptions::time_limit_s. If the log has series of a probe, other series of that probe are expected to take
-// as long, computed from their numbers of samples and medians. The fraction of series to be measured twice is that of
-// the log. All three estimates cover only warm-up and samples. Set-up (memory, images, plans of convolutions) comes on
+// and SamplingOptions::time_limit_s. If the log has series of a probe, their numbers of samples and medians give the
+// expected duration of the probe's other series. As many series are expected to be measured twice as in the log, as a
+// fraction. All three estimates cover only warm-up and samples. Set-up (memory, images, plans of convolutions) comes on
 // top, and so does the rest of a sample in progress at the time limit. The log does not contain these; during the run
 // they are known (TimeLeft).
 #include <map>

@@ -28,8 +28,9 @@ void lock_or_refuse(int file, const std::string& path, double patience_s = kLock
 void refuse_if_locked(const std::string& path, double patience_s = kLockPatience_s);
 
 /// A lock for a file that is replaced by each write, so that a lock on the file itself would be lost. Creates and locks
-/// PATH.lock in the same folder (that of the target, if PATH is a symbolic link), and removes it at the end. A killed
-/// run leaves an empty, unlocked PATH.lock. The next run locks that and removes temporary files of PATH that were left.
+/// PATH.lock next to the file, and removes it at the end. If PATH is a symbolic link, PATH.lock is next to the link's
+/// target. A killed run leaves an empty, unlocked PATH.lock. The next run locks it and removes temporary files of PATH
+/// that were left.
 class LockBeside {
  public:
   /// Throws FileInUse with `path`, or std::runtime_error if the lock file cannot be created.

@@ -38,7 +38,7 @@ struct ProcessEvent {
   std::string text;
 };
 
-/// Runs up to `jobs` children at a time, each of which may send any number of messages. Use it from one thread.
+/// Runs up to `jobs` child processes at a time. Each may send any number of messages. Use the pool from one thread.
 class ProcessPool {
  public:
   explicit ProcessPool(int jobs);

@@ -1,7 +1,7 @@
 #pragma once
 // A study: the content of a sweep's folder STUDY in one file of JSON lines, STUDY.jsonl. The first line is the sweep's
 // result (schema "lockstep/sweep-result/1"). Each further line is the record of a run ("lockstep/run/1"), in the order
-// of the files. Its "name" is that of its file in the folder, without ".json" ("ssgd-16/seed-1").
+// of the files. Its "name" is the name of its file in the folder, without ".json" ("ssgd-16/seed-1").
 #include <map>
 #include <string>
 #include <vector>

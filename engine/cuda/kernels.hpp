@@ -80,7 +80,7 @@ struct DropoutKey {
   int layer;
   const PassState* state;  ///< for the step
 };
-/// Forward and backward: 2 x if an element is kept, else 0. `shape` is that of both tensors.
+/// Writes 2 x if an element is kept, else 0, forward and backward. Both tensors have the shape `shape`.
 void dropout(Element element, const void* from, void* to, const Tensor& shape, const DropoutKey& key, bool accumulate,
              cudaStream_t stream);
 /// A range of channels of every row of a tensor; move_channels() copies it to a range of another tensor.
