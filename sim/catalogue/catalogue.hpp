@@ -26,8 +26,9 @@
 //                     "pads_vocabulary"?: true, "expert_overlap"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp",
+//                     "releases"?: [versions of whose speed results are known, the oldest first],
 //                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true, "sequence"?: false,
-//                                 "expert_overlap"?: true,
+//                                 "expert_overlap"?: true, "deepep"?: true,
 //                                 "recompute": names, or lists of parts of a layer; "source"}}
 //   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
 //   loss_laws.json   laws of the loss of language models (sim/loss/README.md)

@@ -124,6 +124,7 @@ struct StackEntry : Entry {
   bool fused_loss = false;          ///< of a vocabulary: scores are read and written in half precision, once a pass
   bool eight_bits = false;          ///< transformers train in eight bits on GPUs that have them, the same
   bool trains_as_measured = false;  ///< its published rates are of its trainings, or of the same scripts
+  std::vector<std::string> releases;  ///< versions of whose speed results are known, the oldest first
   bool unpadded = false;            ///< samples of masked words are as long as they are: half of the most, at a mean
   Recomputation recompute = Recomputation::none;       ///< of a split, the same
   Recomputation selective = Recomputation::selective;  ///< what it calls so

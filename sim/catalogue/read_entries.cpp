@@ -195,7 +195,7 @@ RecomputeChoice read_recompute_choice(const JsonNode& node) {
 
 SplitAbilities read_splits(const JsonNode& node) {
   node.keys(
-      {"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "recompute", "source"});
+      {"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "deepep", "recompute", "source"});
   SplitAbilities splits;
   splits.dimensions = choices_in<ParallelDimension>(node.at("dimensions"));
   splits.schedules = choices_in<PipelineSchedule>(node.at("schedules"));
@@ -203,6 +203,7 @@ SplitAbilities read_splits(const JsonNode& node) {
   splits.has_sharding_groups = flag(node, "sharding_groups");
   splits.splits_sequences = flag(node, "sequence", true);
   splits.overlaps_experts = flag(node, "expert_overlap");
+  splits.dispatches_once = flag(node, "deepep");
   splits.recomputations.clear();
   for (const JsonNode& one : node.at("recompute").items()) splits.recomputations.push_back(read_recompute_choice(one));
   splits.source = node.at("source").text();
@@ -230,7 +231,7 @@ StackEntry read_stack(const JsonNode& node) {
                            "eight_bits",       "unpadded",         "trains_as_measured",
                            "recompute",        "selective",        "causal_flops_of",
                            "peak_memory",      "parameter_bytes",  "fused_attention_capability",
-                           "splits",           "expert_overlap"});
+                           "splits",           "expert_overlap",   "releases"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -257,6 +258,7 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);
   if (const auto selective = node.find("selective")) entry.selective = read_choice<Recomputation>(*selective);
   if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
+  if (const auto releases = node.find("releases")) entry.releases = texts_of(*releases);
   if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   const auto splits = node.find("splits");

@@ -30,6 +30,7 @@ const std::vector<OtherNames>& other_names() {
        "Tensor ranks that share each expert's matrices: 1, or as --tensor (default)"},
       {"data", "dp", "", ""},  // of a command line it follows from the number of GPUs
       {"slice_overhead", "slice_overhead", "", ""},
+      {"expert_overlap_share", "", "", ""},  // an assumption of the model
       {"global_batch", "", "", ""},  // a fact of all jobs
       {"micro_batches", "", "", ""},
       {"micro_batch", "microbatch", "--micro-batch", "Sequences that a replica computes at once (default: 1)"},

@@ -50,6 +50,7 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
   if (gives_ranks(given.split)) {
     for (const char* key : kRanks) open.question.fixed.insert(key);
     open.question.fixed.insert("expert_overlap");
+    open.question.fixed.insert("expert_dispatch");
   }
   return open;
 }
@@ -58,7 +59,7 @@ const std::set<std::string> kChosen{"micro_batch", "virtual_stages", "schedule",
 // Said only where they are not what goes without saying.
 const std::set<std::string> kUnusual{
     "tensor",         "context",           "expert",        "expert_tensor", "pipeline",
-    "expert_overlap", "recompute_modules", "sharding_group"};
+    "expert_overlap", "expert_dispatch",   "recompute_modules", "sharding_group"};
 
 void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& job) {
   GivenSplit& split = job.split;

@@ -45,8 +45,23 @@ void around_nodes(const RankGroup& members, int gpus_per_node, double bytes, Tra
   }
 }
 
+// Tokens to one's like on other nodes; from there, and from all that came, to the other members of the node.
+void dispatch(const RankGroup& members, int gpus_per_node, const Traffic& traffic, Transfers::Block& block) {
+  std::map<int, RankGroup> nodes;
+  for (int rank : members) nodes[rank / gpus_per_node].push_back(rank);
+  const auto count = static_cast<int>(nodes.size());
+  const std::int64_t to_node = whole(dispatched_bytes(traffic, count));
+  const std::int64_t passed_on = whole(count * dispatched_bytes(traffic, traffic.ranks));
+  for (const auto& [node, here] : nodes) {
+    everyone_to_everyone(here, passed_on, block);
+    for (const auto& [other, there] : nodes)
+      for (std::size_t i = 0; other != node && i < here.size(); ++i)
+        block.push_back({here[i], there[i % there.size()], to_node});
+  }
+}
+
 bool is_call(TrafficKind kind) {
-  return kind != TrafficKind::send && kind != TrafficKind::all_to_all;
+  return kind != TrafficKind::send && kind != TrafficKind::all_to_all && kind != TrafficKind::dispatch;
 }
 
 }  // namespace
@@ -79,6 +94,8 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
   for (const RankGroup& members : groups_in(traffic.group, stage)) {
     if (traffic.kind == TrafficKind::all_to_all) {
       everyone_to_everyone(members, whole(traffic.bytes / n), block);
+    } else if (traffic.kind == TrafficKind::dispatch) {
+      dispatch(members, gpus_per_node_, traffic, block);
     } else if (is_of_model) {
       around_nodes(members, gpus_per_node_, double(rounds_of(traffic.kind, n)) / n * traffic.bytes, block);
     } else {

@@ -17,6 +17,10 @@ double products_beside_s(const ParallelSpec& spec, double products_s) {
   return products_s * (spec.tensor - 1) / spec.tensor;
 }
 
+double slowed_by_experts_s(const ParallelSpec& spec, double expert_s) {
+  return spec.expert_overlap ? spec.expert_overlap_share * expert_s : 0;
+}
+
 double PassSeconds::total_s() const {
   return std::max(compute_s + waited_s(), beside_s);
 }
@@ -39,7 +43,8 @@ PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) 
   pass.context_s += ring_left_s;
   pass.tensor_s += products_left_s;
   if (job_.spec.expert_overlap)
-    pass.expert_s = std::max(0.0, pass.expert_s - pass.compute_s - ring_left_s - products_left_s);
+    pass.expert_s = std::max(slowed_by_experts_s(job_.spec, pass.expert_s),
+                             pass.expert_s - pass.compute_s - ring_left_s - products_left_s);
   return pass;
 }
 

@@ -40,6 +40,7 @@ class Builder {
         ops_(job_.ops()),
         pipeline_(job_.pipeline()),
         plans_(scenario, of_replicas(model.job().spec, replicas), model.links()),
+        links_(model.links()),
         gpu_(model.job().spec.gpus_of_replica() * replicas, stream_names(model.job().spec.pipeline)),
         all_(model.job().spec.pipeline * kStreamsOfStage) {
     std::vector<int> stage_of_gpu;
@@ -126,7 +127,8 @@ class Builder {
     const int arrived = exchange_all(routed, stage, kExperts, after);
     const double c = job_.spec.context, beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
     const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
-    int last = compute(stage, name, piece.seconds.compute_s - beside_s - products_s, after);
+    const double slowed_s = slowed_by_experts_s(job_.spec, links_.seconds(routed));
+    int last = compute(stage, name, piece.seconds.compute_s + slowed_s - beside_s - products_s, after);
     if (!beside.empty()) {
       const int sent = exchange_all(beside, stage, kGroups, {last});
       last = compute(stage, "products", products_s, {last});
@@ -383,6 +385,7 @@ class Builder {
   const std::vector<StageOps> ops_;
   const PipelineShape pipeline_;
   GroupPlans plans_;
+  const SplitLinks& links_;
   Enqueue gpu_;
   const int all_;                                                // stream
   std::map<std::tuple<int, int, int, double, int>, int> known_;  // plans

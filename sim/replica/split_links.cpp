@@ -189,6 +189,20 @@ double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& p
   return seconds;
 }
 
+// A node's members take tokens from their likes on other nodes and pass them on beside.
+double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturbation& perturbation) {
+  double seconds = 0;
+  if (links.on_node > 1) {
+    const double passed_on = links.nodes * (links.on_node - 1) * dispatched_bytes(traffic, links.ranks);
+    seconds = links.within.seconds(passed_on, perturbation);
+  }
+  if (links.nodes > 1) {
+    const double between = (links.nodes - 1) * dispatched_bytes(traffic, links.nodes);
+    seconds = std::max(seconds, links.between.seconds(between, perturbation));
+  }
+  return seconds;
+}
+
 }  // namespace
 
 NcclOperation nccl_operation(TrafficKind kind) {
@@ -200,6 +214,7 @@ NcclOperation nccl_operation(TrafficKind kind) {
     case TrafficKind::all_gather:
       return NcclOperation::all_gather;
     case TrafficKind::all_to_all:
+    case TrafficKind::dispatch:
     case TrafficKind::send:
       break;
   }
@@ -327,6 +342,8 @@ double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbati
       return links.ring.seconds(traffic.bytes, perturbation);
     case TrafficKind::all_to_all:
       return all_to_all_s(links, traffic.bytes, perturbation);
+    case TrafficKind::dispatch:
+      return dispatch_s(links, traffic, perturbation);
     case TrafficKind::all_reduce:
     case TrafficKind::reduce_scatter:
     case TrafficKind::all_gather:

@@ -12,6 +12,8 @@
 //                 parallel; the longer time counts. If NCCL sees no switch in a node and a group holds a part of the
 //                 node, only that ring counts.
 //   `all-to-all`  Each member sends to the others of its node and to those of other nodes at once.
+//   `dispatch`    Each member sends a token once to its like on each other node with experts of it. That one passes it on
+//                 within the node, at the same time as others arrive.
 //   `send`        From stage to stage, or around the context ring.
 //
 // A group with different numbers of members on its nodes is modelled with one member per node. Where units of the cluster

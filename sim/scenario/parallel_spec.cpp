@@ -55,6 +55,9 @@ Problem find_expert_problem(const ParallelSpec& spec) {
     return {{"/parallel/expert_imbalance", "one rank has all experts", "allowed: 1, or \"expert\" of 2 or more"}};
   if (spec.expert_overlap && spec.expert == 1)
     return {{"/parallel/expert_overlap", "one rank has all experts", "allowed: false, or \"expert\" of 2 or more"}};
+  if (spec.expert_dispatch != ExpertDispatch::all_to_all && spec.expert == 1)
+    return {
+        {"/parallel/expert_dispatch", "one rank has all experts", "allowed: all-to-all, or \"expert\" of 2 or more"}};
   if (spec.expert_tensor > 1 && spec.expert_tensor != spec.tensor)
     return {{"/parallel/expert_tensor", text(spec.expert_tensor) + " of " + text(spec.tensor) + " tensor ranks",
              "allowed: 1, or " + text(spec.tensor) + " as \"tensor\""}};
@@ -327,6 +330,15 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "tokens travel to experts and back beside the passes of another micro-batch (DeepSeek's DualPipe; "
             "Megatron-LM's --overlap-moe-expert-parallel-comm)");
+    f.number("expert_overlap_share", &ParallelSpec::expert_overlap_share, {0, 0.9})
+        .assumed(0.15, "default: 20 of 132 (DeepSeek-V3 report, section 3.2.2; DeepEP's default)")
+        .means("with `expert_overlap`, the share of the multiprocessors that the exchange holds, so that passes wait")
+        .needed_where([](const Json& holder) { return holder.value("expert_overlap", false); });
+    f.choice("expert_dispatch", &ParallelSpec::expert_dispatch)
+        .otherwise("all-to-all")
+        .means(
+            "how tokens travel to experts on other ranks: a copy for each expert; or as DeepEP and HybridEP do, one "
+            "copy for each node, which NVLink passes on once to each GPU with its experts");
     f.number("expert_capacity", &ParallelSpec::expert_capacity, {0.1, 1000})
         .optional("none is dropped")
         .means("rows that an expert takes, over an even share: more are dropped, fewer padded");

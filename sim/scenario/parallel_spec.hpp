@@ -159,6 +159,18 @@ inline const Choices<ContextExchange>& choices_of(ContextExchange) {
   return all;
 }
 
+/// How tokens travel to experts on other ranks, and back.
+enum class ExpertDispatch {
+  all_to_all,  ///< a copy for each of its experts
+  deepep,      ///< DeepEP and HybridEP: one copy for each node, which NVLink passes on once to each GPU with its experts
+};
+
+inline const Choices<ExpertDispatch>& choices_of(ExpertDispatch) {
+  static const Choices<ExpertDispatch> all{{ExpertDispatch::all_to_all, "all-to-all"},
+                                           {ExpertDispatch::deepep, "deepep"}};
+  return all;
+}
+
 struct ParallelSpec {
   int tensor = 1;
   bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
@@ -189,6 +201,8 @@ struct ParallelSpec {
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
   bool expert_overlap = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
+  double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an exchange beside a pass holds
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 

@@ -24,6 +24,7 @@ struct SplitAbilities {
   bool has_sharding_groups = true;
   bool splits_sequences = true;   ///< over tensor ranks
   bool overlaps_experts = false;  ///< experts' all-to-alls overlap the passes of another micro-batch
+  bool dispatches_once = false;   ///< ExpertDispatch::deepep
   /// From the one that takes least time to the one that takes least memory.
   std::vector<RecomputeChoice> recomputations{{}, {Recomputation::selective}, {Recomputation::full}};
   std::string source;  ///< where this is to be read

@@ -53,10 +53,20 @@ double Traffic::sent_bytes() const {
     case TrafficKind::all_gather:
     case TrafficKind::all_to_all:
       return times * others * bytes;
+    case TrafficKind::dispatch:
+      return times * (ranks - 1) * dispatched_bytes(*this, ranks);
     case TrafficKind::send:
       return times * bytes;
   }
   return 0;
+}
+
+double dispatched_bytes(const Traffic& dispatch, int parts) {
+  const double here = dispatch.experts / parts;
+  double none = 1;
+  for (double i = 0; i < dispatch.choices; ++i)
+    none *= std::max(0.0, dispatch.experts - here - i) / (dispatch.experts - i);
+  return dispatch.bytes / dispatch.choices * (1 - none);
 }
 
 double sent_bytes(const TrafficList& list) {

@@ -106,8 +106,14 @@ double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, con
 
 void add_routing(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
                  const TrafficOptions& options, const std::string& what) {
-  const double of_rank = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
-  add(list, {what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert, of_rank});
+  Traffic traffic{what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert};
+  traffic.bytes = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
+  if (spec.expert_dispatch == ExpertDispatch::deepep) {
+    traffic.kind = TrafficKind::dispatch;
+    traffic.choices = shape.mixture.active;
+    traffic.experts = shape.mixture.count;
+  }
+  add(list, traffic);
 }
 
 // Bytes that enter and leave the tensor ranks' part of the MLP.

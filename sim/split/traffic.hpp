@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::split {
 
-enum class TrafficKind { all_reduce, reduce_scatter, all_gather, all_to_all, send };
+enum class TrafficKind { all_reduce, reduce_scatter, all_gather, all_to_all, dispatch, send };
 
 /// Who takes part.
 enum class TrafficGroup {
@@ -39,11 +39,18 @@ struct Traffic {
   double times = 1;
   bool is_beside_products = false;  ///< of tensor ranks: overlaps the GEMMs that make it or need it
   double host_s = 0;                ///< of the host, before each time
+  double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
 
   /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
-  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1.
+  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch sends each token once to each
+  /// of the other ranks with its experts.
   double sent_bytes() const;
 };
+
+/// Of a dispatch over `parts` groups of ranks (nodes or ranks) with as many experts each: the bytes of the tokens that go
+/// from a rank to one of them. A token of k = `choices` experts, drawn from all E at random, has one among E / parts with
+/// the probability 1 - (E - E/parts over k) / (E over k); its copies for all experts are `bytes`.
+double dispatched_bytes(const Traffic& dispatch, int parts);
 
 using TrafficList = std::vector<Traffic>;
 double sent_bytes(const TrafficList& list);

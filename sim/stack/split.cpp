@@ -77,6 +77,10 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume_default("sequence_parallel", spec.sequence, has_experts ? "needed with experts" : "by software");
   if (spec.expert > 1 && !split.has("expert_overlap"))
     m.assume_default("expert_overlap", spec.expert_overlap, "by software");
+  if (spec.expert > 1 && !split.has("expert_dispatch"))
+    m.assume_default("expert_dispatch", name_of(spec.expert_dispatch), "");
+  if (spec.expert_overlap)
+    m.assume("expert_overlap_share", spec.expert_overlap_share, "20 of 132 multiprocessors, DeepEP's default");
   if (spec.tensor > 1 && !split.has("tensor_overlap"))
     m.assume_default("tensor_overlap", name_of(spec.tensor_overlap), "by software");
   if (spec.lora_rank > 0 && !split.has("lora_rank")) m.assume_default("lora_rank", spec.lora_rank, "MLPerf's");

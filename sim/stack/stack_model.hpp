@@ -195,6 +195,8 @@ constexpr const char* kDecodedImages = "images decoded";
 /// Whether attention keeps its scores on the chip: as given, or as the software does if it has kernels for the GPU. Throws
 /// InputError where it is given and there are none.
 bool has_fused_attention(const StackModel& m);
+/// Whether the model has layers of experts.
+bool has_experts(StackModel& m);
 /// Sets what transformers' kernels cost in `compute`, by software and GPU; `m.precision` is known.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
 /// The job's model, with the attention that its software has.

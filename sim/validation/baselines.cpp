@@ -352,7 +352,7 @@ Utilisations::Utilisations(const std::vector<Record>& known, const Catalogue& ca
 std::optional<double> Utilisations::without(const std::string& source) const {
   std::vector<double> others;
   for (const auto& [name, utilisation] : median_by_source_)
-    if (name != source) others.push_back(utilisation);
+    if (may_predict(name, source)) others.push_back(utilisation);
   return others.empty() ? std::nullopt : std::optional<double>(median(others));
 }
 

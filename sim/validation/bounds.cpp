@@ -58,7 +58,7 @@ std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction
   for (const Prediction& p : left_out) {
     const double at = published_at(p);
     const std::string source = whole_source(p.record->source);
-    if (std::isnan(at) || source == but) continue;
+    if (std::isnan(at) || (!but.empty() && !may_predict(source, but))) continue;
     std::vector<std::string> names = p.task.interval_class.names();
     if (p.record->use == Use::apart) {
       if (!p.task.is_whole_training) continue;

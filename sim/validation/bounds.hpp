@@ -24,7 +24,7 @@
 
 namespace lockstep::sim::validation {
 
-/// Returns the constants "bounds below/CLASS" and "bounds above/CLASS", from all sources except `but`. Records that are
+/// Returns the constants "bounds below/CLASS" and "bounds above/CLASS", from all sources that may_predict() `but`; empty: from all. Records that are
 /// scored apart are left out. Whole trainings are all scored apart; they calibrate their own class and no wider one.
 std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but = "");
 

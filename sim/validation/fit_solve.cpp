@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/validation/mixed_effects.hpp"
+#include "sim/validation/sources.hpp"
 
 namespace lockstep::sim {
 inline namespace validation {
@@ -75,7 +76,7 @@ std::vector<Observation> observations(const std::vector<FitRow>& rows, const Cat
   for (const FitRow& row : rows)
     if (counts(row)) ++of_common[common_of(row)];
   for (const FitRow& row : rows) {
-    if (!counts(row) || row.source == left_out) continue;
+    if (!counts(row) || (!left_out.empty() && !may_predict(row.source, left_out))) continue;
     Observation one{row.residual, {}, noise_of(row, of_common.at(common_of(row)), scales)};
     std::map<std::size_t, double> terms;
     for (const auto& [chain, slope] : row.slopes)

@@ -20,7 +20,7 @@ struct FitScales {
 };
 
 /// All constants that the rows say something of, with their deviations, records and sources, solved by the rows of all
-/// sources but `left_out`. `catalogue` has the constants at which the rows were linearised, and gives all the rest.
+/// sources that may_predict() `left_out`; empty: of all sources. `catalogue` has the constants at which the rows were linearised, and gives all the rest.
 Catalogue solve_constants(const std::vector<FitRow>& rows, const Catalogue& catalogue, const std::string& left_out,
                           const FitScales& scales = {});
 

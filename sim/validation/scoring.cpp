@@ -60,7 +60,7 @@ bool is_rate_of_sequences(const Prediction& p) {
 std::vector<Record> without_source(const std::vector<Record>& jobs, const std::string& source) {
   std::vector<Record> others;
   for (const Record& job : jobs)
-    if (whole_source(job.source) != source) others.push_back(job);
+    if (may_predict(whole_source(job.source), source)) others.push_back(job);
   return others;
 }
 
@@ -100,7 +100,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
     const std::vector<Record> of_others = without_source(given, source);
     std::vector<const Record*> others, with_given;
     for (const Record& job : known) {
-      const bool is_other = whole_source(job.source) != source;
+      const bool is_other = may_predict(whole_source(job.source), source);
       if (is_other) others.push_back(&job);
       if (is_other || job.role == Role::input) with_given.push_back(&job);
     }

@@ -1,5 +1,6 @@
 #include "sim/validation/sources.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
@@ -7,6 +8,12 @@
 
 namespace lockstep::sim::validation {
 namespace {
+
+// 24.09 repeats the table of 24.07, and 26.02.01 measures the jobs of 26.02 again.
+constexpr const char* kNemoOf24 = "NVIDIA NeMo performance summaries 24.07 and 24.09";
+constexpr const char* kBridgeOf25Q3 = "NVIDIA Megatron-Bridge performance summary 25.09";
+constexpr const char* kBridgeOf25Q4 = "NVIDIA Megatron-Bridge performance summary 25.11";
+constexpr const char* kBridgeOf26 = "NVIDIA Megatron-Bridge performance summaries 26.02 and 26.02.01";
 
 // Letters and digits in lower case, a blank between words: citations differ in the rest.
 std::string plain_words(const std::string& text) {
@@ -38,7 +45,18 @@ const std::vector<WholeSource>& whole_sources() {
                                             {"poseidon", "Poseidon"},
                                             {"crossbow", "Crossbow"},
                                             {"apache mxnet 1 0 0", "Apache MXNet 1.0.0"},
-                                            {"nvidia developer blog on sony", "NVIDIA developer blog on Sony"}};
+                                            {"nvidia developer blog on sony", "NVIDIA developer blog on Sony"},
+                                            {"nemo 24 07 performance summary", kNemoOf24},
+                                            {"nemo 24 09 performance summary", kNemoOf24},
+                                            {"megatron bridge performance summary 25 09", kBridgeOf25Q3},
+                                            {"megatron bridge performance summary 25 11", kBridgeOf25Q4},
+                                            {"megatron bridge performance summary 26 02", kBridgeOf26}};
+  return all;
+}
+
+// Each one predicts those behind it, never those before it.
+const std::vector<std::vector<std::string>>& series() {
+  static const std::vector<std::vector<std::string>> all{{kNemoOf24, kBridgeOf25Q3, kBridgeOf25Q4, kBridgeOf26}};
   return all;
 }
 
@@ -55,6 +73,16 @@ std::string whole_source(const std::string& source) {
   for (const WholeSource& one : whole_sources())
     if (words.find(one.words) != std::string::npos) return one.name;
   return source;
+}
+
+bool may_predict(const std::string& source, const std::string& predicted) {
+  if (source == predicted) return false;
+  for (const std::vector<std::string>& releases : series()) {
+    const auto older = std::find(releases.begin(), releases.end(), source);
+    const auto newer = std::find(releases.begin(), releases.end(), predicted);
+    if (older != releases.end() && newer != releases.end()) return older < newer;
+  }
+  return true;
 }
 
 std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records) {

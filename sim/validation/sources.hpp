@@ -13,6 +13,10 @@ namespace lockstep::sim::validation {
 /// The name under which a record's or a figure's source is left out: by the table in sources.cpp, else its own text.
 std::string whole_source(const std::string& source);
 
+/// Whether results of `source` may tell something about `predicted`, both whole_source(). A source tells nothing about
+/// itself. Of a vendor's series of summaries, each is predicted forward in time, by those that are older.
+bool may_predict(const std::string& source, const std::string& predicted);
+
 /// Figures of the catalogue whose source is that of a record to be predicted, a line each: none may be, since a
 /// prediction would know what it is compared with.
 std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records);
