@@ -21,7 +21,8 @@ void check_distinct(const char* option, const std::vector<Value>& values, const 
       throw InputError(std::string(option) + ": the same " + what + " twice; allowed: each once");
 }
 
-// Multiplies the machines by the values; without values they stay as they are. Shows the values if there are several.
+// Makes a copy of each machine for each value; no values: leaves the machines as they are. With several values, tables
+// show them.
 template <class Value, class Set>
 void vary(std::vector<Machine>& machines, const std::vector<Value>& values, const char* name, bool is_always_shown,
           const Set& set) {
@@ -36,7 +37,7 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
   machines = std::move(all);
 }
 
-// Multiplies the machines by --options.
+// Makes a copy of each machine for each of --options.
 void vary_options(std::vector<Machine>& machines, const JobPlan& words) {
   const std::vector<MachineOption> options = read_machine_options(words);
   if (options.empty()) return;

@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The predictions at one number of GPUs.
+/// The row of one number of GPUs, with its predictions.
 struct JobRow {
   int gpus = 0;
   QuantityPrediction samples_per_s;

@@ -167,7 +167,7 @@ Ports default_network(StackModel& m, int gpus_per_node, const std::string& why) 
   return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
-// The cloud's machine, if network kind, rate and GPU identify exactly one; else nullptr.
+// Finds the cloud's machine that network kind, rate and GPU identify; nullptr: none.
 const NetworkEntry* machine_by_signs(const StackModel& m, const NetworkEntry& network, double node_bits_per_s,
                                      int gpus_per_node) {
   if (gpus_per_node != kUsualGpusPerNode) return nullptr;

@@ -92,8 +92,8 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
-// Llama 2's batch (Touvron et al. 2023, table 1); tokens per GPU of Llama 3.1 405B on 16,384 GPUs (Llama team 2024,
-// table 4).
+// Llama 2 was trained with this batch (Touvron et al. 2023, table 1), and Llama 3.1 405B with these tokens per GPU on
+// 16,384 GPUs (Llama team 2024, table 4).
 constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
 
 int odd_part(int number) {

@@ -198,7 +198,7 @@ constexpr const char* kDecodedImages = "images decoded";
 bool has_fused_attention(const StackModel& m);
 /// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
-/// The job's model, with its software's kind of attention.
+/// The job's model. Its attention is fused if has_fused_attention().
 const model::Graph& graph_of(StackModel& m);
 int gpus_of(const StackModel& m);
 
