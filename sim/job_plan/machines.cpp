@@ -86,8 +86,8 @@ void vary_model(std::vector<Machine>& machines, const JobPlan& words, const Cata
   machines = std::move(all);
 }
 
-// Global batches to compare for a loss: 1/8, 1/3 and all of the critical batch, rounded to powers of two. Empty if no law gives
-// a critical batch; the error is then reported when the machine is read.
+// Global batches to compare for a loss: 1/8, 1/3 and all of the critical batch, rounded to powers of two. Empty if no
+// law gives a critical batch; the error is then reported when the machine is read.
 std::vector<std::int64_t> batches_to_loss(const JobQuestion& question, const Catalogue& catalogue) {
   std::map<std::string, std::string> inputs;
   std::vector<std::int64_t> batches;

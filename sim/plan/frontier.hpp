@@ -26,8 +26,8 @@ struct Choice {
 /// order of time. If several are equal in both, keeps the first.
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points);
 
-/// The relative error of a point's time (and so its cost) that would put it on the frontier. It is the least e for which
-/// no point of the frontier dominates ((1 - e) time, (1 - e) cost), so it is 0 on the frontier.
+/// The relative error of a point's time (and so its cost) that would put it on the frontier. It is the least e for
+/// which no point of the frontier dominates ((1 - e) time, (1 - e) cost), so it is 0 on the frontier.
 double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier);
 
 /// Unrefined points off the frontier whose distance is below `error`, nearest first; ties by index.
