@@ -31,7 +31,8 @@ class FairFlows {
   /// of doubles.
   static double same_time_s(double now_s);
 
-  /// Registers a route of at least one link: in any order, without duplicates. Returns the route's number. Throws std::invalid_argument.
+  /// Registers a route of at least one link: in any order, without duplicates. Returns the route's number. Throws
+  /// std::invalid_argument.
   int add_route(std::vector<int> links);
   /// A flow of `bytes` > 0 begins now, never faster than `most`. Returns its number, which is used again when it has
   /// ended.
