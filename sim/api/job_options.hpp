@@ -97,7 +97,8 @@ class JobOptionDeclarer {
 
 inline constexpr const char *kSequenceParallel = "--sequence-parallel", *kSequence = "--sequence";
 
-/// --sequence N: tokens of a sequence, as --seq-length has it. Without a number, the earlier name of --sequence-parallel.
+/// Declares --sequence N: tokens of a sequence, like --seq-length. Without a number it is the former name of
+/// --sequence-parallel.
 inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
   const Range lengths{1, 1 << 24};
   const auto give = [&job, lengths](const std::string& text) {
@@ -242,7 +243,7 @@ inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& t
       OptionType::text);
 }
 
-/// Declares the law of tokens and loss, for `simulate job`, `plan job` and `simulate loss`.
+/// Adds the options of the law for tokens and loss, for `simulate job`, `plan job` and `simulate loss`.
 inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& critical_batch, OptionTexts& texts) {
   texts.add(
       app.add_option("--loss-law", question.loss_law,

@@ -87,7 +87,8 @@ struct NetworkEntry : Entry {
   std::string family;                 ///< of generations that differ by their line rate: "InfiniBand"
 };
 
-/// Least compute capability of PyTorch's memory-efficient attention (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp: check_sm_version<SMVersion<5, 0>, ...>). FlashAttention-2 and cuDNN need 8.0.
+/// Least compute capability of PyTorch's memory-efficient attention (check_sm_version<SMVersion<5, 0>, ...> in
+/// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp). FlashAttention-2 and cuDNN need 8.0.
 constexpr double kAnyFusedAttention = 5.0;
 
 /// Which counter reported a memory peak: the framework's tensors, its allocator's reserved memory, or the whole device.

@@ -48,7 +48,7 @@ const NetworkEntry& kind_of(const Networks& networks, const NetworkWords& words)
   throw Refused{in_quotes(words.kind) + " is not a kind of network that is known"};
 }
 
-// The entry for a rate without a kind.
+// Finds the entry for a rate that has no kind.
 const NetworkEntry& assumed_kind(const Networks& networks, const WrittenRate& rate) {
   const bool is_infiniband = !rate.is_ethernet && rate.bits_per_s >= kInfiniBandFrom;
   const NetworkEntry* const kind = networks.with_id(is_infiniband ? kInfiniBand : kEthernet);

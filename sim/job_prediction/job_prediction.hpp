@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The row of one number of GPUs, with its predictions.
+/// Contains the predictions at one number of GPUs.
 struct JobRow {
   int gpus = 0;
   QuantityPrediction samples_per_s;
@@ -66,7 +66,7 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
 /// The assumptions of these tasks without duplicates, in their order, and which of them are defaults.
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 
-/// Lines such as "precision mixed (not stated; usual for H100 SXM5)": the defaults that the job fell back to, its
+/// Lines such as `precision mixed (not stated; usual for H100 SXM5)`: the defaults that the job fell back to, its
 /// algorithm and its software. `inputs` has all other assumptions, too.
 std::vector<std::string> assumed_lines(const Inputs& inputs);
 

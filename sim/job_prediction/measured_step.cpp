@@ -22,8 +22,8 @@ int gpus_of_step(const JobQuestion& question) {
   return *std::min_element(question.gpus.begin(), question.gpus.end());
 }
 
-// The batch given with the measurement. If none is given: The job's global batch if `gpus` is one of the question's
-// numbers of GPUs, else as many samples per GPU as on the largest number. 0: the job gives no global batch.
+// The batch given with the measurement. If there is none and `gpus` is one of the question's numbers of GPUs, the job's
+// global batch. Otherwise as many samples per GPU as on the largest number. 0: the job gives no global batch.
 std::int64_t batch_of_step(const JobQuestion& question, int gpus) {
   if (question.step.global_batch > 0) return question.step.global_batch;
   const std::int64_t batch = question.job.global_batch, most = question.largest();
