@@ -81,7 +81,7 @@ bool sends_one_by_one(const Program& program);
 std::vector<Work::Source> input_sources(const Program& program);
 bool has_input_on_links(const Program& program);
 
-/// The first streams of a GPU. Streams of the schedule begin at kOwnStreams, or at kCompute if none of these computes.
+/// The first streams of a GPU. A schedule's own streams begin at kOwnStreams, or at kCompute if it does not use that one.
 enum Stream { kInput, kCopy, kCompute, kOwnStreams, kAllReduce = kOwnStreams };
 
 /// Appends work. Each function returns the work's index, for `after`.
