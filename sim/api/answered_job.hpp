@@ -1,5 +1,5 @@
 #pragma once
-// A job predicted once, from which several outputs are read.
+// Predicts a job once and gives several outputs of it.
 #include <optional>
 #include <string>
 #include <vector>

@@ -46,7 +46,7 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   return texts;
 }
 
-/// Throws InputError: a question without model, GPU or number of GPUs, or with tokens that are no number.
+/// Throws InputError for a question without model, GPU or number of GPUs, and for invalid numbers of tokens.
 inline JobQuestion question_of(const JobCommand& o) {
   JobQuestion question = o.question;
   std::vector<std::string> missing;

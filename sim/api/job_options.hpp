@@ -1,5 +1,5 @@
 #pragma once
-// Options that describe a job, the same for `simulate job` and `plan job`: those of job_fields.hpp.
+// Options that describe a job, common to `simulate job` and `plan job`: those of job_fields.hpp.
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <set>
@@ -37,8 +37,8 @@ inline std::string job_help(const std::string& key) {
   return help;
 }
 
-/// Declares the options of a job's facts, but for those in `lists`, which a program declares itself with several values;
-/// `texts` describes each.
+/// Declares the options of a job's facts. It skips those in `lists`, which the program declares itself with several
+/// values. `texts` describes each option.
 class JobOptionDeclarer {
  public:
   JobOptionDeclarer(CLI::App& app, Job& job, std::set<std::string> lists, OptionTexts& texts)
@@ -97,7 +97,8 @@ class JobOptionDeclarer {
 
 inline constexpr const char *kSequenceParallel = "--sequence-parallel", *kSequence = "--sequence";
 
-/// --sequence N: tokens of a sequence, as --seq-length has it. Without a number, the earlier name of --sequence-parallel.
+/// Declares --sequence N: tokens of a sequence, like --seq-length. Without a number it is the former name of
+/// --sequence-parallel.
 inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
   const Range lengths{1, 1 << 24};
   const auto give = [&job, lengths](const std::string& text) {
@@ -120,14 +121,14 @@ inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
       lengths);
 }
 
-/// A key of "parallel": its option takes what a scenario would have.
+/// Declares the option of a key of "parallel"; it takes the same values as a scenario.
 inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFieldName& name, const FieldText& field,
                                 OptionTexts& texts) {
   const auto give = [&split, key = field.key, option = name.option](const Json& value) {
     split.give(key, value, option);
     if (key == "lora_rank") split.task = kAdapters;
   };
-  // A value that may carry its origin is plain on the command line.
+  // A value that may carry its origin is given plainly on the command line.
   const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
   const std::string type = schema.value("type", "");
   if (type == "boolean") {
@@ -167,7 +168,8 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
   }
 }
 
-/// All options of a job but its numbers of GPUs; `lists`: keys that the program declares itself. Describes each.
+/// Declares and describes all options of a job except its numbers of GPUs; `lists`: keys that the program declares
+/// itself.
 inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::set<std::string>& lists = {}) {
   OptionTexts texts;
   JobOptionDeclarer declarer(app, question.job, lists, texts);
@@ -197,7 +199,7 @@ inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::
   return texts;
 }
 
-/// A measured iteration, for `simulate job` and `plan job`.
+/// Declares a measured iteration, for `simulate job` and `plan job`.
 inline void declare_measured_step(CLI::App& app, GivenStep& step, OptionTexts& texts) {
   texts.add(
       app.add_option("--step-time", step.seconds,
@@ -241,7 +243,7 @@ inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& t
       OptionType::text);
 }
 
-/// The law that says tokens and loss, for `simulate job`, `plan job` and `simulate loss`.
+/// Adds the options of the law for tokens and loss, for `simulate job`, `plan job` and `simulate loss`.
 inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& critical_batch, OptionTexts& texts) {
   texts.add(
       app.add_option("--loss-law", question.loss_law,
@@ -258,7 +260,7 @@ inline CLI::Validator price_check() {
   return CLI::Validator([](std::string& text) { return to_usd_per_hour(text, kPrices.low, kPrices.high); }, "PRICE");
 }
 
-/// Numbers of GPUs.
+/// Declares the numbers of GPUs.
 inline CLI::Option* declare_gpu_counts(CLI::App& app, JobQuestion& question, const char* help) {
   return app.add_option("--gpus", question.gpus, help)
       ->delimiter(',')

@@ -117,7 +117,7 @@ inline CLI::App* declare_kernel(CLI::App& app, KernelOptions& o) {
   return sub;
 }
 
-/// Sizes with a unit become bytes; options that were not given are no cells.
+/// Converts sizes with a unit to bytes; options that were not given become no cells.
 inline KernelCells kernel_cells(const KernelCommand& command) {
   KernelCells cells;
   for (const auto& [column, text] : command.cells)

@@ -20,7 +20,7 @@ struct LossOptions {
   LossQuestion question;
   std::vector<std::string> tokens, flops, batch_tokens;  ///< as given, "15T"
   std::string parameters, deadline, budget, critical_batch;
-  std::string fit, name, data, output;  ///< of a law of one's own
+  std::string fit, name, data, output;  ///< of a law of the user's
   std::string json, svg, catalogue;
 };
 
@@ -82,7 +82,7 @@ inline double quantity_of_option(const char* option, const std::string& text, Di
   return value;
 }
 
-/// Throws InputError for a count or an amount that is none.
+/// Throws InputError for invalid counts and amounts.
 inline LossQuestion loss_question_of(const LossOptions& o) {
   LossQuestion question = o.question;
   const auto counts_of = [](const char* option, const std::vector<std::string>& texts) {
@@ -102,7 +102,7 @@ inline LossQuestion loss_question_of(const LossOptions& o) {
   return question;
 }
 
-/// Fits a law, writes it, and returns what a person reads of it.
+/// Fits a law, writes it to a file, and returns a summary for people.
 inline std::string fit_law(const LossOptions& o, const Catalogue& catalogue) {
   const LossTable table = read_loss_points(o.fit);
   const LossLaw prior = find_loss_law(o.question.job.loss_law, catalogue);

@@ -1,5 +1,5 @@
 #pragma once
-// The names that options take, for lists to choose from.
+// Lists the names that options take.
 #include "engine/base/completion.hpp"
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"

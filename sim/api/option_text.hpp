@@ -1,5 +1,5 @@
 #pragma once
-// Type, range, choices and help of an option, for Python's arguments and the page's controls.
+// Describes an option's type, range, choices and help, for Python's arguments and the page's controls.
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
@@ -26,10 +26,10 @@ struct OptionText {
   std::string option;  ///< "--global-batch"
   OptionType type = OptionType::text;
   bool is_list = false;              ///< it takes several values
-  std::optional<Range> limits;       ///< of numbers
+  std::optional<Range> limits;       ///< allowed numbers
   std::vector<std::string> choices;  ///< allowed values in any case; empty: any text
   std::string help;
-  bool has_negation = false;  ///< --no-NAME exists; an option with a value then takes true and false, too
+  bool has_negation = false;  ///< --no-NAME exists; if the option has a value, it then also takes true and false
 
   /// Returns the name that Python and the page use: "global_batch".
   std::string key() const;
@@ -39,16 +39,16 @@ class OptionTexts {
  public:
   void add(const CLI::Option* option, OptionType type, std::vector<std::string> choices = {}, bool is_list = false);
   void add(const CLI::Option* option, OptionType type, Range limits, bool is_list = false);
-  /// A whole number, or no value: then it is a flag, and --no-NAME exists.
+  /// Adds an option that takes a whole number, or no value: then it is a flag, and --no-NAME exists.
   void add_number_or_flag(const CLI::Option* option, Range limits);
 
   const std::vector<OptionText>& all() const { return all_; }
-  /// nullptr: there is none.
+  /// Returns nullptr if there is none.
   const OptionText* find(const std::string& key) const;
-  /// The keys nearest to one that is not known, nearest first.
+  /// Returns the keys most similar to an unknown one, nearest first.
   std::vector<std::string> nearest_keys(const std::string& key) const;
-  /// [{"key", "option", "type", "list", "negation", "minimum", "maximum", "choices", "help"}], the names of types as JSON Schema has
-  /// them; a key that does not apply is left out.
+  /// An array of {"key", "option", "type", "list", "negation", "minimum", "maximum", "choices", "help"}. Names of types
+  /// are those of JSON Schema. Keys that do not apply are missing.
   Json json() const;
 
  private:

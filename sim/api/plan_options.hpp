@@ -1,5 +1,5 @@
 #pragma once
-// The options of `plan job` that state the comparison. The program has those that say where the answer is written.
+// The options of `plan job` that define the comparison. The program itself declares those for the output.
 #include <string>
 #include <vector>
 

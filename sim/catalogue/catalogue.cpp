@@ -20,7 +20,7 @@ JsonDocument open(const std::string& folder, const std::string& file, const std:
   return document;
 }
 
-// What reading `entry` has noted, as the facts of that entry.
+// The values that reading `entry` has listed, as the facts of that entry.
 std::vector<Assumption> facts_below(const JsonDocument& document, const JsonNode& entry) {
   std::vector<Assumption> facts;
   for (const Assumption& fact : document.assumptions())
@@ -79,7 +79,7 @@ LossLawEntry read_law_entry(const JsonNode& node) {
   return entry;
 }
 
-// What a board names must be there, and have figures.
+// Checks that entries named by boards exist and have figures.
 void check_boards(const Catalogue& catalogue, const std::string& folder) {
   for (const IntraNodeEntry& board : catalogue.intra_nodes) {
     if (board.board_of.empty()) continue;
@@ -90,7 +90,7 @@ void check_boards(const Catalogue& catalogue, const std::string& folder) {
   }
 }
 
-// What a GPU names must be there. `where`: the file and the entry.
+// Checks that entries named by a GPU exist. `where`: the file and the entry.
 void check_gpu(const Catalogue& catalogue, const GpuEntry& gpu, const std::string& where) {
   const auto check_link = [&](const std::string& link) {
     if (catalogue.intra_nodes.with_id(link) == nullptr)

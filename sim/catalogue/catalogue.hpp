@@ -1,7 +1,7 @@
 #pragma once
-// The catalogue of GPUs, links, networks, software and models by name, and of constants fitted on records. Predictions
-// look up here what their inputs only name. The files are in scenarios/catalogue/, schema "lockstep/catalogue/1". Every
-// figure has its kind and source.
+// The catalogue: GPUs, links, networks, software and models by name, and constants fitted on records. Predictions look
+// up names here. The files are in scenarios/catalogue/, schema "lockstep/catalogue/1". Every figure has its kind and
+// source.
 //
 //   gpus.json        {"id", "name", "generation", "speed_of"?, "kernels_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "gpus_per_tray"?, "nvlink_domain"?, "other_links"?, "nvlink_bridge"? (one way, by data
@@ -49,12 +49,13 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-/// A factor on what stands above it (sim/validation/fit.hpp), or the reach of bounds.
+/// A fitted constant: a factor on its prior or on the next more general constant (sim/validation/fit.hpp), or the width
+/// of an interval.
 struct Constant {
   double value = 0;
-  double deviation = 0;              ///< of its logarithm, as the fit leaves it
-  int records = 0;                   ///< that it was fitted on, and
-  std::vector<std::string> sources;  ///< where these are from
+  double deviation = 0;              ///< of its logarithm, after the fit
+  int records = 0;                   ///< number of records on which it was fitted
+  std::vector<std::string> sources;  ///< sources of these records
 };
 
 struct LossLawEntry : Entry {
@@ -72,30 +73,33 @@ struct Catalogue {
   std::shared_ptr<KernelLawFiles> kernel_files;
   std::shared_ptr<ReferenceFile> reference_points;  ///< MLPerf's, reference_points.json
 
-  const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
-  /// Whose figures a link has: its own, or of a board without a switch those of the links on one.
+  const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError if there is none
+  /// The entry that has the link's figures: its own, or for a board without a switch the entry of the same links on a
+  /// switch.
   const IntraNodeEntry& figures_of(const IntraNodeEntry& link) const;
-  /// The laws of a GPU's kernels: its own, then those of the GPUs that `kernels_of` names, one after the other.
+  /// The laws of a GPU's kernels: its own first, then those of the GPUs in `kernels_of`.
   KernelLaws kernel_laws_of(const GpuEntry& gpu) const;
-  /// The ids of the GPUs whose files these are.
+  /// The ids of the GPUs from whose files kernel_laws_of() takes laws.
   std::vector<std::string> kernel_donors_of(const GpuEntry& gpu) const;
-  /// The board without a switch that has such links; null where there is none.
+  /// The board without a switch that has such links; null: none.
   const IntraNodeEntry* board_of(const std::string& link) const;
-  /// Why GPUs of a node cannot have that link, and which they have; empty: they can. PCIe has every GPU.
+  /// The reason why GPUs of a node cannot have that link, with the links that they can have; empty: they can. Every GPU
+  /// can have PCIe.
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
   /// Returns the bandwidth of an NVLink between such GPUs. A bridge is as fast as the card's NVLinks.
   LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 
-/// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose
-/// link or network is not one of the catalogue's.
+/// Reads the files of a folder. Throws InputError, also if a name belongs to two entries, or a GPU's link or network is
+/// not in the catalogue.
 Catalogue load_catalogue(const std::string& folder);
 
-/// True if the name is that of a file that describes a GPU, *.json.
+/// True if the name is that of a GPU's file, *.json.
 bool is_gpu_file(const std::string& name);
 
-/// Adds the GPUs of those `names` that are files (*.json): one object each, as an entry of gpus.json. The file's path is a
-/// name of its GPU, besides its own. Throws InputError for an entry that is not right, or has a name of the catalogue's.
+/// Adds the GPUs of those `names` that are files (*.json). Each file is one object like an entry of gpus.json. The
+/// file's path becomes another name of its GPU. Throws InputError for an invalid entry, and for a name that the
+/// catalogue already has.
 void add_gpus_of_files(Catalogue& catalogue, const std::vector<std::string>& names);
 }  // namespace catalogue
 }  // namespace lockstep::sim

@@ -12,8 +12,8 @@ namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr std::size_t kLettersOfSlip = 3;  // one wrong character for each three is a slip of the pen
-constexpr std::size_t kLongestName = 100;  // characters that are compared for the nearest names: no name is longer
+constexpr std::size_t kLettersOfSlip = 3;  // one wrong character in each three counts as a typing error
+constexpr std::size_t kLongestName = 100;  // characters compared for the nearest names; no name is longer
 
 bool is_separator(char c) {
   return std::string(" \t-_/.()").find(c) != std::string::npos;

@@ -1,6 +1,6 @@
 #pragma once
-// Names that stand for something: matched whole, by a hash, whatever their case, blanks and separators. What is no name
-// is never taken for one that looks like it; the nearest ones are for the message that refuses it.
+// An index of names, which are compared as a whole, regardless of case, blanks and separators. A name is never taken
+// for a similar one; error messages list the nearest names.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -13,15 +13,15 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-/// The one spelling of a name: lower case, without blanks and - _ / . ( ); "_" stands where these were between two
-/// digits, so that "GPT-3 1.3B" is not "GPT-3 13B". Other characters count: "H100,A100" is no "H100 A100".
+/// The normal form of a name: lower case, without blanks and - _ / . ( ). A "_" replaces these between two digits, so
+/// that "GPT-3 1.3B" differs from "GPT-3 13B". Other characters count: "H100,A100" differs from "H100 A100".
 std::string plain_name(const std::string& name);
 
-/// The letters that a name begins with, in lower case, before a digit or a separator: "phi" of "Phi-3", "mi" of "MI300X".
-/// NVIDIA's names before a GPU's ("NVIDIA GeForce RTX 5090") are left aside, unless nothing else is there.
+/// The leading letters of a name in lower case, before a digit or a separator: "phi" for "Phi-3", "mi" for "MI300X".
+/// Skips NVIDIA's brands before a GPU's name ("NVIDIA GeForce RTX 5090"), unless nothing follows them.
 std::string name_family(const std::string& name);
 
-/// The value of a choice's name or alias in one spelling: "BF16", "fp8 (MX)"; nothing for another text.
+/// Finds a choice by its name or alias in normal form: "BF16", "fp8 (MX)"; none for other texts.
 template <class E>
 std::optional<E> find_choice_in_words(const std::string& words) {
   const std::string plain = plain_name(words);
@@ -31,10 +31,10 @@ std::optional<E> find_choice_in_words(const std::string& words) {
   return std::nullopt;
 }
 
-/// Names of entries, which are numbered by whoever asks.
+/// Names of entries; the caller numbers the entries.
 class NameIndex {
  public:
-  /// Adds a name of `entry`. Returns the entry that has it already, where that is another: the name is then not added.
+  /// Adds a name of `entry`. If another entry already has the name, returns that entry and does not add the name.
   std::optional<std::size_t> add(const std::string& name, std::size_t entry);
   std::optional<std::size_t> find(const std::string& name) const;
   /// Returns the entries that a user may have meant, each once, at most `count`. Entries of the name's family

@@ -13,8 +13,8 @@ namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr Range kRates{1e6, 100e12};      // bit/s of a port
-constexpr double kInfiniBandFrom = 56e9;  // bit/s; FDR: what a rate without a kind is taken for from there on
+constexpr Range kRates{1e6, 100e12};      // bit/s per port
+constexpr double kInfiniBandFrom = 56e9;  // bit/s; rates from FDR on are assumed to be InfiniBand if no kind is given
 constexpr double kUsualRate = 100e9;      // bit/s, of examples
 const char* const kInfiniBand = "ib";
 const char* const kEthernet = "ethernet";
@@ -48,7 +48,7 @@ const NetworkEntry& kind_of(const Networks& networks, const NetworkWords& words)
   throw Refused{in_quotes(words.kind) + " is not a kind of network that is known"};
 }
 
-// The entry of a rate that stands alone.
+// Finds the entry for a rate that has no kind.
 const NetworkEntry& assumed_kind(const Networks& networks, const WrittenRate& rate) {
   const bool is_infiniband = !rate.is_ethernet && rate.bits_per_s >= kInfiniBandFrom;
   const NetworkEntry* const kind = networks.with_id(is_infiniband ? kInfiniBand : kEthernet);
@@ -108,7 +108,7 @@ NetworkFound found_in(const Networks& networks, const NetworkWords& words, int g
   return found;
 }
 
-// What the kind is near to; "" where it is near to none.
+// The kind that is most similar; "" if none is.
 std::string nearest_kind(const Networks& networks, const std::string& kind) {
   const std::string plain = plain_name(kind);
   std::string best;
@@ -126,9 +126,9 @@ std::string nearest_kind(const Networks& networks, const std::string& kind) {
   return best;
 }
 
-// Texts that may be meant, the most of what was written first.
+// Texts that the user may have meant, closest first.
 std::vector<std::string> candidates(const Networks& networks, const NetworkWords& words) {
-  std::string letters;  // the kind without numbers that have no unit
+  std::string letters;  // the kind, without numbers that lack a unit
   for (char c : words.kind)
     if (c < '0' || c > '9') letters += c;
   const std::string count =

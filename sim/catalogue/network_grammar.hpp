@@ -39,14 +39,14 @@ struct NetworkFound {
 
 struct NetworkReading {
   std::optional<NetworkFound> found;
-  std::string wrong;    ///< why there is none
-  std::string nearest;  ///< a text that can be read, near to what was written; empty where it was read
+  std::string wrong;    ///< reason if none was found
+  std::string nearest;  ///< a valid text similar to the given one; empty if that is valid
 };
 
 /// Reads `text` for nodes of `gpus_per_node` GPUs.
 NetworkReading read_network(const Entries<NetworkEntry>& networks, const std::string& text, int gpus_per_node);
 
-/// "8x 400 Gb/s InfiniBand NDR": reads as the same network.
+/// Writes "8x 400 Gb/s InfiniBand NDR", which is read as the same network.
 std::string network_words(const NetworkFound& network);
 /// Writes the network with its bandwidth: "8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)".
 std::string network_description(const NetworkFound& network);

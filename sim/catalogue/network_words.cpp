@@ -35,7 +35,7 @@ class Scanner {
  public:
   explicit Scanner(const std::string& text) : text_(text) {}
 
-  /// "8x" at the beginning.
+  /// Reads "8x" at the beginning.
   std::optional<double> count() {
     std::size_t at = blanks(0);
     const std::size_t begin = at;
@@ -47,7 +47,7 @@ class Scanner {
     return value_of(text_.substr(begin, end - begin));
   }
 
-  /// The others; sets `wrong` where a character is among them that no network has.
+  /// Reads the remaining tokens; sets `wrong` if a character occurs that no network's name has.
   std::vector<Token> tokens(std::string& wrong) {
     std::vector<Token> tokens;
     while (at_ < text_.size()) {
@@ -77,7 +77,7 @@ class Scanner {
     return at;
   }
 
-  // A minus is a hyphen only behind something.
+  // A minus is a hyphen only if something precedes it.
   bool is_separator() const {
     const char c = text_[at_];
     const bool is_behind = at_ > 0 && (is_digit(text_[at_ - 1]) || is_letter(text_[at_ - 1]));
@@ -112,16 +112,16 @@ struct Unit {
   double bits_per_s = 0;
   bool is_ethernet = false;
   bool is_bytes = false;
-  std::size_t tokens = 0;  ///< it is written with
+  std::size_t tokens = 0;  ///< number of tokens that the unit takes
 };
 
-// "/s" behind a unit.
+// True if "/s" follows a unit.
 bool has_per_second(const std::vector<Token>& tokens, std::size_t at) {
   static const std::set<std::string> seconds{"s", "sec", "second"};
   return at + 1 < tokens.size() && tokens[at].kind == Token::Kind::slash && seconds.count(tokens[at + 1].small) > 0;
 }
 
-// "GB/s" is bytes, "Gb/s" and "gb/s" are bits; in "400 GB/S" the case says nothing, and networks are sold in bits.
+// "GB/s" is bytes, "Gb/s" and "gb/s" are bits. In "400 GB/S" the case is no information; networks are sold in bits.
 bool says_bytes(const Token& unit, const std::string& per_second) {
   if (unit.small.find("byte") != std::string::npos) return true;
   const bool ends_large = unit.text == "GBPS" || unit.text == "MBPS" || unit.text == "TBPS" || per_second == "S" ||
@@ -147,7 +147,7 @@ std::optional<Unit> unit_at(const std::vector<Token>& tokens, std::size_t at) {
   return unit;
 }
 
-// Takes "per GPU", "per 4 GPUs" or "per node" off the end.
+// Removes "per GPU", "per 4 GPUs" or "per node" from the end.
 void cut_per(std::vector<Token>& tokens, NetworkWords& words) {
   if (tokens.size() < 2) return;
   const std::string of = tokens.back().small;

@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/catalogue: the text of a network cut into its parts, before anything is looked up.
+// Inside sim/catalogue: divides the text of a network into its parts, before names are looked up.
 #include <optional>
 #include <string>
 
@@ -14,13 +14,13 @@ struct WrittenRate {
 
 /// Holds the parts of "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]".
 struct NetworkWords {
-  std::optional<double> count;  ///< as written, also where it is no allowed one
+  std::optional<double> count;  ///< as given, even if it is not allowed
   std::optional<WrittenRate> rate;
-  std::string kind;                   ///< the other words, with a blank between
+  std::string kind;                   ///< the other words, separated by blanks
   std::optional<double> per_gpus;     ///< "per 4 GPUs"; "per GPU" is 1
-  std::optional<double> bare_number;  ///< one without a unit, which no name has in it
+  std::optional<double> bare_number;  ///< a number without a unit that belongs to no name
   std::optional<double> bytes_per_s;  ///< a rate in bytes
-  std::string wrong;                  ///< why it is no network whatever its parts are
+  std::string wrong;                  ///< why no parts make this a network
 };
 
 /// Reads at most 200 characters.

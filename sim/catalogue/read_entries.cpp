@@ -12,7 +12,7 @@ constexpr Range kBandwidth{1, 1e15};
 constexpr Range kAnyBandwidth{0, 1e15};
 constexpr Range kAnyLatency{0, 10};
 
-// Names of every entry, and the keys of its own.
+// Reads the names of an entry, and allows the keys of its kind.
 void read_names(const JsonNode& node, Entry& entry, std::vector<std::string> own_keys) {
   own_keys.insert(own_keys.begin(), {"id", "name", "aliases"});
   node.keys(own_keys);
@@ -26,8 +26,8 @@ bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) 
   return found ? found->boolean() : otherwise;
 }
 
-// Compute capability: the least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities). ROCm's fused
-// attention (Composable Kernel, AOTriton) has kernels for CDNA 2 and later, as NVIDIA's have for 8.0 and later.
+// Compute capability: the least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities). ROCm's
+// fused attention (Composable Kernel, AOTriton) has kernels for CDNA 2 and later, as NVIDIA's has for 8.0 and later.
 struct Generation {
   const char* name;
   double compute_capability;

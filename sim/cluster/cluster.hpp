@@ -47,13 +47,13 @@ struct MessageOverhead {
 /// The parts of a cluster that an input pipeline needs if it shares the cluster's links with messages.
 struct InputHosts {
   bool has_memories = false;           ///< one per socket, where batches wait for their copy to the GPU
-  double file_server_bytes_per_s = 0;  ///< above 0: a node after all others, all of whose own links carry so much
+  double file_server_bytes_per_s = 0;  ///< above 0: bandwidth of each link of one more node, after all others
 };
 
 /// Where a message begins or ends.
 struct Endpoint {
   int node = 0;
-  int part = 0;  ///< of the node, as its NodeLayout counts them
+  int part = 0;  ///< number within the node, by its NodeLayout
   bool operator==(const Endpoint& other) const { return node == other.node && part == other.part; }
 };
 
@@ -61,8 +61,8 @@ class Cluster {
  public:
   using MessageOverhead = sim::MessageOverhead;
 
-  /// The first ceil(gpus / gpus_per_node) nodes of the cluster, and one more for a file server. Throws
-  /// std::invalid_argument when the cluster has fewer GPUs or nodes.
+  /// Uses the first ceil(gpus / gpus_per_node) nodes of the cluster, and one more for a file server. Throws
+  /// std::invalid_argument if the cluster has fewer GPUs or nodes.
   Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input = {});
 
   /// A smaller cluster: the first GPUs with the same message overhead. Input hosts and bundled messages are dropped.
@@ -71,7 +71,7 @@ class Cluster {
   const ClusterSpec& spec() const { return spec_; }
   const NodeLayout& layout() const { return layout_; }
   int gpus() const { return gpus_; }
-  int nodes() const { return nodes_; }  ///< without the file server's
+  int nodes() const { return nodes_; }  ///< without that of the file server
   int all_nodes() const { return nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
   int node_of(int gpu) const { return gpu / spec_.gpus_per_node; }
 
@@ -80,12 +80,12 @@ class Cluster {
   /// NIC 0.
   Endpoint cpu(int node) const { return {node, layout_.cpu()}; }
 
-  /// Two ends of a message.
+  /// The two ends of a message.
   struct Ends {
     Endpoint from;
     Endpoint to;
   };
-  /// A batch's copy to the GPU, from memory of the GPU's socket.
+  /// Ends of the copy of a batch to the GPU, from memory of the GPU's socket.
   Ends host_copy_ends(int gpu) const;
   /// Returns the ends of reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's
   /// socket.
@@ -95,10 +95,10 @@ class Cluster {
   Route route(int src_gpu, int dst_gpu) const;
   /// Returns the route between two different ends; the latency contains the message overhead.
   Route message_route(Endpoint from, Endpoint to) const;
-  /// Writes it into `route`, whose memory is reused.
+  /// Writes the same into `route`, whose memory is reused.
   void find_message_route(Endpoint from, Endpoint to, Route& route) const;
 
-  /// A node's links stand together, node by node; then come the fabric's.
+  /// Number of links. The links of a node are consecutive, node by node; those of the fabric follow.
   int link_count() const { return first_fabric_link() + fabric_->links(); }
   double link_bandwidth(int link) const;  ///< bytes/s
   std::string link_name(int link) const;
@@ -110,8 +110,8 @@ class Cluster {
   Fabric::UnitLink unit_of(int link) const;
   int links_of_unit() const;
 
-  /// From now on every message from or to the node stands for `ways` identical messages, to or from as many nodes. The
-  /// node's links carry 1/ways of their bandwidth. Links of the fabric keep theirs.
+  /// From now on every message from or to the node represents `ways` identical messages, from or to as many nodes. The
+  /// node's links then carry 1/ways of their bandwidth; links of the fabric keep theirs.
   void bundle_messages_of_node(int node, int ways);
 
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }

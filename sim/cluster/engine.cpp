@@ -15,8 +15,8 @@ namespace {
 
 FlowUpdates flow_updates = FlowUpdates::all;
 
-// Latencies and bandwidths as the platform states them, no flow in the other direction, no TCP window; events that are
-// not simultaneous stay apart (1e-12 s). Messages of a host to itself cost their overhead only.
+// Takes latencies and bandwidths from the platform, without cross traffic or TCP window. Events that are not
+// simultaneous stay apart (1e-12 s). Messages of a host to itself cost only their overhead.
 void configure(int stack_kib) {
   sg4::Engine::set_config("network/model:CM02");
   sg4::Engine::set_config(flow_updates == FlowUpdates::all ? "network/optim:Full" : "network/optim:Lazy");
@@ -38,8 +38,8 @@ void set_flow_updates(FlowUpdates updates) {
 void start_engine(int stack_kib) {
   if (sg4::Engine::has_instance())
     throw std::logic_error("a process can run one simulation: SimGrid is already started");
-  xbt_log_control_set("root.thres:critical");  // else every setting is reported on stderr
-  // Lives as long as the process: SimGrid cannot be started a second time.
+  xbt_log_control_set("root.thres:critical");  // else SimGrid reports every setting on stderr
+  // Lives as long as the process, because SimGrid cannot be started a second time.
   static sg4::Engine* const engine = new sg4::Engine("lockstep");
   static_cast<void>(engine);
   configure(stack_kib);

@@ -30,7 +30,7 @@ class Star : public Fabric {
 
  private:
   const double bandwidth_;
-  const int ports_;  // 0: none is narrow
+  const int ports_;  // 0: no port is a bottleneck
 };
 
 // Fabrics whose every link counts as a hop.
@@ -68,7 +68,7 @@ class FatTree : public Hops {
            std::to_string(cable % ports(level)) + (link % 2 == 0 ? ".up" : ".down");
   }
 
-  // As many down as up.
+  // A route has as many links down as up.
   int hops(int from, int to) const override {
     int digit = levels() - 1;
     while (digit >= 0 && digit_of(0, from, digit) == digit_of(0, to, digit)) --digit;
@@ -122,7 +122,7 @@ class FatTree : public Hops {
     return first_[to_index(level)] + position * ports(level) + port;
   }
 
-  // The place whose digit `changed` is `value` and whose other digits are those of `position`.
+  // The place whose digit `changed` is `value`, and whose other digits equal those of `position`.
   int neighbour(int level, int position, int other_level, int changed, int value) const {
     int result = 0;
     for (int digit = 0; digit < levels(); ++digit)
@@ -139,13 +139,13 @@ class FatTree : public Hops {
     return true;
   }
 
-  // One step down, and those that SimGrid's search for a cable takes with it: it goes on from the port that it has
-  // found, in the ports of the child.
+  // Goes one step down. SimGrid's search for a cable may take further steps: it continues from the port it found, in
+  // the ports of the child.
   void descend(int from, int to, int first_link, int& level, int& position, std::vector<int>& links) const {
     const int own_cable = from % tree_.count[to_index(level - 1)];
     for (int port = own_cable * tree_.down[to_index(level - 1)]; level > 0; ++port) {
       const int down = tree_.down[to_index(level - 1)];
-      port += (digit_of(0, to, level - 1) - port % down + down) % down;  // the next one of the child
+      port += (digit_of(0, to, level - 1) - port % down + down) % down;  // next port to the child
       if (port >= children(level)) return;
       const int child = neighbour(level, position, level - 1, level - 1, port % down);
       const int label = digit_of(level, position, level - 1);
@@ -163,7 +163,7 @@ class FatTree : public Hops {
   std::vector<int> weights_;  // of a level's digits
 };
 
-// Node n has a cable to the next node in every dimension, and uses that of the one before for the way back.
+// Each node has a cable to the next node in every dimension; the way back uses the previous node's cable.
 class Torus : public Hops {
  public:
   explicit Torus(const FabricSpec& spec) : sizes_(spec.torus), bandwidth_(spec.link.bandwidth_bytes_per_s) {}

@@ -35,13 +35,13 @@ class Fabric {
   virtual int nodes_of_unit() const { return 0; }
   struct UnitLink {
     int unit;
-    int link;  ///< of the unit's
+    int link;  ///< number among the unit's links
   };
   virtual UnitLink unit_of(int link) const { return {0, link}; }
   virtual int links_of_unit() const { return links(); }
 };
 
-/// Makes the fabric of `spec.fabric`. The `nodes` nodes take its places of lowest number.
+/// Makes the fabric of `spec.fabric`. The `nodes` nodes take its lowest-numbered places.
 std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
 }  // namespace lockstep::sim::cluster

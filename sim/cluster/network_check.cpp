@@ -17,7 +17,7 @@ struct Probe {
   std::uint64_t bytes;
 };
 
-// Two nodes of two GPUs, with figures whose powers of ten differ.
+// Two nodes of two GPUs; all figures differ in their powers of ten, so that errors are visible.
 ClusterSpec probe_cluster() {
   ClusterSpec spec;
   spec.name = "network check";
@@ -34,7 +34,7 @@ ClusterSpec probe_cluster() {
   return spec;
 }
 
-// One message after the other; how long each took.
+// Sends one message after the other and returns their times.
 std::vector<double> probe_times_s(const Platform& platform, const std::vector<Probe>& probes) {
   std::vector<double> times_s(probes.size());
   for (std::size_t i = 0; i < probes.size(); ++i) {
@@ -63,7 +63,7 @@ void verify_network_model() {
     const auto [src, dst, bytes] = probes[i];
     const double expected_s = cluster.message_latency_s(src, dst) +
                               static_cast<double>(bytes) / cluster.route(src, dst).bandwidth_bytes_per_s;
-    // The clock stands at up to 6 s: its last digit is 1e-15 s.
+    // The clock is at up to 6 s, so its last digit is 1e-15 s.
     if (std::fabs(times_s[i] - expected_s) > 1e-9 * expected_s + 1e-12)
       throw std::runtime_error("SimGrid does not run the network model it was told to: " + std::to_string(bytes) +
                                " bytes took " + std::to_string(times_s[i] * 1e6) + " us, expected " +

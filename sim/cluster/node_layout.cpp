@@ -60,8 +60,8 @@ struct NodeLayout::Builder {
   int socket_to_socket(int from, int to) {
     return add("socket" + std::to_string(from) + "-" + std::to_string(to), spec.intra_node.pcie.socket_link, false);
   }
-  // What a loader's memory sends begins with a link of its own, for a route needs one that begins it; it adds nothing
-  // to the memory's.
+  // A route must begin with a link of its own. Messages from a loader's memory therefore begin with this link, which
+  // has no latency.
   LinkSpec memory_link() const { return {spec.host.memory_bandwidth_bytes_per_s, 0}; }
   void add_memories() {
     const LinkSpec link{spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s};
@@ -121,7 +121,7 @@ struct NodeLayout::Builder {
     path.push_back(gpu_pcie[to_index(to)].down);
     return path;
   }
-  // The socket in whose memory data between a GPU and its NIC is staged, the GPU's; -1 where they reach each other.
+  // The GPU's socket, if data between the GPU and its NIC is staged in memory; -1 if they reach each other.
   int staging_socket(int gpu_switch, int nic_switch) const {
     const bool direct = spec.nic.gpudirect &&
                         (socket_of(gpu_switch) == socket_of(nic_switch) || spec.intra_node.pcie.peer_across_sockets);
@@ -178,7 +178,7 @@ struct NodeLayout::Builder {
     path.push_back(memory[to_index(socket)]);
     return path;
   }
-  // Memories send to GPUs of their socket and receive from the NIC 0 of theirs.
+  // Memories send to GPUs of their socket. The memory of NIC 0's socket also receives from the port.
   Path path_of_memory(int from, int to) const {
     const int port = layout.port();
     if (from == port && !nics.empty() && to - layout.memory(0) == layout.socket_of_first_nic_)
@@ -202,7 +202,7 @@ struct NodeLayout::Builder {
   NodeLayout& layout;
   int sockets = 1;
   std::vector<Duplex> gpu_pcie, gpu_nvlink, uplink, nics;
-  std::vector<int> staging;      // by GPU; empty: they reach each other
+  std::vector<int> staging;      // by GPU; empty: NICs reach GPUs
   std::vector<int> socket_link;  // from * sockets + to
   std::vector<int> memory;       // by socket
   std::vector<int> loader;       // by socket

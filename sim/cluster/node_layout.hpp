@@ -8,13 +8,13 @@
 
 namespace lockstep::sim::cluster {
 
-/// One direction of a link (the memory of a socket: both).
+/// One direction of a link; the link of a socket's memory is both.
 struct NodeLink {
   std::string name;
   double bandwidth_bytes_per_s;
   double latency_s;
-  /// True if it begins the routes of a GPU or the CPU. Every route from these has exactly one such link, a route from
-  /// the port none. See kRawLatency_s.
+  /// True if the link begins the routes of a GPU or the CPU. Each of their routes has exactly one such link, and a
+  /// route from the port has none. See kRawLatency_s.
   bool begins_routes;
 };
 

@@ -35,7 +35,7 @@ class Platform::Impl {
     ends_.resize(hosts_.size());
     sg4::NetZone* const fabric = make_fabric(compat::root_zone());
     fabric->seal();
-    // SimGrid carries its place with a host, so that this needs no search: it is asked for at every message.
+    // SimGrid knows the place of a host, so this needs no search. It is called for every message.
     compat::set_latency_factor(fabric, [this](double, const sg4::Host* src, const sg4::Host* dst, const auto&,
                                               const auto&) {
       return cluster_.message_latency_s(*src->extension(end_of_host_), *dst->extension(end_of_host_)) / kRawLatency_s;
@@ -69,7 +69,7 @@ class Platform::Impl {
     return make_star(root);
   }
 
-  // The fabric's links are the nodes' ports, out and in by turns, or none.
+  // The fabric's links are the nodes' ports, alternating out and in, or there are none.
   sg4::NetZone* make_star(sg4::NetZone* root) {
     sg4::NetZone* const star = compat::add_star_zone(root, "fabric");
     const int first_port = cluster_.all_nodes() * static_cast<int>(layout_.links().size());
@@ -85,7 +85,7 @@ class Platform::Impl {
     return star;
   }
 
-  // A node of the cluster, or a place of the fabric that stays empty.
+  // A node of the cluster, or an empty place of the fabric.
   compat::Leaf make_leaf(sg4::NetZone* parent, unsigned long id) {
     const bool is_node = id < static_cast<unsigned long>(cluster_.all_nodes());
     const std::string name = (is_node ? "node" : "unused") + std::to_string(id);
@@ -111,8 +111,8 @@ class Platform::Impl {
     return hosts_[number]->get_netpoint();
   }
 
-  // The links belong to the fabric's zone, not to the node's: SimGrid seeks every new link's name in all zones in turn,
-  // and empty ones are passed fast.
+  // The links belong to the fabric's zone, not to the node's. SimGrid searches all zones for every new link's name, and
+  // empty zones take less time.
   std::vector<const sg4::Link*> add_links(sg4::NetZone* parent, int node) {
     std::vector<const sg4::Link*> links;
     const int count = static_cast<int>(layout_.links().size());

@@ -37,8 +37,8 @@ class Platform {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Sends a few messages and throws std::runtime_error when one does not take latency + bytes/bandwidth to 1e-9: SimGrid
-/// then runs another network model than it was told to. It needs a process of its own, without a platform.
+/// Sends a few messages, and throws std::runtime_error if one does not take latency + bytes/bandwidth to 1e-9. SimGrid
+/// then runs another network model than configured. Requires a process of its own, without a platform.
 void verify_network_model();
 
 }  // namespace lockstep::sim::cluster

@@ -50,23 +50,23 @@ struct NcclGraph {
   double inter_bytes_per_s = 0;
 };
 
-/// The machine and the job as NCCL sees them.
+/// The machine and the job from NCCL's point of view.
 struct NcclSystem {
   NcclGeneration generation = NcclGeneration::hopper;
   int ranks = 1;
-  int nodes = 1;                                ///< ranks / nodes GPUs on each
-  bool has_nvlink = true;                       ///< between the GPUs of a node; otherwise PCIe
+  int nodes = 1;                                ///< each has ranks / nodes GPUs
+  bool has_nvlink = true;                       ///< between the GPUs of a node; false: PCIe
   bool has_gpudirect = true;                    ///< between GPU and NIC
-  bool has_amd_cpu = false;                     ///< otherwise Intel
-  double nic_latency_s = 0;                     ///< that NCCL's network plugin reports
-  NcclGraph ring, tree, nvls;                   ///< NVLSTree uses that of NVLS
+  bool has_amd_cpu = false;                     ///< false: Intel
+  double nic_latency_s = 0;                     ///< reported by NCCL's network plugin
+  NcclGraph ring, tree, nvls;                   ///< NVLSTree uses `nvls`
   std::vector<int> entry_gpus;                  ///< local GPUs at which rings and trees enter a node: one per NIC
-  std::vector<std::array<int, 3>> nvlinks;      ///< of a mesh: local GPU, local GPU, number of links
+  std::vector<std::array<int, 3>> nvlinks;      ///< in a mesh: local GPU, local GPU, number of links
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO
-  // Measured corrections of the tables. The choice uses the tables alone, because NCCL knows nothing else.
-  double latency_excess_s = 0;  ///< of every call; may be negative, as the next
-  double pass_excess_s = 0;     ///< of every pass of the network (nccl_fit.hpp)
+  // Measured corrections of the tables. The choice uses only the tables, because NCCL knows nothing else.
+  double latency_excess_s = 0;  ///< of every operation; may be negative, as may pass_excess_s
+  double pass_excess_s = 0;     ///< of every pass over the network (nccl_fit.hpp)
   double bandwidth_factor = 1;  ///< measured bandwidth over the tables'
 };
 
@@ -75,24 +75,25 @@ struct NcclTime {
   NcclProtocol protocol;
   double latency_s;
   double bandwidth_bytes_per_s;  ///< S / (time - latency_s), "algbw"
-  double seconds;                ///< by the tables; of nccl_choice() with all that follows
-  int network_passes = 0;        ///< one after the other, in its latency
-  double fill_s = 0;             ///< of the first round of NVLS and NVLSTree; in the times of nccl_choice() alone
+  double seconds;                ///< by the tables; from nccl_choice() including corrections and fill
+  int network_passes = 0;        ///< sequential passes over the network in its latency
+  double fill_s = 0;             ///< of the first round of NVLS and NVLSTree; only in times of nccl_choice()
 };
 
-/// Every algorithm and protocol that can run the call, in the order of the enums. Empty with one rank.
+/// Times of all algorithms and protocols that can run the operation, in the order of the enums. Empty with one rank.
 std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// The fastest of them by the tables; on more than two nodes, the fastest with its first round, since tables that knew
-/// nothing of it would choose NVLSTree for three times the ring's time on slow networks. The first where several are as
-/// fast. Needs two ranks or more; throws std::invalid_argument where nothing can run (an only_algorithm that the machine
-/// does not have).
+/// The fastest algorithm and protocol by the tables; if several are equal, the first. On more than two nodes, times
+/// include the first round. Without it, NVLSTree would be chosen on slow networks, at three times the ring's time.
+///
+/// Needs at least two ranks. Throws std::invalid_argument if none can run (an only_algorithm that the machine does not
+/// have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// A measured call.
+/// A measured operation.
 struct NcclMeasured {
   double bytes;
-  double seconds;  ///< by the tables; of nccl_choice() with all that follows
+  double seconds;  ///< measured
 };
 
 /// Corrects the tables by measured operations on one node of `system`, with an excess e and a factor f:
@@ -116,8 +117,8 @@ NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const
 ///   `NVLSTree`  The same on each node, and 2(N-1) S between nodes.
 Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// `count` transfers between nodes, the next one `stride` nodes further on; of a double binary tree over the nodes
-/// each carries `halves` halves of a tree's share.
+/// Describes `count` transfers between nodes; each starts `stride` nodes after the previous one. In a double binary
+/// tree over the nodes, each carries `halves` halves of a tree's share.
 struct NcclNodeEdges {
   int src;
   int dst;
@@ -126,7 +127,7 @@ struct NcclNodeEdges {
   int stride;
 };
 
-/// Makes nccl_plan() for many sizes on one system; the trees over its nodes are laid out once.
+/// Makes nccl_plan() for many sizes on one system; builds the trees over its nodes only once.
 class NcclPlanner {
  public:
   explicit NcclPlanner(NcclSystem system) : system_(std::move(system)) {}

@@ -1,5 +1,5 @@
 #pragma once
-// The algorithms and protocols that NCCL may choose.
+// Defines the algorithms and protocols among which NCCL chooses.
 #include "engine/base/choice.hpp"
 #include "sim/modules.hpp"
 

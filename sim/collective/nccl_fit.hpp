@@ -21,7 +21,7 @@
 
 namespace lockstep::sim::collective {
 
-/// Calls on one system of several nodes.
+/// Operations that were measured on one system of several nodes.
 struct NcclCurve {
   NcclSystem system;
   std::vector<NcclMeasured> calls;
@@ -33,12 +33,12 @@ struct NcclNetworkCorrection {
   double bandwidth_factor = 1;  ///< f
 };
 
-/// Throws std::invalid_argument where the calls do not determine the unknowns (fewer than two sizes), or where a
-/// bandwidth above 0 does not follow.
+/// Throws std::invalid_argument if the operations do not determine the unknowns (fewer than two sizes), or if the
+/// bandwidth would not be above 0.
 NcclNetworkCorrection fit_nccl_network(const std::vector<NcclCurve>& curves, NcclOperation operation,
                                        std::optional<double> latency_excess_s = std::nullopt);
 
-/// The system with the correction instead of its own.
+/// Returns the system with this correction in place of its own.
 NcclSystem corrected(NcclSystem system, const NcclNetworkCorrection& correction);
 
 /// Holds |relative error| of the fit's predictions.
@@ -46,7 +46,7 @@ struct NcclFitErrors {
   int calls = 0;
   double median_residual = 0;
   double worst_residual = 0;
-  double leave_one_out = 0;  ///< median over the calls, each predicted by a fit without it; 0 below 4 calls
+  double leave_one_out = 0;  ///< median over the operations, each predicted by a fit without it; 0 below 4 operations
   double worst_left_out = 0;
   /// Error of extrapolation: median over the operations on the most nodes, predicted by a fit to those on fewer nodes.
   /// None if all operations are on one number of nodes.

@@ -1,7 +1,10 @@
 #pragma once
-// Generations of GPUs as NCCL 2.28 knows them, everything of each in its entry here: NVLink as src/graph/topo.h counts it,
-// the graph of a full NVSwitch node and the speeds that the search tries (src/graph/search.cc), limits of src/graph/tuning.cc
-// under their names there. GB/s (1e9 bytes/s), as there; of three figures the first is for one node, the second for two.
+// Generations of GPUs as NCCL 2.28 knows them. Each entry has NVLink rates as in src/graph/topo.h, and the graph of a
+// full NVSwitch node with the speeds that the search tries (src/graph/search.cc). It also has limits of
+// src/graph/tuning.cc under their names there.
+//
+// GB/s (1e9 bytes/s), as there. If there are three figures, the first is for one node, the second for two, the third
+// for more.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,22 +23,22 @@ struct NcclLimits {
   double tree[3];          ///< perChMaxTreeBws
   double nvls_tree[3];     ///< perChMaxNVLSTreeBws
   double nvls_efficiency;  ///< nvlsEfficiency
-  double ring_plateau;     ///< on the latency of large Simple rings between nodes
+  double ring_plateau;     ///< factor on the latency of large Simple rings between nodes
 };
 
 struct NcclGenerationFacts {
   NcclGeneration generation;
   std::string name;
-  std::vector<std::string> chips;  ///< words of GPUs' names
+  std::vector<std::string> chips;  ///< words that occur in names of its GPUs
   double nvlink;                   ///< of one link
-  int links;                       ///< of a GPU on NVSwitch
+  int links;                       ///< per GPU, with NVSwitch
   int node_channels;               ///< of rings and trees of a full NVSwitch node
-  double node_speed;               ///< of each
+  double node_speed;               ///< per channel
   bool has_nvls;
   int nvls_channels[2];        ///< one node, several (src/transport/nvls.cc: NVLS_NCHANNELS_SM90, _SM100_NVL, _SM100)
-  std::vector<double> speeds;  ///< of a channel in a node, descending
+  std::vector<double> speeds;  ///< per channel within a node, descending
   std::vector<double> network_speeds;
-  double fast_channel;  ///< from which each of many channels is run as two (ncclTopoDupChannels)
+  double fast_channel;  ///< from this speed on, each of many channels becomes two (ncclTopoDupChannels)
   NcclLimits limits;
 };
 

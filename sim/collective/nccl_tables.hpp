@@ -11,7 +11,7 @@ namespace nccl_tables {
 struct Latencies {
   double tree[3];
   double ring[3];
-  double nvls;  ///< Simple alone, as the next
+  double nvls;  ///< only Simple; likewise below
   double nvls_tree;
 };
 
@@ -35,7 +35,7 @@ constexpr double kTreeCorrection[3][kTreeSizes]{
 /// and half of it for a tree from four nodes on (src/transport/nvls.cc). Heads are the GPUs of a node, at most 32.
 constexpr std::int64_t kNvlsChunk = 131072, kNvlsTreeChunkOfMany = 65536;
 constexpr int kNvlsHeads = 32;  // NCCL_MAX_NVLS_ARITY
-/// A smaller chunk is taken where the call has fewer bytes than `times` rounds of all channels and heads; in this order.
+/// If the operation has fewer bytes than `times` rounds of all channels and heads, uses a smaller chunk; in this order.
 struct NvlsChunkStep {
   int times;
   std::int64_t chunk;

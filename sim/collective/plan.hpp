@@ -7,8 +7,8 @@
 // all its own transfers have ended. Ranks without a transfer in a round skip it. There is no barrier: ranks drift apart
 // as far as their messages let them.
 //
-// Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
-// textbook's total.
+// Sizes are whole bytes. If n does not divide S, every chunk is ceil(S/n) bytes: at most n - 1 bytes more in total than
+// the textbook's formula.
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -29,7 +29,7 @@ struct Transfer {
   bool reduces = false;  ///< the receiver adds the data to its own as they arrive
 };
 
-/// Equal transfers at even distances: the i-th goes from src + i src_stride to dst + i dst_stride.
+/// Equal transfers at equal distances: the i-th goes from src + i src_stride to dst + i dst_stride.
 struct Run {
   int src;
   int dst;
@@ -46,8 +46,8 @@ struct Run {
   bool is_alike(const Run& other) const;
 };
 
-/// The transfers of a round, in blocks. Phases of a pipeline have blocks in common, and copies of a plan all: a block is
-/// kept once. A block is runs, so that a plan takes memory by its shape and not by its ranks.
+/// The transfers of a round, in blocks. Phases of a pipeline share blocks, and copies of a plan share all; each block
+/// is stored once. A block consists of runs, so the memory of a plan grows with its shape and not with its ranks.
 class Transfers {
  public:
   class Block {
@@ -75,14 +75,14 @@ class Transfers {
       for (const Transfer& transfer : transfers) push_back(transfer);
     }
 
-    /// Goes on with the last run where it can.
+    /// Extends the last run if possible.
     void push_back(const Transfer& transfer);
     /// Appends a run; a run with a count of 0 changes nothing.
     void append(const Run& run);
     const std::vector<Run>& runs() const { return runs_; }
     bool empty() const { return runs_.empty(); }
     std::size_t size() const;
-    /// Bytes of each transfer where all have the same; -1 where some differ or there is none.
+    /// Bytes of each transfer if all are equal; -1 if they differ or there is none.
     std::int64_t bytes_of_each() const;
     bool is_alike(const Block& other) const;
     /// Returns a copy with `bytes` in each transfer.
@@ -130,7 +130,7 @@ class Transfers {
  private:
   Block& open();
   std::vector<std::shared_ptr<const Block>> blocks_;  // none empty
-  std::shared_ptr<Block> open_;                       // the last one, where push_back() began it
+  std::shared_ptr<Block> open_;                       // the last block, if push_back() began it
 };
 
 struct Phase {

@@ -19,21 +19,21 @@
 
 namespace lockstep::sim::cost {
 
-/// A distribution ready to be drawn from.
+/// A distribution from which delays can be drawn.
 class Delay {
  public:
-  /// Fits where the specification gives percentiles.
+  /// If the specification gives percentiles, fits the distribution to them.
   explicit Delay(const DelaySpec& spec);
 
   /// p in (0, 1).
   double quantile(double p) const;
   /// Returns the same delay whenever it is called with the same arguments.
   double draw(std::uint64_t seed, int worker, int step) const;
-  /// Expected k-th smallest of n independent draws, by numeric integration of Q over the k-th order statistic's
-  /// distribution. 1 <= k <= n. Infinite where a tail index of at most 1 makes it so: then the value means nothing.
+  /// Expected k-th smallest of n independent draws, 1 <= k <= n, by numeric integration of Q over the k-th order
+  /// statistic's distribution. A tail index of at most 1 can make it infinite; the returned value is then meaningless.
   double expected_order_statistic(int k, int n) const;
 
-  /// The specification, with what was fitted in place of percentiles.
+  /// The specification, with fitted values in place of percentiles.
   const DelaySpec& spec() const { return spec_; }
   /// If the delay was fitted, the root mean square of ln(fitted/given) over the percentiles; otherwise 0.
   double fit_residual() const { return fit_residual_; }
@@ -47,7 +47,7 @@ struct TailFit {
   double median;
   double sigma;
   double tail_probability;
-  double tail_index;    ///< 1e3 where no percentile calls for a tail
+  double tail_index;    ///< 1e3 if no percentile requires a tail
   double rms_residual;  ///< of ln(fitted/given)
 };
 

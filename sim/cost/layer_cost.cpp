@@ -118,14 +118,14 @@ bool has_fast_algorithm(const Layer& layer) {
   return layer.kind == LayerKind::conv && w.groups == 1 && is_square && w.stride_h == 1 && w.stride_w == 1;
 }
 
-// Channels that are computed over those that are asked for.
+// Computed channels over requested channels.
 double tiled(const Layer& layer, int channels, int tile) {
   const bool is_tiled = layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
   if (!is_tiled || layer.window.groups > 1) return 1;
   return double((channels + tile - 1) / tile) * tile / channels;
 }
 
-// The last layer with weights, of the vocabulary or the classes, stays in half precision.
+// The last layer with weights (vocabulary or classes) stays in half precision.
 std::size_t last_with_macs(const Graph& graph) {
   std::size_t last = 0;
   for (std::size_t i = 0; i < graph.layers.size(); ++i)
@@ -138,7 +138,7 @@ double aligned_share(const DeviceCost& device, int bytes) {
   return bytes >= 4 ? device.unaligned_efficiency.on_4_bytes : device.unaligned_efficiency.on_2_bytes;
 }
 
-// Products of matrices whose rows are aligned on less take longer by what the tensor cores wait: 1 / share.
+// GEMMs whose rows are aligned on fewer bytes take 1 / share times as long, because the tensor cores wait.
 LayerCost product_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double inputs = layer.in.channels, outputs = layer.out.channels;
   const double rows = static_cast<double>(layer.macs) * batch / (inputs * outputs);
@@ -165,7 +165,7 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
   const double parameters = static_cast<double>(layer.parameter_count());
-  // The matrix is read where another layer has it, too.
+  // A tied matrix is also read here, although its parameters count in another layer.
   const double matrix = layer.tied_to < 0 ? parameters : double(layer.in.channels) * layer.out.channels;
   const double w = matrix * device.activation_bytes;
   const double casts = casts_s(device, parameters);
@@ -187,9 +187,12 @@ constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes
 constexpr double kLossForward =
     (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);
 
-// What software may write out in steps: bytes per element and both passes, of which so much forward, and its kernels.
-// RMS norms and rotary positions: an H100's kernels of Llama in eager PyTorch, by calls and by time (results/h100). GELUs:
-// steps of NewGELUActivation; forward share assumed, a step forward being one or two backward.
+// Layers that some software computes in steps: bytes per element for both passes together, the forward share of them,
+// and the kernels.
+//
+// RMS norms and rotary positions are measured kernels of Llama in eager PyTorch on an H100, by calls and time
+// (results/h100). GELUs are the steps of NewGELUActivation. Their forward share is assumed: one forward step has one or
+// two backward steps.
 struct InSteps {
   double bytes = 0, forward = 0;
   KernelCounts kernels{0, 0};
@@ -234,20 +237,20 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
   return cost;
 }
 
-// What the processor enqueues in each pass, in operations of a framework.
+// Framework operations that the processor enqueues in each pass.
 struct HostWork {
   double forward = 0, backward = 0;
 };
 
-// A layer's operation is some four calls of the framework's library (casts, views, what is kept for the backward pass), of
-// which a step is one.
+// A layer's operation is about four library operations of the framework (casts, views, saving for the backward pass). A
+// single step is one of these.
 constexpr double kOperationsOfStep = 0.25;
 
 double operations_of_kernel(const Layer& layer, const DeviceCost& device) {
   return in_steps_of(device, layer.kind).bytes > 0 ? kOperationsOfStep : 1;
 }
 
-// Stretches a pass that the processor enqueues more slowly than the GPU works.
+// Stretches a pass if the processor enqueues it more slowly than the GPU works.
 void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, const std::vector<int>& repeats) {
   double forward = cost.forward_s(), backward = cost.backward_s();
   for (std::size_t i = 0; i < repeats.size(); ++i) {
@@ -313,7 +316,7 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   const DeviceCost half = in_half(device);
   const std::size_t last = last_with_macs(graph);
   HostWork work;
-  // A layer's input needs a gradient when some parameter lies at or before it.
+  // A layer's input needs a gradient if a parameter lies at or before it.
   std::vector<bool> needs_gradient(graph.layers.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];

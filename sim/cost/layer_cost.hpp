@@ -1,13 +1,15 @@
 #pragma once
-// Seconds that the layers of a model take on a GPU, for a batch.
+// Computes the seconds that the layers of a model take on a GPU, for a batch.
 //
 // Roofline of one kernel: t = launch + max(FLOP / (peak * e_c), bytes / (memory bandwidth * e_m)), with e_c and e_m the
-// efficiencies reached (Williams, Waterman & Patterson 2009). A layer is one kernel forward, and backward one for its
-// inputs' gradient (none where the input needs none) and one for its parameters' gradient. Layers without MACs are
-// bound by memory: the number of times they read and write their activations is in layer_cost.cpp. Attention and experts
-// are several kernels (token_cost.hpp). The update passes
-// over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
-// norms.
+// efficiencies reached (Williams, Waterman & Patterson 2009).
+//
+// A layer is one kernel in the forward pass. The backward pass has one for the inputs' gradient (if the input needs
+// one) and one for the parameters' gradient. Layers without MACs are bound by memory: layer_cost.cpp says how often
+// they read and write their activations. Attention and experts are several kernels (token_cost.hpp).
+//
+// The update passes over arrays of 4 bytes per parameter (engine/model/optimizer.hpp), with a kernel per tensor, or two
+// if it needs norms.
 //
 // The CPU enqueues kernels one after the other and runs ahead of the GPU. A pass takes the time of its kernels or the
 // time to enqueue them, whichever is longer: t_pass = max(sum of t, kernels * host launch). Software may write out
@@ -41,8 +43,8 @@ struct EfficiencyPoint {
   double efficiency;
 };
 
-/// The efficiency of GEMMs whose rows do not begin on 16 bytes, relative to aligned ones: rows begin on 2, or on 4 or 8
-/// bytes.
+/// The efficiency of GEMMs whose rows are not aligned on 16 bytes, relative to aligned ones: for alignment on 2 bytes,
+/// and on 4 or 8.
 struct UnalignedEfficiency {
   double on_2_bytes = 1, on_4_bytes = 1;
 };
@@ -52,29 +54,29 @@ struct DeviceCost {
   /// The fitted laws of GEMMs with weights, fused attention and experts; null: the roofline. They include start-up
   /// times.
   std::shared_ptr<const TrainingKernels> kernels;
-  bool is_half = false;        ///< with `kernels`: all products are in half precision
-  double peak_flops = 0;       ///< in the arithmetic used
-  double half_peak_flops = 0;  ///< of what eight or four bits leave in half precision; 0: all is in the arithmetic used
-  double operand_copy_bytes = 0;  ///< per element that a product takes in fewer bits than it is stored in
+  bool is_half = false;           ///< with `kernels`: all GEMMs are in half precision
+  double peak_flops = 0;          ///< in the arithmetic used
+  double half_peak_flops = 0;     ///< of GEMMs that stay in half precision if others are in eight or four bits; 0: none
+  double operand_copy_bytes = 0;  ///< per element that a GEMM reads in fewer bits than it is stored in
   double memory_bandwidth_bytes_per_s = 0;
-  double launch_s = 0;       ///< per kernel, between it and the one before
+  double launch_s = 0;       ///< per kernel, between it and the previous one
   double host_launch_s = 0;  ///< per kernel, of the processor that enqueues it
   std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
-  double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
-  double expert_efficiency = 1;     ///< of experts' kernels, over what the roofline says of them (token_cost.hpp)
+  double attention_efficiency = 1;  ///< of fused attention's arithmetic, relative to compute_efficiency
+  double expert_efficiency = 1;     ///< of experts' kernels, relative to their roofline (token_cost.hpp)
   UnalignedEfficiency unaligned_efficiency;
-  /// Bytes per element, both passes together, of layers that the software writes out in steps, each a kernel. For
-  /// rotary positions an element is one that is rotated. 0: one kernel per pass.
+  /// Bytes per element, both passes together, of layers that the software computes in steps, each a kernel. For rotary
+  /// positions, elements are those that are rotated. 0: one kernel per pass.
   double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;
-  double loss_bytes_per_logit = 0;  ///< of both passes; 0: as the passes of a softmax have it (layer_cost.cpp)
+  double loss_bytes_per_logit = 0;  ///< both passes together; 0: as in a softmax (layer_cost.cpp)
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients
-  /// Multiplications that a fast algorithm saves in convolutions of 3x3 and 5x5 with stride 1 and without groups: 2.25
-  /// for Winograd's F(2x2, 3x3), 36 over 16 (Lavin & Gray 2016). 1: direct or as a matrix product.
+  /// Factor by which a fast algorithm reduces multiplications in convolutions of 3x3 and 5x5 with stride 1 and without
+  /// groups. It is 2.25 for Winograd's F(2x2, 3x3), 36 over 16 (Lavin & Gray 2016). 1: direct, or as a GEMM.
   double fast_convolution_gain = 1;
-  int channel_tile = 1;  ///< output channels that a convolution computes at once; a started tile costs a whole one
-  /// Per parameter, of the copies in half precision that mixed precision makes of weights before a layer's forward
-  /// kernel, and in single precision of gradients behind the backward one.
+  int channel_tile = 1;  ///< output channels that a convolution computes at once; a partial tile costs a whole one
+  /// Bytes per parameter that mixed precision copies: weights to half precision before a layer's forward kernel, and
+  /// gradients to single precision after the backward one.
   double cast_bytes_per_parameter = 0;
   /// Bytes per element in a transformer's sums and norms: autocast adds the embedding's single precision to the half
   /// precision of GEMMs. 0: activation_bytes.
@@ -105,8 +107,8 @@ struct LayerCost {
 struct ModelCost {
   std::vector<LayerCost> layers;  ///< as Graph::layers
   double update_s = 0;
-  double update_launch_s = 0;  ///< of update_s, the kernels' launches: fewer parameters have as many
-  /// The update of 1/shares of every tensor.
+  double update_launch_s = 0;  ///< kernel launches in update_s, whatever the number of parameters
+  /// Seconds of the update of 1/shares of every tensor.
   double sharded_update_s(int shares) const { return update_launch_s + (update_s - update_launch_s) / shares; }
   double forward_s() const;
   double backward_s() const;
@@ -118,12 +120,12 @@ struct ModelCost {
 /// Returns the bytes per logit, both passes together, of a loss that separate kernels compute in single precision
 /// (layer_cost.cpp).
 double float_loss_bytes(int activation_bytes);
-/// Bytes on which all rows of the layer's operands begin, at most 16; 16 where it is no product of matrices.
+/// Alignment in bytes of all rows of the layer's operands, at most 16; 16 if the layer is no GEMM.
 int alignment_bytes(const model::Layer& layer, int element_bytes);
-/// `input_needs`: whether its inputs need a gradient.
+/// `input_needs`: true if its inputs need a gradient.
 KernelCounts layer_kernels(const model::Layer& layer, const DeviceCost& device, bool input_needs);
-/// The roofline alone; batch >= 1. `repeats[i]`: copies of layer i that the model has; empty: one of each. Repeats count
-/// only for how far launches on the host slow a pass. The update is of the graph's layers, once.
+/// Uses only the roofline; batch >= 1. `repeats[i]`: copies of layer i in the model; empty: one of each. Repeats count
+/// only for the slowdown of a pass by launches on the host. The update covers the graph's layers once.
 ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch,
                         const std::vector<int>& repeats = {});
 

@@ -11,20 +11,20 @@ using model::LayerKind;
 
 namespace {
 
-constexpr double kLeastFill = 1e-3;  // a stream that only launches kernels still uses something of the GPU
+constexpr double kLeastFill = 1e-3;  // a stream that only launches kernels still uses some of the GPU
 
 bool is_matrix_layer(const Layer& layer) {
   return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc || layer.kind == LayerKind::linear ||
          is_token_layer(layer);
 }
 
-// With the launches of its kernels, during which it fills nothing.
+// Includes the launches of the kernels, during which the stream does not use the GPU.
 double fill_of(double occupancy, double seconds, int kernels, double launch_s) {
   if (seconds <= 0) return 1;
   return std::max(kLeastFill, occupancy * std::max(0.0, 1 - kernels * launch_s / seconds));
 }
 
-// A matrix layer whose input needs a gradient takes about twice as long backward.
+// A backward pass of more than 1.5 times the forward pass includes kernels for the gradient of the input.
 KernelCounts kernels_at(const Layer& layer, const DeviceCost& device, const LayerCost& cost) {
   return layer_kernels(layer, device, cost.backward_s > 1.5 * cost.forward_s);
 }

@@ -33,20 +33,20 @@ struct OccupancyDevice {
 
 /// Returns o of a layer's kernels for a batch; 1 for the input layer.
 double layer_occupancy(const model::Layer& layer, int batch, const OccupancyDevice& device);
-/// o of a kernel that passes once over `elements`.
+/// Returns o of a kernel that passes once over `elements`.
 double streaming_occupancy(double elements, const OccupancyDevice& device);
 
-/// Fill of a layer's forward and backward pass, launches included.
+/// Fill of a layer's forward and backward pass, including launches.
 struct LayerFill {
   double forward = 1;
   double backward = 1;
 };
 
-/// `roofline` holds the layers' times by the roofline alone, not scaled to a rate. As Graph::layers.
+/// `roofline` must contain the roofline's times, not scaled to a rate. The result has the order of Graph::layers.
 std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& roofline, const DeviceCost& cost,
                                    int batch, const OccupancyDevice& device);
 
-/// f of forward and backward pass together.
+/// Returns f of forward and backward pass together.
 double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills);
 
 }  // namespace lockstep::sim::cost

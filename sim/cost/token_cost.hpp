@@ -41,17 +41,17 @@
 namespace lockstep::sim {
 inline namespace cost {
 
-/// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: whether the layer's inputs need a
-/// gradient.
+/// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: true if the layer's
+/// inputs need a gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
 /// The seconds to reorder experts' rows. Rows from several ranks arrive ordered by rank. If a rank has several experts,
 /// rows are copied into the experts' order and back. Each pass has 2 such kernels of 2 r w a bytes. `layer` has the
 /// rank's experts and tokens; `load`: its rows over an even share. Source: Megatron-LM, token_dispatcher.py,
 /// sort_chunks_by_idxs() in MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess().
 LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
-/// Whether the layer is one of these.
+/// True if token_cost() computes this kind of layer.
 bool is_token_layer(const model::Layer& layer);
-/// Counts the kernels of such a layer, forward and backward.
+/// Counts the kernels of such a layer in forward and backward pass.
 KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of one token layer: their FLOP and memory traffic. Internal to sim/cost.
+// Lists the kernels of one token layer with their FLOP and memory traffic. Internal to sim/cost.
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -8,8 +8,8 @@ namespace lockstep::sim::cost {
 
 struct Kernel {
   double flop;
-  double elements;            ///< read and written
-  bool is_attention = false;  ///< products of activations in one kernel, as fused attention has them
+  double elements;            ///< number read and written
+  bool is_attention = false;  ///< GEMMs between activations in one kernel, as in fused attention
 };
 
 struct Kernels {

@@ -23,16 +23,18 @@
 namespace lockstep::sim {
 inline namespace cost {
 
-/// Attention: FLOP/s of the backward pass over FLOP/s of the forward pass. cuDNN 9.19 on an H100, causal, 8192 tokens: 0.74
-/// (results/h100/2026-11-26 for both passes, the law for the forward one). FlashAttention-2 on A100 (Dao 2023, arXiv:2307.08691):
-/// 0.85; FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608): 0.75.
+/// Attention: FLOP/s of the backward pass over FLOP/s of the forward pass.
+///
+///   0.74   cuDNN 9.19 on an H100, causal, 8192 tokens (both passes: results/h100/2026-11-26; forward pass: the law)
+///   0.85   FlashAttention-2 on A100 (Dao 2023, arXiv:2307.08691)
+///   0.75   FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608)
 constexpr double kAttentionBackward = 0.75;
 
 /// The measured laws that predict a device's kernels.
 class TrainingKernels {
  public:
-  /// `precision`: of GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits. Kernels
-  /// without a law: call product_s(), attention_s() and experts_s() only if the has_*() of that kernel is true.
+  /// `precision` applies to GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits.
+  /// Call product_s(), attention_s() and experts_s() only if has_*() of that kernel is true.
   TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks, KernelPrecision precision,
                   double speed);
 
@@ -40,11 +42,11 @@ class TrainingKernels {
   bool has_attention(const model::AttentionShape& shape) const { return attention_of(shape) != nullptr; }
   bool has_experts(bool is_gated) const { return (is_gated ? gated_experts_ : plain_experts_) != nullptr; }
 
-  /// A GEMM, without casts of its operands; `is_half`: in half precision, whatever the others are in.
+  /// Seconds of a GEMM without casts of its operands; `is_half`: in half precision, whatever the other GEMMs use.
   double product_s(const GemmShape& shape, bool is_half) const;
-  /// Forward pass of fused attention of `queries` tokens over shape.keys.
+  /// Seconds of the forward pass of fused attention of `queries` tokens over shape.keys.
   double attention_s(const model::AttentionShape& shape, int queries, int batch) const;
-  /// Forward pass of the layer's experts.
+  /// Seconds of the forward pass of the layer's experts.
   double experts_s(const model::Layer& layer, double tokens) const;
 
  private:

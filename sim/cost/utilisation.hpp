@@ -1,5 +1,5 @@
 #pragma once
-// Floating-point operations of a training, and the peak that utilisation (MFU, HFU) divides them by.
+// Computes the floating-point operations of a training, and the peak to which utilisation (MFU, HFU) is relative.
 #include <algorithm>
 
 #include "engine/model/graph.hpp"
@@ -18,11 +18,11 @@ inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);
 }
 
-/// Operations per multiply-add of a model in training: 2, in the forward pass and for the gradients of inputs and weights.
+/// FLOP per multiply-add of a model in training: 2, for the forward pass and for the gradients of inputs and weights.
 constexpr double kTrainingFlopPerMac = 3 * 2;
 
-/// Operations per second and GPU of the model's own arithmetic, without recomputation (Chowdhery et al. 2022, appendix B:
-/// attention is counted as if nothing were masked).
+/// FLOP/s per GPU of the model's arithmetic, without recomputation. Attention counts as if nothing were masked
+/// (Chowdhery et al. 2022, appendix B).
 inline double model_flops_per_gpu(const model::Graph& model, double samples_per_s, int gpus) {
   return kTrainingFlopPerMac * static_cast<double>(model.macs()) * samples_per_s / gpus;
 }

@@ -12,7 +12,7 @@ constexpr double kLongest_s = 1e9;
 constexpr int kMostNodes = 1 << 20;
 constexpr std::size_t kMostIntervals = 1 << 20;
 
-// A time without an origin of its own: the trace has one.
+// Reads a time without an origin of its own: the trace gives its origin.
 template <class T>
 typename ObjectFormat<T>::Field time(ObjectFormat<T>& f, const char* key, double T::*member, Range range_s) {
   auto field =
@@ -118,7 +118,7 @@ Holdings::Holdings(const Availability& trace, int nodes, double start_s)
 
 void Holdings::collect_changes() {
   std::map<double, Change> changes;
-  changes[trace_.length_s];  // where the trace begins anew something may leave and come, or nothing
+  changes[trace_.length_s];  // when the trace begins again, nodes may leave and come
   for (std::size_t i = 0; i < trace_.intervals.size(); ++i) {
     const AvailableInterval& interval = trace_.intervals[i];
     changes[interval.to_s].leave.push_back(i);
@@ -141,7 +141,7 @@ void Holdings::begin() {
   while (change_ + 1 < changes_.size() && changes_[change_].time_s <= start_s_) ++change_;
 }
 
-// Takes nodes that are available and free, in their order.
+// Takes nodes that are available and free, in the order of their arrival.
 bool Holdings::take(int wanted) {
   if (free_now_ < wanted) return false;
   for (std::size_t i : there_) {
@@ -155,7 +155,7 @@ bool Holdings::take(int wanted) {
   return true;
 }
 
-// How many nodes the job loses. Nodes that come are those that leave at this instant, the job's first.
+// Returns how many nodes the job loses. Nodes that come replace those that leave at the same instant, the job's first.
 int Holdings::apply(const Change& change) {
   int lost = 0;
   for (std::size_t i : change.leave) {
@@ -184,7 +184,7 @@ int Holdings::step() {
   return lost;
 }
 
-// What a whole round does not bring, no round brings.
+// If a whole round has no such period, no later round has one.
 std::optional<Holding> Holdings::next() {
   for (std::size_t seen = 0; !take(wanted_ - held_); ++seen) {
     if (seen > changes_.size()) return std::nullopt;

@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::failures {
 
-/// Nodes that are there together.
+/// Nodes that are available together.
 struct AvailableInterval {
   double from_s = 0;
   double to_s = 0;
@@ -30,7 +30,7 @@ struct Availability {
   double notice_s = 0;  ///< from the warning to the loss of a node
   std::vector<AvailableInterval> intervals;
 
-  /// Most nodes that are there at once.
+  /// Largest number of nodes that are available at once.
   int most_nodes() const;
 };
 
@@ -38,7 +38,7 @@ struct Availability {
 const ObjectFormat<Availability>& availability_format();
 Json availability_schema();
 
-/// A job has all its nodes from `from_s` to `to_s`; then it loses some. Seconds since the job first requested nodes.
+/// A job has all its nodes from `from_s` to `to_s`; then it loses some. Seconds since its first request for nodes.
 struct Holding {
   double from_s = 0;
   double to_s = std::numeric_limits<double>::infinity();

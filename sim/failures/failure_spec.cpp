@@ -30,7 +30,7 @@ Format::Field optional_quantity(Format& f, const char* key, std::optional<double
   return field;
 }
 
-// Losses of spot nodes by which work is lost: none where the warning is long enough for a checkpoint.
+// Rate of losses of spot nodes that lose work. It is 0 if the warning is long enough for a checkpoint.
 double unwarned_rate(const Availability& trace, int nodes, const FailureProcess& process) {
   const double holding_s = trace.notice_s >= process.checkpoint_s ? 0 : mean_holding_s(trace, nodes);
   return holding_s > 0 ? 1 / holding_s : 0;

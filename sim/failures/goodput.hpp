@@ -15,7 +15,7 @@
 //   waits = B(spares + 1, a),  a = repair_s / M;   B(n, a) = (a^n / n!) / sum_{k=0..n} a^k / k!
 //   A. K. Erlang 1917; it holds for any distribution of repair times (B. A. Sevastyanov 1957).
 //
-// The same event by event: sim/replay/failure_clock.hpp.
+// sim/replay/failure_clock.hpp simulates the same event by event.
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::failures {
@@ -23,9 +23,9 @@ namespace lockstep::sim::failures {
 struct FailureProcess {
   double mttf_s = 0;        ///< of the whole job while it runs
   double interval_s = 0;    ///< useful work between checkpoints
-  double checkpoint_s = 0;  ///< that the job stops for
+  double checkpoint_s = 0;  ///< for which the job stops
   double restart_s = 0;     ///< from the interruption to useful work: detection, replacing, loading, warm-up
-  double repair_s = 0;      ///< until a node that failed is back; 0: at once
+  double repair_s = 0;      ///< until a failed node is repaired; 0: at once
   int spares = 0;
 };
 
@@ -33,17 +33,17 @@ struct [[nodiscard]] Goodput {
   double share = 1;           ///< useful time over wall time
   double of_checkpoints = 0;  ///< wall time in checkpoints that count, over wall time
   double of_waiting = 0;      ///< waiting for a node
-  /// The rest: lost work, its checkpoints, restarts.
+  /// The remaining share: lost work, its checkpoints, restarts.
   double of_interruptions() const { return 1 - share - of_checkpoints - of_waiting; }
 };
 
-/// The closed form.
+/// Computes the closed form.
 Goodput goodput(const FailureProcess& process);
 
 /// Returns Erlang's B of `servers` at an offered load.
 double erlang_b(int servers, double load);
 
-/// Daly's best interval, exactly; the MTTF where a checkpoint costs nothing is 0 long.
+/// Daly's best interval, exactly. It is 0 if a checkpoint takes no time.
 double best_interval_s(double mttf_s, double checkpoint_s);
 
 }  // namespace lockstep::sim::failures

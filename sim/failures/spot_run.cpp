@@ -9,12 +9,12 @@ namespace {
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 constexpr int kMostPeriods = 1 << 22;
 
-// What a job gets done of its work in a time without an interruption from outside.
+// The work that a job completes in a time without external interruptions.
 class Progress {
  public:
   Progress(const FailureProcess& process, double notice_s)
       : p_(process), slowdown_(1 / goodput(process).share), has_notice_(notice_s >= process.checkpoint_s) {
-    // A step is an interval, its checkpoint, and what failures take of both.
+    // A step is an interval, its checkpoint, and the time that failures add to both.
     slowdown_ *= p_.interval_s / (p_.interval_s + p_.checkpoint_s);
   }
 
@@ -57,7 +57,7 @@ SpotRun spot_run(const Availability& trace, const FailureProcess& process, int n
     most_done_s = std::max(most_done_s, done_s);
     run.held_s += holding->to_s - holding->from_s;
     ++run.interruptions;
-    // Two rounds of the trace without a step of work, and there will never be one.
+    // If two rounds of the trace complete no step of work, no later round will.
     if (most_done_s <= 0 && holding->to_s > 2 * trace.length_s) break;
   }
   run.wall_s = run.held_s = kNever_s;

@@ -13,11 +13,11 @@ namespace lockstep::sim::failures {
 
 struct SpotRun {
   double wall_s = 0;  ///< from the first request for nodes to the end of the work
-  double held_s = 0;  ///< of it with all nodes: what is paid
+  double held_s = 0;  ///< part of it with all nodes, which is paid
   double interruptions = 0;
 };
 
-/// A training that its trace never gives the nodes for, or never for long enough to get on, takes infinitely long.
+/// If the trace never gives the nodes, or never for long enough to progress, the training takes infinitely long.
 SpotRun spot_run(const Availability& trace, const FailureProcess& process, int nodes, double useful_s, double start_s);
 
 /// Returns the mean time for which `nodes` nodes are held between two interruptions, over a round of the trace; 0: for

@@ -9,28 +9,28 @@
 
 namespace lockstep::sim::job {
 
-/// Fine-tuning tasks: LoRA adapters with frozen weights; all weights, which is also what no task means.
+/// Fine-tuning tasks: LoRA adapters with frozen weights, or all weights. Without a task, all weights are trained.
 inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
 
 struct GivenSplit {
   ParallelSpec values;              ///< keys that are not given have their defaults
-  std::set<std::string> keys;       ///< of parallel_format(), that are given
+  std::set<std::string> keys;       ///< keys of parallel_format() that are given
   std::string task;                 ///< kAdapters; kAllWeights and empty: training of all weights
-  std::string unsupported_offload;  ///< an offload that is not simulated, as a record names it
+  std::string unsupported_offload;  ///< as a record names it
   bool is_requested = false;        ///< the user asked for a split, even if each replica is one GPU
-  bool is_searched = false;         ///< keys that are not given are chosen: the fastest split that fits
-  /// Whether the usual software is that of jobs whose replica one GPU holds. Unset: the memory has not been looked at.
+  bool is_searched = false;         ///< the search chooses keys that are not given: the fastest split that fits
+  /// True if one GPU holds a replica, which decides the default software. Unset: memory was not checked.
   std::optional<bool> fits_one_gpu;
 
   /// Throws std::logic_error for a key that "parallel" does not have.
   bool has(const std::string& key) const;
-  /// Gives a key its value, as a scenario has it; choices in any case ("1F1B"). Throws InputError at `node`.
+  /// Sets a key to a scenario's value; choices in any case ("1F1B"). Throws InputError at `node`.
   void give(const std::string& key, const JsonNode& node);
-  /// Gives a key the value of a command line; errors begin with `where`.
+  /// Sets a key to the value of a command line; errors begin with `where`.
   void give(const std::string& key, const Json& value, const std::string& where = "split");
-  /// Takes back what was given of a key.
+  /// Removes a given key.
   void leave_out(const std::string& key);
-  /// Whether the given keys put more than one GPU into a replica.
+  /// True if the given keys make a replica span several GPUs.
   bool divides_replicas() const;
 };
 
@@ -40,7 +40,7 @@ std::set<std::string> fixed_keys(const GivenSplit& split);
 /// model sets.
 void apply_given_split(const GivenSplit& split, ParallelSpec& spec);
 
-/// The catalogue's name of the software that usually trains models so divided.
+/// The catalogue's name of the default software for models split in this way.
 std::string usual_software(const GivenSplit& split);
 
 }  // namespace lockstep::sim::job

@@ -17,7 +17,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" -_,") - first + 1);
 }
 
-// The number at `at`, which `end` is behind; 0: there is none.
+// The number at `at`; sets `end` behind it. 0: there is none.
 int number_at(const std::string& text, std::size_t at, std::size_t& end) {
   end = at;
   while (end < text.size() && is_digit(text[end])) ++end;
@@ -35,11 +35,11 @@ int cut_nvl_behind(std::string& name) {
   return gpus;
 }
 
-// What vendors and integrators put around a GPU's name.
+// The parts that vendors and integrators add to a GPU's name.
 struct BareName {
-  std::string name;  ///< what is left
+  std::string name;  ///< the remaining text
   bool is_sxm = false;
-  double memory_bytes = 0;  ///< 0: not said
+  double memory_bytes = 0;  ///< 0: not given
 };
 
 // Splits a text into lower-case words of letters and digits; "80 GB" becomes one word.
@@ -60,7 +60,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-// "HGX B300-SXM-288GB" becomes "b300", of 288 GB.
+// "HGX B300-SXM-288GB" becomes "b300" with 288 GB.
 BareName cut_maker_and_memory(const std::string& text) {
   static const std::vector<std::string> makers{"nvidia", "dgx", "hgx"},
       sockets{"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6"};
@@ -81,7 +81,7 @@ BareName cut_maker_and_memory(const std::string& text) {
   return cut;
 }
 
-// Null where the memory or the socket would be another's.
+// Returns null if memory or socket belong to another GPU.
 const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::string& text) {
   constexpr double kMostOff = 0.04;        // 180 and 186 GB are said of one GPU, 80 and 94 GB are two
   constexpr double kBinary = 1.073741824;  // "80 GB" of a data sheet are GiB
@@ -93,7 +93,7 @@ const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::st
   return is_other_memory || (cut.is_sxm && entry->intra_node.rfind("nvlink", 0) != 0) ? nullptr : entry;
 }
 
-// All of `text` is a name.
+// Requires that all of `text` is a name.
 GpuRead read_whole(const Entries<GpuEntry>& gpus, const std::string& text) {
   std::string name = trimmed(text);
   GpuRead read;

@@ -15,13 +15,13 @@
 namespace lockstep::sim::job {
 
 struct GpuRead {
-  const GpuEntry* entry = nullptr;  ///< null: none is meant, or two
-  std::string part;                 ///< of the text, that names it; empty: all of it
-  int nvl = 0;                      ///< GPUs that NVLink joins, said by "NVL72"; 0: not said
+  const GpuEntry* entry = nullptr;  ///< null: none or several match
+  std::string part;                 ///< part of the text that names the GPU; empty: all of it
+  int nvl = 0;                      ///< number of GPUs that NVLink joins, from "NVL72"; 0: not given
 };
 GpuRead read_gpu_name(const Entries<GpuEntry>& gpus, const std::string& text);
 
-/// Why a name is one of a machine that is no GPU ("TPU v5e", "Trainium2", "Gaudi 3"): "a TPU is no GPU, ..."; empty: it is not.
+/// Explains why a name belongs to a machine that is not a GPU ("TPU v5e", "Trainium2", "Gaudi 3"); empty: it does not.
 std::string why_no_gpu(const std::string& text);
 
 /// Removes "NVL72" and the separator after it from the beginning of a network's text, and returns 72. 0: it does not
@@ -31,7 +31,7 @@ int cut_nvl(std::string& network);
 /// A node of GPUs that NVLink joins.
 struct JoinedNode {
   int gpus = 0;   ///< of a node of the simulated cluster
-  int trays = 1;  ///< given nodes that NVLink joins into it
+  int trays = 1;  ///< given nodes of which NVLink makes this node
 };
 /// Joins nodes of `stated` GPUs (> 0) into the largest node of at most `domain` GPUs that suits every job: the job fits
 /// into one such node, or fills several of them.

@@ -20,11 +20,11 @@
 
 namespace lockstep::sim::job {
 
-/// A name as it was given, and the entry of the catalogue that it names.
+/// A name as given, and the catalogue's entry that it names.
 struct NamedFact {
   std::string stated;   ///< empty: not given
-  std::string id;       ///< of the entry; empty: the catalogue has none of that name
-  std::string why_not;  ///< more about a name without an entry, such as the nearest names
+  std::string id;       ///< of the entry; empty: the catalogue has no such name
+  std::string why_not;  ///< details of why there is no entry, such as the nearest names
 
   bool is_known() const { return !id.empty(); }
 };
@@ -34,7 +34,7 @@ struct NamedFact {
 struct OwnModel {
   ModelEntry entry;
   model::Graph graph;
-  std::optional<model::Graph> fused{};  ///< with fused attention, where `graph` has it in passes
+  std::optional<model::Graph> fused{};  ///< with fused attention, if `graph` has unfused attention
   std::string architecture{};           ///< of a HuggingFace configuration: "llama"; empty: not known
 };
 
@@ -45,7 +45,7 @@ struct NetworkStated {
   int count = 1;       ///< ports of a node
   bool is_count_stated = false;
   double rate_bits_per_s = 0;  ///< of a port; 0: the catalogue's own
-  bool is_none = false;        ///< one node, said to be without
+  bool is_none = false;        ///< the job says that its only node has no network
   bool is_stated = false;
   std::string why_not;  ///< if the given network is unknown: the reason
 };
@@ -107,16 +107,16 @@ struct ShapeSpec {
   int layers = 0, hidden = 0, heads = 0, sequence = 0, vocabulary = 0;
 };
 
-/// A run of the same model on the same GPU that was measured: a given rate, or a result of the job's experiment.
+/// A measured run of the same model on the same GPU: a given rate, or a result of the job's experiment.
 struct MeasuredRun {
-  std::string id;                      ///< for the list of inputs
-  int gpus = 1;                        ///< that exchange no gradients, or whose exchange the result leaves out
+  std::string id;                      ///< text for the list of inputs
+  int gpus = 1;                        ///< without an exchange of gradients, or the result excludes its time
   int batch_per_gpu = 0;               ///< 0: not known
   double samples_per_s_per_gpu = 0;    ///< 0: not known, or the GPUs exchanged gradients
   std::optional<Precision> precision;  ///< none: not known
   int distance = 0;                    ///< 0: of the same experiment, 1: the same machine, 2: the same publication
   bool is_of_other_system = false;     ///< an experiment may compare two systems
-  std::string of_gpu{};                ///< measured on that GPU and scaled to the job's; empty: the job's own
+  std::string of_gpu{};                ///< GPU of the measurement, which was scaled to the job's; empty: the job's
 };
 
 /// Returns the text that lists a default: `"not stated; "` and the reason.
@@ -134,13 +134,13 @@ struct [[nodiscard]] Job {
   int batch_per_gpu = 0;                ///< 0: not given
   std::int64_t global_batch = 0;        ///< 0: not given
   int accumulation = 0;                 ///< 0: not given
-  bool recomputes_blocks = false;       ///< of whole replicas (whole_replicas.hpp), as the next
-  bool keeps_gathered_weights = false;  ///< of the algorithm sharded: from the forward to the backward pass
+  bool recomputes_blocks = false;       ///< of whole replicas (whole_replicas.hpp), like the next
+  bool keeps_gathered_weights = false;  ///< algorithm sharded: keeps them from forward to backward pass
   std::optional<Optimizer> optimizer;
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;
-  bool channels_last = false;    ///< images lie by pixel, as tensor cores take them, whatever the software usually does
-  bool decodes_on_host = false;  ///< the nodes' processors decode images from files; else nothing waits for input
+  bool channels_last = false;    ///< images are stored by pixel, as tensor cores require, whatever the software does
+  bool decodes_on_host = false;  ///< the nodes' processors decode images from files; false: no wait for input
   double epochs = 0;             ///< of the training; 0: not given
   std::string epochs_source;     ///< the result that gave them; empty: the job itself
 
@@ -153,26 +153,25 @@ struct [[nodiscard]] Job {
   NetworkStated network;
 
   // The exchange
-  std::string
-      exchange;  ///< key "algorithm": a preset (job_names.hpp) that fills the following where they are not given
+  std::string exchange;  ///< key "algorithm": a preset (job_names.hpp) that sets facts below which are not given
   std::optional<Algorithm> algorithm;  ///< none: synchronous SGD with all-reduces or servers
   std::string other_algorithm;         ///< name of an algorithm that is not simulated
   Transport transport = Transport::nccl;
   std::optional<AllReduceKind> all_reduce;
   std::optional<Wire> wire;
   std::optional<bool> overlap;
-  std::optional<bool> fusion;  ///< false: every tensor on its own
+  std::optional<bool> fusion;  ///< false: every tensor is exchanged separately
   std::optional<int> tree_slices;
   std::optional<bool> in_switch;       ///< reduction in the NVSwitch (NVLS); false: off
   std::optional<ServerScheme> scheme;  ///< of servers and sufficient factors
   bool is_sequential = false;          ///< servers' copies and computation do not overlap
-  bool places_tensors = false;         ///< each tensor lies on one server
+  bool places_tensors = false;         ///< each tensor is on one server
   int tau = 0;                         ///< iterations from one synchronisation to the next; 0: not given
   int aggregated = 0;                  ///< gradients per update; 0: one per worker
 
   GivenSplit split;
 
-  std::vector<MeasuredRun> measured;  ///< what is known of the same work
+  std::vector<MeasuredRun> measured;  ///< known results of the same work
 
   std::set<std::string> given;  ///< keys (job_fields.hpp) that a file gave
   /// Reason of every assumed value, by its key.
@@ -180,9 +179,9 @@ struct [[nodiscard]] Job {
 
   std::set<std::string> defaulted;  ///< keys of `assumed` whose values replace facts that are not given
 
-  /// Notes that a fact which is not given has a default; `reason` may be empty.
+  /// Records that a fact which is not given has a default; `reason` may be empty.
   void record_default(const std::string& key, const std::string& reason);
-  /// Samples per GPU: as given, else the global batch over the GPUs; 0 where neither is.
+  /// Samples per GPU: as given, else the global batch over the GPUs; 0 if neither is given.
   int batch() const;
   /// Why a key's value was assumed; empty: it was given.
   std::string why_assumed(const std::string& key) const;

@@ -13,7 +13,8 @@
 namespace lockstep::sim::job {
 namespace {
 
-// A key of "parallel" is its name in records too, with "--" its option, and its meaning the option's help, but for these.
+// A key of "parallel" is also its name in records and, with "--", its option; its description is the option's help.
+// Exceptions:
 struct OtherNames {
   const char *key, *record, *option, *help;
 };
@@ -28,7 +29,7 @@ const std::vector<OtherNames>& other_names() {
       {"expert", "ep", "--expert", "Ranks that divide the experts among them"},
       {"expert_tensor", "etp", "--expert-tensor",
        "Tensor ranks that share each expert's matrices: 1, or as --tensor (default)"},
-      {"data", "dp", "", ""},  // of a command line it follows from the number of GPUs
+      {"data", "dp", "", ""},  // on a command line it follows from the number of GPUs
       {"slice_overhead", "slice_overhead", "", ""},
       {"expert_overlap_share", "", "", ""},  // an assumption of the model
       {"global_batch", "", "", ""},  // a fact of all jobs

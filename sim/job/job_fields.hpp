@@ -22,16 +22,16 @@ namespace lockstep::sim::job {
 
 /// The names of a fact.
 struct FieldName {
-  const char* key;               ///< in records
+  const char* key;               ///< on command lines; null: only records give it
   const char* option = nullptr;  ///< on command lines; null: records alone give it
   const char* help = "";
 };
 
-/// A key of "parallel", under the names that records and command lines have for it.
+/// A key of "parallel" with its names in records and on command lines.
 struct SplitFieldName {
   std::string key;     ///< of parallel_format()
   std::string record;  ///< in records, which may also use `key`
-  std::string option;  ///< empty: it has no option of its own
+  std::string option;  ///< empty: no option of its own
   std::string help;
 };
 const std::vector<SplitFieldName>& split_fields();
@@ -43,7 +43,7 @@ inline std::string chosen_key(const std::string& key) {
 }
 
 inline const Range kCount{1, 1 << 20}, kNumbers{1, 1e15};
-inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< of a batch before it is rounded (read_batch())
+inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< for a batch that is then rounded (read_batch())
 
 /// Calls visit(FieldName, a's fact, b's fact[, Range]) for every fact but those of splits.
 template <class Visit, class A, class B>
@@ -114,17 +114,17 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"assumed"}, a.assumed, b.assumed);
 }
 
-/// The keys of a record that describe its job.
+/// Keys of a record that describe its job.
 const std::vector<std::string>& job_keys();
 
-/// Reads what an object gives of a job by these keys; null and "" are not given. Names are not looked up. Throws
-/// InputError with file and pointer.
+/// Reads the job's facts from an object; null and "" count as not given. Names are not looked up. Throws InputError
+/// with file and pointer.
 void read_job(const JsonNode& object, Job& job);
 
 /// Reads a batch per GPU and rounds it: MLPerf's logs have some such as 39.2.
 int read_batch(const JsonNode& node);
 
-/// The facts of a job by their keys, with ids for names that the catalogue has; facts at their default are left out.
+/// Writes the job's facts by their keys, with ids for names that the catalogue has. Facts at their default are skipped.
 Json job_json(const Job& job);
 
 }  // namespace lockstep::sim::job

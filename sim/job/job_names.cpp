@@ -47,14 +47,14 @@ const ModelEntry* transformer_named(const std::string& name, const Catalogue& ca
   return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
 }
 
-// A transformer with "_fused" behind its name has attention whose scores stay on the chip.
+// "_fused" after a transformer's name selects attention whose scores stay on the chip.
 const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
   if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
     return nullptr;
   return transformer_named(text.substr(0, text.size() - kFused.size()), catalogue);
 }
 
-// "llama3_8b@4096" says the tokens of a sequence, as the zoo has it; with others for a "seq" it is no name.
+// Reads "llama3_8b@4096" as a length of 4096 tokens. If the job gives a length as well, the name is not cut.
 void cut_sequence(Job& job, const Catalogue& catalogue) {
   constexpr std::size_t kMostDigits = 7;
   const std::string& text = job.model.stated;
@@ -82,7 +82,7 @@ void cut_layers(Job& job, const Catalogue& catalogue) {
   job.model.stated = text.substr(0, open);
 }
 
-// "Llama-2-70B LoRA", MLPerf's "llama2_70b_lora": what is trained of it.
+// Reads the task from names such as "Llama-2-70B LoRA" or MLPerf's "llama2_70b_lora".
 void cut_task(Job& job, const Catalogue& catalogue) {
   std::string small = lower_case(job.model.stated);
   for (char& c : small)
@@ -96,8 +96,8 @@ void cut_task(Job& job, const Catalogue& catalogue) {
   }
 }
 
-// Masked words are learned from samples of many lengths. Software that does not pad them computes what they have: half of
-// the longest, at a mean, which is what a length that is the longest, or none, then means.
+// Masked words are trained on samples of many lengths. Software without padding computes only the real tokens, on
+// average half of the longest length. If the job gives the longest length or none, this average is used.
 void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& catalogue) {
   const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
   if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
@@ -129,7 +129,7 @@ void set_shape_model(Job& job) {
   job.assumed["model"] = "a GPT of the stated layers, hidden and heads; no network of that name is known";
 }
 
-// A model's name and the tokens of its sequences together choose the entry.
+// The entry follows from the model's name and the length of its sequences together.
 void resolve_model(Job& job, const Catalogue& catalogue) {
   if (job.own_model) {
     job.model.id = job.own_model->entry.id;
@@ -188,7 +188,7 @@ void set_exchange(Job& job) {
   if (is_open("all_reduce")) job.all_reduce = named->all_reduce;
   if (is_open("scheme")) job.scheme = named->scheme;
   if (is_open("overlap") && !named->overlaps) job.overlap = false;
-  // Poseidon and BytePS cut parameters into pairs, TensorFlow's servers hold whole tensors.
+  // Poseidon and BytePS divide parameters into pairs; TensorFlow's servers hold whole tensors.
   if (named->scheme && is_open("whole_tensors"))
     job.places_tensors = job.software.id == "tensorflow" && job.transport == Transport::servers_on_host;
 }
@@ -221,7 +221,7 @@ void check_network(const NetworkStated& network, int gpus_per_node, const Catalo
          std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
 }
 
-// Backup and asynchronous workers need one node more than their GPUs fill, for the server.
+// For backup and asynchronous workers, the server takes one node more than their GPUs fill.
 void check_algorithm(const Job& job) {
   const std::string& name = job.exchange;
   if (name.empty()) return;
@@ -268,7 +268,7 @@ std::vector<std::string> nearest_algorithms(const std::string& name) {
 
 namespace {
 
-// Boards of four GPUs have no switch. A job of four may be on a part of a larger node.
+// Boards of four GPUs have no switch. A job on four GPUs may use part of a larger node.
 void assume_direct_link(Job& job, const GpuEntry* gpu, const Catalogue& catalogue) {
   if (gpu == nullptr || job.gpus_per_node != kGpusWithoutSwitch || job.gpus <= kGpusWithoutSwitch) return;
   const IntraNodeEntry* board = catalogue.board_of(gpu->intra_node);
@@ -303,7 +303,7 @@ void resolve_link(Job& job, const Catalogue& catalogue) {
 
 namespace {
 
-// Names for nothing between nodes, or for not knowing; a remark in brackets behind them is left aside.
+// True for names that mean no network or an unknown one; ignores a remark in brackets after them.
 bool is_no_network(const std::string& text) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all{""};
@@ -344,7 +344,7 @@ void resolve_network(Job& job, const Catalogue& catalogue) {
   }
   network = network_stated(*reading.found);
   network.stated = text;
-  network.is_count_stated = true;  // the grammar means one port where none is counted
+  network.is_count_stated = true;  // the grammar assumes one port if there is no count
   if (reading.found->is_kind_assumed)
     job.record_default("network kind", "a rate alone is InfiniBand from 56 Gb/s on, else TCP");
   if (!reading.found->ports_stated) job.record_default("network ports", "");
@@ -401,7 +401,7 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 
 namespace {
 
-// A model that is known, with more tokens than it has positions for.
+// Refuses more tokens than the model has positions for.
 void check_sequence(const Job& job, const Catalogue& catalogue) {
   const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
   if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;

@@ -1,7 +1,8 @@
 #pragma once
-// The names of a job, whoever states them: options of a command line, keys of a record. Each is matched whole
-// against the catalogue, the network by its grammar, the algorithm against the table below; nothing is guessed from a
-// part of a name. What is not known keeps why (a record says so, a job is refused) and has the nearest names.
+// Looks up the names of a job from command lines and records. Each name must match the catalogue as a whole, the
+// network its grammar, and the algorithm the table below. Parts of names are never matched.
+//
+// For an unknown name, the reason and the nearest names are stored. A record reports them; a job is refused.
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,24 +20,24 @@ struct JobAlgorithm {
   std::vector<std::string> aliases;
   std::optional<Algorithm> algorithm;  ///< none: synchronous SGD with all-reduces or servers
   Transport transport = Transport::nccl;
-  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or it has none
+  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or there is no all-reduce
   std::optional<ServerScheme> scheme{};
-  bool overlaps = true;          ///< false: it waits for the whole backward pass
-  bool needs_no_numbers = true;  ///< false: it needs more than a name, which a scenario can say
+  bool overlaps = true;          ///< false: it starts after the whole backward pass
+  bool needs_no_numbers = true;  ///< false: it requires numbers, which only a scenario can give
 };
 
 /// Lists the algorithms of simulate, and the all-reduces and exchanges that S-SGD may have.
 const std::vector<JobAlgorithm>& job_algorithms();
 
-/// nullptr: there is none of that name.
+/// Returns nullptr if there is no such name.
 const JobAlgorithm* job_algorithm_named(const std::string& name);
-/// Ids of those with the nearest names.
+/// Returns the ids of the algorithms with the nearest names.
 std::vector<std::string> nearest_algorithms(const std::string& name);
 
 /// Looks up software, model (with its sequence length in tokens), GPU, link and network. If the exchange's name implies
 /// other facts, sets those that are not among the job's `given` keys.
 void resolve_names(Job& job, const Catalogue& catalogue);
-/// Gives the job software of that name, and looks it up.
+/// Sets the job's software by name, and looks it up.
 void set_software(Job& job, const std::string& name, const Catalogue& catalogue);
 /// Makes one node of the nodes that NVLink joins in a rack. It does so if the GPU's or network's text says so
 /// ("NVL72"), or if the catalogue has such racks for the GPU and no link is given. Sets `gpus_per_node`, `trays` and
@@ -47,11 +48,11 @@ void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue&
 /// GPUs if the catalogue has no racks for the GPU.
 JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 
-/// Refuses names of command lines that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".
+/// Refuses unknown names of command lines and lists the three nearest: throws InputError, "--gpu H1000: ...".
 void check_names(const Job& job, const Catalogue& catalogue, bool needs_model = true);
 
-/// Names that are known: "models: alexnet_bn_jizhi, ..." and so on, each of which reads as itself, and the grammar of
-/// networks.
+/// Lists all known names, "models: alexnet_bn_jizhi, ..." and so on, and the grammar of networks. Each name is read as
+/// itself.
 std::string names_text(const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job

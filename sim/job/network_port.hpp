@@ -15,7 +15,7 @@ inline double line_rate_of(const NetworkEntry& network, double bytes_per_s) {
   return bytes_per_s * 8 / (network.rdma ? kRdmaShare : 1);
 }
 
-/// The port's rate is written down where it is not the catalogue's own.
+/// Writes the port's rate if it is not the catalogue's.
 inline NetworkStated network_stated(const NetworkFound& found) {
   NetworkStated network;
   network.id = found.entry->id;
@@ -28,7 +28,7 @@ inline NetworkStated network_stated(const NetworkFound& found) {
   return network;
 }
 
-/// The other way round, of a network that the catalogue has.
+/// The reverse, for a network that the catalogue has.
 inline NetworkFound network_found(const NetworkStated& network, const NetworkEntry& entry) {
   NetworkFound found{&entry, network.count, network.is_count_stated};
   found.port_bytes_per_s = port_bytes_per_s(entry, network.rate_bits_per_s);

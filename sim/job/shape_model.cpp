@@ -71,7 +71,7 @@ SharedModel make_of_spec(const model::TransformerSpec& spec, ModelEntry entry, i
   try {
     own->fused = model::transformer_graph(spec, {tokens, true});
     own->graph = model::transformer_graph(spec, {tokens, false});
-  } catch (const InputError&) {  // scores of long sequences are beyond any memory
+  } catch (const InputError&) {  // scores of long sequences exceed any memory
     if (!own->fused) return nullptr;
     own->graph = *own->fused;
   }

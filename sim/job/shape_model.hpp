@@ -1,5 +1,6 @@
 #pragma once
-// Networks that a job says by numbers: another length of sequence of one that is known, and a GPT by its shape.
+// Makes networks that a job describes by numbers: a known model with another length of sequence, and a GPT by its
+// shape.
 #include <memory>
 
 #include "sim/job/job.hpp"

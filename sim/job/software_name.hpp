@@ -8,14 +8,14 @@
 
 namespace lockstep::sim::job {
 
-/// Names to look for, one after the other, the first as it is written: joints (+ , & "with", "and") become blanks, then a
-/// version only its first number, then nothing. A version is digits with points between them, perhaps with a "v" before
-/// and a build behind ("2.1.0+cu118").
+/// The names to look up, in order. The first is the text as written. Then joints (+ , & "with", "and") become blanks,
+/// then a version keeps only its first number, then it is removed. A version is digits separated by points, with an
+/// optional "v" before and build after ("2.1.0+cu118").
 std::vector<std::string> software_spellings(const std::string& text);
 
 struct SoftwareName {
-  const StackEntry* entry = nullptr;  ///< null: none of the spellings is a name
-  bool lost_version = false;          ///< the one that is has less of a version than was written
+  const StackEntry* entry = nullptr;  ///< null: no spelling is a name
+  bool lost_version = false;          ///< the matching spelling lacks a part of the version
 };
 SoftwareName software_named(const std::string& text, const Catalogue& catalogue);
 

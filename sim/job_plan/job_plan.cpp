@@ -15,7 +15,7 @@
 namespace lockstep::sim::job_plan {
 namespace {
 
-// Each of --options gives GPU and number of GPUs, and may give the network.
+// Each of --options must give GPU and number of GPUs; it may give the network.
 void check_options(const JobPlan& words) {
   const auto refuse_beside = [](const char* option) {
     throw InputError(std::string(option) + ": --options gives it for each machine; remove one of the two");
@@ -29,7 +29,7 @@ void check_options(const JobPlan& words) {
         words.networks.front() + "\", or give one --network for all");
 }
 
-// The measured job is one; a plan's lists do not say which.
+// A measured job is one job, and the plan's lists do not say which one it is.
 void check_measured_step(const JobPlan& words) {
   const GivenStep& step = words.question.step;
   if (step.seconds == 0) return;
@@ -68,7 +68,7 @@ void check_words(const JobPlan& words) {
   check_measured_step(words);
 }
 
-// Read as `simulate job` reads it.
+// Reads the machine's job as `simulate job` does.
 void read(Machine& machine, const Catalogue& catalogue) {
   const JobPrediction predicted = prepare_job(machine.question, catalogue);
   const Inputs inputs = merge_inputs(predicted.tasks());
@@ -93,7 +93,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
 }
 
-// A name that is not known is an error of the plan; a combination that cannot run is refused by itself.
+// Throws for an unknown name, an error of the plan; marks a combination that cannot run as refused.
 void read_or_refuse(Machine& machine, const Catalogue& catalogue) {
   try {
     (void)resolve_job(machine.question, catalogue);
@@ -117,13 +117,13 @@ bool needs_split_search(const Machine& machine, const Catalogue& catalogue) {
   }
 }
 
-// One model that no GPU of a machine holds: then all are split.
+// True if a model exceeds a GPU of at least one machine. Then the model is split on all machines.
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(),
                      [&](const Machine& machine) { return needs_split_search(machine, catalogue); });
 }
 
-// If on one machine a replica needs several GPUs, all machines are predicted with the software of such replicas.
+// If a replica needs several GPUs on one machine, predicts all machines with software that supports such replicas.
 void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& catalogue) {
   const auto needs_several = [&](const Machine& machine) {
     try {
@@ -138,14 +138,15 @@ void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& ca
     if (machine.question.job.software.stated.empty()) machine.question.job.split.fits_one_gpu = false;
 }
 
-// A given split without a batch: the default batch is a multiple of what the replicas of one number of GPUs take.
+// If a split is given without a batch, the default batch is a multiple of the samples that the replicas process at
+// once. So it depends on the number of GPUs.
 bool needs_default_batch(const JobPlan& words) {
   const Job& job = words.question.job;
   return words.question.is_split() && !job.split.is_searched && job.global_batch == 0 && job.accumulation == 0 &&
          words.batches.empty() && words.global_batches.empty() && words.question.loss == 0;
 }
 
-// The machines that can run; throws why the first one cannot where none can.
+// The machines that can run. If there are none, throws the reason of the first.
 std::vector<Machine> running(const std::vector<Machine>& machines) {
   std::vector<Machine> all;
   for (const Machine& machine : machines)
@@ -154,7 +155,7 @@ std::vector<Machine> running(const std::vector<Machine>& machines) {
   return all;
 }
 
-// Members that all scenarios have alike stay in the plan's own; the rest is the machine's.
+// Moves members that all machines' scenarios share into one scenario, which is returned; the machines keep the others.
 Json common_scenario(std::vector<Machine>& machines) {
   Json common = machines.front().scenario;
   common.erase("description");
@@ -164,7 +165,7 @@ Json common_scenario(std::vector<Machine>& machines) {
     });
     if (!is_common) common.erase(member.key());
   }
-  // A plan varies no baseline, but its number of GPUs.
+  // In a plan, baselines differ only in the number of GPUs.
   for (const char* key : {"schema", "name", "baseline"})
     if (machines.front().scenario.contains(key)) common[key] = machines.front().scenario.at(key);
   for (Machine& machine : machines) {
@@ -182,7 +183,7 @@ std::string name_of(const Machine& machine) {
   return name;
 }
 
-// Those that cannot run have no split of their own to show.
+// Machines that cannot run have no split to show.
 Json refused_value(Machine machine, bool has_splits) {
   if (has_splits) machine.shown["split"] = "none";
   return {{"name", name_of(machine)}, {"shown", machine.shown}, {"refused", machine.refused}};
@@ -206,7 +207,7 @@ Json machine_axis(const std::vector<Machine>& machines, const std::vector<Machin
   return axis;
 }
 
-// As `simulate job` predicts them: a plan has one fidelity for all.
+// True if `simulate job` predicts every machine in closed form. A plan has one fidelity for all of them.
 bool are_in_closed_form(const std::vector<Machine>& machines) {
   return std::all_of(machines.begin(), machines.end(),
                      [](const Machine& machine) { return machine.is_in_closed_form; });
@@ -229,7 +230,7 @@ std::string gpu_list_text(const std::vector<Machine>& machines) {
   return joined(gpus);
 }
 
-// "ResNet-50 v1 on H100 SXM5, A100 SXM4"
+// Makes a title such as "ResNet-50 v1 on H100 SXM5, A100 SXM4".
 std::string title_of(const JobPlan& words, const std::vector<Machine>& machines) {
   const std::string what = words.model_family.empty() ? machines.front().title : "Sizes of " + words.model_family;
   return what + " on " + gpu_list_text(machines);
@@ -242,7 +243,7 @@ std::string all_read(const std::vector<Machine>& machines) {
   return text;
 }
 
-// "global_batch 512 on 64 GPUs, 640 on 80 GPUs (...)": the default follows from the number of GPUs.
+// "global_batch 512 on 64 GPUs, 640 on 80 GPUs (...)": lists default batches that depend on the number of GPUs.
 std::string default_batches_text(const std::vector<Machine>& machines) {
   std::map<int, std::int64_t> batches;
   for (const Machine& machine : machines)

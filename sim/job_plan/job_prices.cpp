@@ -27,7 +27,7 @@ std::string quantity_of(const char* option, const std::string& written, const st
 }
 
 struct Price {
-  std::string gpu;  ///< as written; empty: of all
+  std::string gpu;  ///< as written; empty: all GPUs
   std::string price;
 };
 
@@ -76,7 +76,7 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
     one["price"] = sourced(price.price, "--price " + written);
     list.push_back(one);
   }
-  // The first that fits counts: that of all GPUs is for those that have none of their own.
+  // The plan uses the first price that matches, so prices of one GPU precede the price of all GPUs.
   std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
   Json prices = Json::object();
   if (!list.empty()) prices["gpu"] = list;

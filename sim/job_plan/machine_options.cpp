@@ -22,7 +22,8 @@ std::string strip_blanks(const std::string& text) {
                    "; write NUMBER GPU PRICE, such as \"64 H100 2.2/h\", with \" over NETWORK\" behind it if needed");
 }
 
-// Cuts what follows the word off the end of the text, in any case; empty: the word is not there.
+// Removes the text after the last `word` (in upper or lower case), and the word. Returns the removed text; empty if
+// there is none.
 std::string cut_behind(const std::string& word, std::string& text) {
   const std::size_t at = lower_case(text).rfind(" " + word + " ");
   if (at == std::string::npos) return "";
@@ -36,7 +37,7 @@ bool is_price(const std::string& text) {
   return parse_quantity(job_prediction::price_text(text), Dimension::price, usd_per_s).empty() && usd_per_s > 0;
 }
 
-// Cuts "2.2/h", "$2.2/h" or "2.2 EUR/h" off the end of the text; empty: it does not end with a price.
+// Removes a price ("2.2/h", "$2.2/h" or "2.2 EUR/h") from the end of the text. Returns it; empty if there is none.
 std::string cut_price(std::string& text) {
   for (std::size_t at = text.size(); (at = text.find_last_of(kBlanks, at - 1)) != std::string::npos && at > 0;) {
     const std::string end = text.substr(at + 1);

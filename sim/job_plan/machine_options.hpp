@@ -1,9 +1,9 @@
 #pragma once
-// Machines as `plan job --options` takes them, which may differ in number of GPUs, GPU, price and network at once:
+// Reads the machines of `plan job --options`. They may differ in number of GPUs, GPU, price and network at once:
 //
 //   NUMBER GPU[ PRICE][ over NETWORK]      "64 H100 2.2/h", "128 A100 at 1.3", "72 GB200 4 EUR/h over 18x 400 Gb/s"
 //
-// PRICE is of a GPU-hour, as --price takes it; without "/h" it follows the word "at".
+// PRICE is per GPU-hour, in the format of --price. If it lacks "/h", the word "at" must precede it.
 #include "sim/job_plan/job_plan.hpp"
 
 namespace lockstep::sim::job_plan {
@@ -15,16 +15,17 @@ struct MachineOption {
   std::string network;  ///< as written; empty: not given
 };
 
-/// Throws InputError, which quotes the option and says which part is wrong.
+/// Throws InputError, which quotes the option and names the invalid part.
 MachineOption read_machine_option(const std::string& written);
 
-/// Reads --options, in their order. Throws InputError, also if prices are given for only some of them and no --price is.
+/// Reads --options, in their order. Throws InputError for an invalid option, and if only some have prices and --price
+/// is not given.
 std::vector<MachineOption> read_machine_options(const JobPlan& words);
 
-/// The text of option `i`, without blanks at its ends.
+/// Returns the text of option `i` without leading and trailing blanks.
 std::string trim_option(const JobPlan& words, std::size_t i);
 
-/// Whether a price is given, by --price or in an option.
+/// True if --price or an option gives a price.
 bool has_prices(const JobPlan& words);
 
 }  // namespace lockstep::sim::job_plan

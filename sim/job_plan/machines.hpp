@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/job_plan: the jobs that a plan in words compares.
+// Inside sim/job_plan: the jobs that a plan compares.
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,31 +10,31 @@
 
 namespace lockstep::sim::job_plan {
 
-// One job of the plan, what the points say of it, and its scenario.
+// One job of the plan, its scenario, and the settings that its points show.
 struct Machine {
   JobQuestion question;
   Json shown = Json::object();
   PricedGpu gpu;
-  std::string option;                ///< of --options, as written; empty: none
-  std::string price;                 ///< of a GPU-hour in that option; empty: not given
-  std::string size;                  ///< a family's model; empty: the model is given
-  std::string read, title;           ///< what was read; the model
+  std::string option;                ///< one of --options, as written; empty: none
+  std::string price;                 ///< price of a GPU-hour in that option; empty: not given
+  std::string size;                  ///< a model of the family; empty: the model is given
+  std::string read, title;           ///< how the job was understood; the model's title
   std::vector<std::string> assumed;  ///< defaults that the job fell back to, a line each
-  std::int64_t default_batch = 0;  ///< global batch, where none is given and it follows from the number of GPUs; else 0
+  std::int64_t default_batch = 0;    ///< global batch, if not given and dependent on the number of GPUs; else 0
   Json scenario;
-  double samples = 0;         ///< of --tokens or --flops
-  std::string work;           ///< where they come from
-  bool has_own_size = false;  ///< its scenario is of one number of GPUs
+  double samples = 0;         ///< for --tokens or --flops
+  std::string work;           ///< origin of `samples`, a text
+  bool has_own_size = false;  ///< its scenario is for one number of GPUs
   bool is_in_closed_form = false;
-  std::optional<CalendarInterval> calendar;  ///< of a training on sequences
-  std::string refused;  ///< why it cannot run, else empty; if set, only the question and `shown` are valid
+  std::optional<CalendarInterval> calendar;  ///< for models of sequences
+  std::string refused;                       ///< why it cannot run; if set, only the question and `shown` are valid
 };
 
 /// Every combination of the plan's lists, not yet read. Throws InputError for a value given twice.
 std::vector<Machine> list_machines(const JobPlan& words, const Catalogue& catalogue);
 
-/// Expands each machine into one for each number of GPUs, if its split is searched or its default batch depends on that number.
-/// If `searches_splits`, every machine searches its split.
+/// Splits a machine into one for each number of GPUs if its split is searched or its default batch depends on that
+/// number. `searches_splits`: every machine searches its split.
 std::vector<Machine> expand_gpu_counts(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue,
                                        bool searches_splits);
 

@@ -24,7 +24,8 @@ JobQuestion question_for(const JobAlgorithm& algorithm) {
   return question;
 }
 
-// What `simulate job` has no options for: the algorithm, its parameters at their defaults, and a node for the servers.
+// Sets facts that `simulate job` has no options for: the algorithm, the defaults of its parameters, and a node for
+// parameter servers.
 void set_algorithm(Algorithm algorithm, Json& scenario) {
   scenario["algorithm"] = name_of(algorithm);
   if (traits_of(algorithm).updates_on_servers || algorithm == Algorithm::async_easgd) {

@@ -7,11 +7,11 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The algorithms that make_scenario_template() knows, by their names.
+/// Names of the algorithms for which make_scenario_template() has a template.
 std::vector<std::string> template_algorithms();
 
-/// A scenario that trains ResNet-50 by this algorithm on H100, and runs as it is: the keys of the algorithm's own parameters are
-/// in it. Throws InputError for a name that is not known, and for "profile", which needs a profile of the user's.
+/// A complete scenario that trains ResNet-50 by this algorithm on H100 GPUs. It lists the keys of the algorithm's own
+/// parameters. Throws InputError for an unknown name, and for "profile", which requires a profile of the user's.
 Json make_scenario_template(const std::string& algorithm, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

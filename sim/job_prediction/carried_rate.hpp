@@ -1,11 +1,11 @@
 #pragma once
-// A rate that was measured on another GPU than the job's (`--rate` with `--rate-gpu`).
+// Uses a rate that was measured on another GPU than the job's (`--rate` with `--rate-gpu`).
 //
 //   rate on the job's GPU = measured rate  x  predicted rate of the job's GPU / predicted rate of the measured GPU
 //
-// Both predictions are of one GPU with the job's model, batch, software and precision. The measured rate holds what software
-// and model cost beyond the laws of kernels. How well these laws hold differs from GPU to GPU, so that the interval is that of
-// a prediction without a measured rate.
+// Both predictions are for one GPU with the job's model, batch, software and precision. The measured rate includes the
+// overheads of software and model that the kernel laws omit. The accuracy of these laws differs from GPU to GPU. So the
+// interval is as wide as that of a prediction without a measured rate.
 #include <string>
 
 #include "sim/catalogue/catalogue.hpp"
@@ -18,8 +18,8 @@ struct CarriedRate {
   double samples_per_s = 0;  ///< on the job's GPU
 };
 
-/// Throws InputError where the measured GPU is not known, the job cannot be predicted on it, or the job gives no precision and
-/// the usual ones of both GPUs differ.
+/// Throws InputError if the measured GPU is unknown or the job cannot be predicted on it. Also throws if the job gives
+/// no precision and the defaults of the two GPUs differ.
 CarriedRate carry_rate(const JobQuestion& question, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

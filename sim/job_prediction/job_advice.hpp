@@ -1,5 +1,5 @@
 #pragma once
-// Suggests changes for a job without a split that fits. Each suggestion but the last two was tried.
+// Suggests changes to a job for which no split fits. Each suggestion but the last two was tried.
 #include <functional>
 #include <string>
 

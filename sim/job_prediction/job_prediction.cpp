@@ -18,14 +18,14 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// The tasks of a job at its largest number of GPUs.
+// The tasks that predict a job at its largest number of GPUs.
 struct Tasks {
   QuantityTask samples_per_s, efficiency;
   std::optional<QuantityTask> training;
-  SplitQuestion split;  // where it is searched
+  SplitQuestion split;  // used if the split is searched
 };
 
-// The model goes on with another task: a copy of the one so far.
+// Continues the stack model with another task: a copy of `m` that lists its inputs there.
 StackModel continue_with(const StackModel& m, QuantityTask& task) {
   return {m.job, m.catalogue, m.options, task, m.gpu, m.stack, m.model, m.precision, m.wire, m.intra_node, m.network};
 }
@@ -104,7 +104,7 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   return scenario;
 }
 
-// The task at one number of GPUs: with that number's split where splits are searched.
+// The task at `gpus` GPUs. If splits are searched, it has the split found for that number.
 QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predicted, int gpus) {
   const auto move_to = [&](Alternatives& runs, int to_gpus) {
     if (runs.empty()) return;
@@ -127,15 +127,15 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
   return gpu_memory(scenario, gpus, batch).fits();
 }
 
-// The default software follows from the model, not from the GPU: with at most the memory of an A100 or H100.
+// Limits the memory to that of an A100 or H100, so that the default software depends on the model, not on the GPU.
 Scenario with_usual_memory(Scenario scenario) {
   constexpr double kUsualBytes = 80.0 * 1024 * 1024 * 1024;
   scenario.cluster.gpu.memory_bytes = std::min(scenario.cluster.gpu.memory_bytes, kUsualBytes);
   return scenario;
 }
 
-// Whether a job that gives no split gets a searched one: on sequences of text, with neither an exchange nor a rate of its own,
-// where the batch of a GPU is open or does not fit.
+// True if a job on sequences of text that gives no split needs a searched one: its batch per GPU is not given or does
+// not fit. A given exchange or measured rate rules a search out.
 bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.has_whole_replicas) return false;
   if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
@@ -143,14 +143,14 @@ bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   return !q.ignores_memory && !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
 }
 
-// Whether a model that has no splits needs sharding or recomputation: where not even a batch of one fits without.
+// True if a model that has no splits needs sharding or recomputation: without them not even a batch of one fits.
 bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
   const bool is_given = q.has_whole_replicas || !q.job.exchange.empty() || q.rate_samples_per_s > 0;
   if (is_given || q.ignores_memory || q.is_split() || workload.scenario.model.transformer) return false;
   return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
-// The question with a searched split, and with what a GPU holds taken into account; none where nothing changes.
+// The question with `is_searched` and `fits_one_gpu` of its split updated; none if neither changes.
 std::optional<JobQuestion> opened_question(const JobQuestion& question, const Scenario& scenario) {
   JobQuestion opened = question;
   GivenSplit& split = opened.job.split;
@@ -175,7 +175,7 @@ void check_simulated(const JobQuestion& question, const std::vector<QuantityPred
                        p->task.unmapped + "; allowed: another --algorithm");
 }
 
-// Tokens of --flops; a loss becomes the scenario's target.
+// Converts --flops to tokens. Makes a given loss the scenario's target.
 void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
   JobQuestion& question = predicted.question;
   Scenario& scenario = predicted.scenario;
@@ -258,7 +258,7 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   return predicted;
 }
 
-// The numbers of GPUs at which the job does not fit.
+// The numbers of GPUs at which the job does not fit into memory.
 std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   std::vector<RefusedGpus> refused;
   if (predicted.question.ignores_memory) return refused;
@@ -268,7 +268,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   return refused;
 }
 
-// The job at the requested numbers of GPUs that fit; none if none fits.
+// The job at those requested numbers of GPUs at which it fits; none if it fits at none.
 std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
   JobQuestion question = with_fitted_step(with_gpus_of_nodes(asked, catalogue), catalogue);
   std::vector<RefusedGpus> refused;
@@ -350,7 +350,7 @@ JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) 
 
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
   std::optional<JobPrediction> fitting = prepare_fitting(question, catalogue);
-  if (!fitting) check_memory(prepare_job(question, catalogue));  // says what would fit
+  if (!fitting) check_memory(prepare_job(question, catalogue));  // throws an error that suggests what would fit
   JobPrediction predicted = fitting ? *std::move(fitting) : prepare_job(question, catalogue);
   std::vector<QuantityPrediction*> predictions;
   for (JobRow& row : predicted.rows) {

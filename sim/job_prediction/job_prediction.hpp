@@ -2,8 +2,8 @@
 // Predicts a training job from its facts, with constants fitted to published results and calibrated intervals. Facts that
 // are not given are assumed, and listed.
 //
-// One scenario serves all numbers of GPUs: one cluster, one software, one way to exchange, as they are at the largest
-// number. `simulate` and `plan` make the same prediction from that scenario.
+// One scenario serves all numbers of GPUs. Its cluster, software and exchange are those of the largest number.
+// `simulate` and `plan` make the same prediction from that scenario.
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// At one number of GPUs.
+/// Contains the predictions at one number of GPUs.
 struct JobRow {
   int gpus = 0;
   QuantityPrediction samples_per_s;
@@ -29,21 +29,21 @@ struct JobLoss {
   LossModel model;
 };
 
-/// A number of GPUs that has no answer, since the job does not fit into their memory.
+/// A number of GPUs without a prediction, because the job does not fit into their memory.
 struct RefusedGpus {
   int gpus = 0;
   std::string why;
 };
 
 struct [[nodiscard]] JobPrediction {
-  JobQuestion question;  ///< as asked; with a searched split where prepare_job() found that no GPU holds the model
-  Job job;               ///< resolve_job()
-  Scenario scenario;     ///< of all numbers of GPUs
-  IntervalCalibration of_whole_training;  ///< of a training by the calendar
+  JobQuestion question;                   ///< with a searched split if prepare_job() found that no GPU holds the model
+  Job job;                                ///< resolve_job()
+  Scenario scenario;                      ///< serves all numbers of GPUs
+  IntervalCalibration of_whole_training;  ///< interval of a training's calendar time
   std::optional<JobLoss> loss;            ///< none: the model or the task has no law of the loss
-  std::vector<JobRow> rows;               ///< by the question's numbers of GPUs
-  std::vector<RefusedGpus> refused;       ///< asked for, and no longer in the question
-  SplitQuestion split;                    ///< which keys of the split the search may choose; used where it is searched
+  std::vector<JobRow> rows;               ///< in the order of the question's numbers of GPUs
+  std::vector<RefusedGpus> refused;       ///< requested numbers of GPUs that were removed from the question
+  SplitQuestion split;                    ///< keys of the split that the search may choose, if there is a search
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 
@@ -51,33 +51,36 @@ struct [[nodiscard]] JobPrediction {
   std::vector<const QuantityTask*> tasks() const;
 };
 
-/// Makes the job's scenario and the tasks of its rows; nothing is timed yet. A transformer that no GPU holds, in a job that
-/// gives neither split nor batch nor algorithm, gets a searched split. Throws the errors of predict_job(), except that it does
-/// not check memory.
+/// Makes the job's scenario and the tasks of its rows; nothing is timed yet. If no GPU holds a transformer and the job
+/// gives neither split, batch nor algorithm, it gets a searched split. Throws the errors of predict_job(), except that
+/// memory is not checked.
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
 
-/// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
-/// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory at any number of
-/// GPUs; numbers at which they do not are `refused`.
+/// Predicts samples/s, efficiency and, if there are epochs, the training time at every number of GPUs. Numbers of GPUs
+/// at which the job does not fit into memory are listed in `refused`.
+///
+/// Throws InputError for an unknown name, facts that contradict each other, nodes that are not full, and a job that
+/// fits at no number of GPUs.
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
 
-/// The assumptions of these tasks, each once, in their order, and which of them are defaults.
+/// The assumptions of these tasks without duplicates, in their order, and which of them are defaults.
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 
-/// Lines such as "precision mixed (not stated; usual for H100 SXM5)": the defaults that the job fell back to, and its algorithm
-/// and software. `inputs` has all others, too.
+/// Lines such as `precision mixed (not stated; usual for H100 SXM5)`: the defaults that the job fell back to, its
+/// algorithm and its software. `inputs` has all other assumptions, too.
 std::vector<std::string> assumed_lines(const Inputs& inputs);
 
-/// The global batch of the largest number of GPUs, where the job gives none and it follows from that number; else 0.
+/// The default global batch at the largest number of GPUs, if the job gives none and the default depends on that
+/// number; else 0.
 std::int64_t assumed_global_batch(const JobPrediction& predicted);
 
 /// A line that says how the training time follows from the iterations; empty if no training was asked for.
 std::string training_text(const Inputs& inputs);
 
-/// The job as it was understood, a row per number of GPUs, and the assumptions.
+/// A table: how the job was understood, a row per number of GPUs, and the assumptions.
 std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue);
 
-/// The predictions as simulate --predict writes them, and the job as it was understood under "read".
+/// The predictions in the format of `simulate --predict`, and how the job was understood under "read".
 Json job_json(const JobPrediction& predicted, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

@@ -37,7 +37,7 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
 }
 
-// An object on the command line has no file's name to go by.
+// A model given as a JSON object on the command line has no file name that could identify it.
 std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
   if (name != model::ModelName::object) return stated;
   if (!graph.transformer) return graph.name;
@@ -45,7 +45,7 @@ std::string id_of_own_model(const std::string& stated, model::ModelName name, co
   return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
 }
 
-// A length of sequences (--seq-length) goes behind the model's name, where the catalogue and model files have it.
+// Appends the length of sequences (--seq-length) to the model's name, where the catalogue and model files expect it.
 void name_sequence_length(Job& job) {
   const int length = std::exchange(job.shape.sequence, 0);
   if (length == 0) return;
@@ -58,7 +58,8 @@ void name_sequence_length(Job& job) {
                      " gives another length; allowed: one of the two");
 }
 
-// A model file of the user's, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
+// Builds the model from the user's model file or HuggingFace configuration. "config.json@4096" sets the length of a
+// sequence.
 void build_own_model(Job& job) {
   const std::string& file = job.model.stated;
   const model::ModelName name = model::model_name_of(file);
@@ -155,7 +156,7 @@ Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   build_own_model(job);
   if (job.software.stated.empty()) job.software.stated = usual_software(job.split);
   job.gpus = question.largest();
-  // For networks "per GPU", and for the nodes that join_nodes() joins further.
+  // Networks given "per GPU" and join_nodes() need the GPUs per node.
   if (job.gpus_per_node == 0) job.gpus_per_node = joined_gpus_of(question, catalogue);
   if (!job.decodes_on_host)
     job.record_default("input", "with --decodes-on-host what the nodes' processors decode is a limit");

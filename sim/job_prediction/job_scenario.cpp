@@ -12,10 +12,11 @@ namespace {
 
 struct Origin {
   const char* pointer;
-  std::vector<std::string> constants;  ///< whose names begin so
+  std::vector<std::string> constants;  ///< prefixes of the constants' names
 };
 
-// What the constants of a prediction decide in its scenario; without one it is what the catalogue has, or usual.
+// Which constants determine which key of the scenario. Keys without a constant come from the catalogue or from
+// defaults.
 const std::vector<Origin>& origins() {
   static const std::vector<Origin> all{{"/cluster/host/memory_bandwidth", {}},
                                        {"/cluster/host/memory_latency", {}},
@@ -75,7 +76,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
   return text.rfind(beginning, 0) == 0;
 }
 
-// Fitted where one of its constants is.
+// The origin is "fitted" if at least one of its constants is fitted.
 Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs) {
   Assumption source{origin.pointer, Json(), "assumed", "catalogue, or usual"};
   std::string fitted;
@@ -126,7 +127,7 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
   return sources;
 }
 
-// A variant for each number of GPUs, which has a split of its own; their names.
+// Adds a variant for each number of GPUs, with the split found for it. Returns the variants' names.
 std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenario& scenario, Json& file) {
   std::vector<std::string> names;
   for (const SplitRanking& ranking : predicted.rankings) {
@@ -161,7 +162,7 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
                                            predicted.job.has_carried_rate()));
   std::vector<std::string> variants{""};
   if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
-  for (const std::string& variant : variants)  // what no scenario may have is refused here
+  for (const std::string& variant : variants)  // the reader refuses what no scenario may have
     ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
   return file;
 }

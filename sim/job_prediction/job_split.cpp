@@ -13,7 +13,7 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// At a number of GPUs; a batch per GPU grows with it, and the default batch is one that it divides.
+// The search at `gpus` GPUs. A batch per GPU is multiplied by that number, and a default batch is divisible by it.
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
   const Job& given = predicted.question.job;
@@ -33,7 +33,7 @@ std::string share_text(double share) {
   return formatted("%.0f %%", 100 * share);
 }
 
-// Where the time of an iteration goes besides computing.
+// Names the parts of an iteration's time that are not computation.
 std::string losses_text(const RankedSplit& split) {
   const SplitIteration& i = split.iteration;
   const double ranks_s = i.of_gpu.tensor_s + i.of_gpu.context_s + i.of_gpu.expert_s + i.of_gpu.sharding_s;
@@ -42,7 +42,7 @@ std::string losses_text(const RankedSplit& split) {
          share_text(i.exposed_exchange_s / i.iteration_s) + ", memory " + memory_text(split.memory);
 }
 
-// "1.1 % longer", of a split behind the fastest.
+// "1.1 % longer": compares a split with the fastest.
 std::string difference_text(const RankedSplit& best, const RankedSplit& next) {
   const double share = next.iteration.iteration_s / best.iteration.iteration_s - 1;
   return std::abs(share) <= kTieShare ? "as long" : formatted("%.1f %%", 100 * share) + " longer";

@@ -1,5 +1,5 @@
 #pragma once
-// How a job was understood, said before its table: what its names stand for, and what stands in for those that are missing.
+// Describes how a job was understood, for the lines before its table: what each name stands for, and the defaults.
 #include <optional>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace lockstep::sim::job_prediction {
 
 struct JobSummary {
-  std::string model, title;  ///< id and what it is
+  std::string model, title;  ///< id, and its title
   const GpuEntry* gpu = nullptr;
   int gpus_per_node = 0;
   bool is_node_stated = false;
@@ -21,23 +21,23 @@ struct JobSummary {
   std::optional<NetworkFound> network;  ///< none: one node
   bool is_network_stated = false;
   const StackEntry* software = nullptr;
-  std::string algorithm;  ///< in words; empty: not stated
+  std::string algorithm;  ///< as text; empty: not given
   Precision precision = Precision::fp32;
   bool has_half_parameters = false;
   bool channels_last = false;
   bool decodes_on_host = false;
 };
 
-/// Summarises a job, given and resolved, with its scenario.
+/// Summarises a job from its given and its resolved form, and its scenario.
 JobSummary summary_of(const Job& given, const Job& resolved, const Scenario& scenario, const Catalogue& catalogue);
 
 /// "Read: ResNet-50 v1 (resnet50) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4; ...", two lines.
 std::string summary_text(const JobSummary& summary);
-/// The machine's part of it: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
+/// The part of that text that describes the machine: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
 std::string machine_text(const JobSummary& summary);
-/// The same, by key: {"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
-/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision",
-/// "channels_last" where it is}.
+/// The summary as an object: `{"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
+/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision"}`;
+/// "channels_last" is present only if it is set.
 Json summary_json(const JobSummary& summary);
 
 }  // namespace lockstep::sim::job_prediction

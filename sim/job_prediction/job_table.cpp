@@ -1,4 +1,4 @@
-// The answer as a table and as JSON.
+// Prints the answer as a table and as JSON.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -41,7 +41,7 @@ bool is_of_job(const Assumption& input, const Inputs& inputs) {
   return inputs.defaults.count(input.pointer) > 0 || input.pointer == "algorithm" || input.pointer == "software";
 }
 
-// The default batches of all rows, where they differ.
+// Lists the default batch of every row, if the batches differ.
 std::string default_batches(const JobPrediction& predicted) {
   std::string text;
   bool differ = false;
@@ -68,7 +68,8 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
          "; low and high: 80 % prediction interval.\n";
 }
 
-// A fitted constant is a factor on its prior, a narrower one on that; none where the prediction did not ask for it.
+// The prior times all fitted factors, from the general name to the narrower ones; none if the prediction did not use
+// the constant.
 std::optional<double> listed_value(const std::string& constant, const Inputs& inputs) {
   const Prior& prior = prior_of(constant);
   std::optional<double> value;
@@ -81,7 +82,7 @@ std::optional<double> listed_value(const std::string& constant, const Inputs& in
   return value;
 }
 
-// How one scenario serves all rows, and how a training's time follows.
+// Explains how one scenario serves all rows, and how the training time follows from the iterations.
 std::string meaning_text(const JobQuestion& question, const Inputs& inputs, const Catalogue& catalogue) {
   const int least = *std::min_element(question.gpus.begin(), question.gpus.end()), most = question.largest();
   const int of_node = joined_gpus_of(question, catalogue);

@@ -21,7 +21,7 @@ struct Row {
   int gpus = 0;
   double tokens_per_s = 0, low = 0, high = 0;
   double flops_per_gpu = 0, mfu = 0, hfu = 0;
-  double batch_tokens = 0;  // of an update
+  double batch_tokens = 0;  // per update
   std::optional<BoundedValue> tokens, loss;
   TrainingTime training;
   std::optional<CalendarTime> calendar;
@@ -32,7 +32,7 @@ bool has_work(const JobQuestion& question) {
   return question.tokens > 0 || question.loss > 0;
 }
 
-// Whole iterations, as a plan has them.
+// Rounds up to whole iterations, as a plan does.
 void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
   const JobQuestion& question = predicted.question;
   const double tokens = predicted.scenario.model.tokens;
@@ -43,7 +43,7 @@ void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
         predict_loss(predicted.loss->law, predicted.loss->model, question.tokens, row.batch_tokens, kLossCoverage);
 }
 
-// As a scenario with the same target has it.
+// Computes the same time as a scenario with this target.
 void train_to_loss(const Scenario& scenario, double batch, const QuantityPrediction& samples, Row& row) {
   const IterationsEstimate iterations =
       iterations_to_target(*scenario.convergence, training_setting(scenario, row.gpus), batch, 0);
@@ -97,7 +97,7 @@ std::string work_name(const JobQuestion& question) {
   return question.loss > 0 ? loss_target_name(question.loss) : format_count(question.tokens) + " tokens";
 }
 
-// An end that is out of reach has no number: null.
+// If the upper end is out of reach, it is null.
 void add_estimate(const std::string& key, const std::optional<BoundedValue>& estimate, Json& json) {
   if (!estimate) return;
   json[key] = estimate->middle;

@@ -1,12 +1,13 @@
 #pragma once
-// A measured iteration (`--step-time`), and what it says about other numbers of GPUs, batches, networks and types of GPU.
+// Uses a measured iteration (`--step-time`) to predict other numbers of GPUs, batches, networks and types of GPU.
 //
 //   time factor c:  T(measured job, all layers c times as long as the laws say) = measured time
 //
-// T is the predicted iteration. The measured job has the model, software, precision and given split of the asked one. In the
-// asked job all layers take c times as long, too; communication is predicted as without a measurement. Time that the measured
-// job lost to its network counts as computing. A searched split of the measured job is the one that is the fastest with c. The
-// interval is as wide as without a measurement.
+// T is the predicted iteration. The measured job has the model, software, precision and given split of the requested
+// job. In the requested job, too, all layers take c times as long; communication is predicted as without a measurement.
+// So time that the measured job lost to its network counts as computing.
+//
+// A searched split of the measured job is the fastest one under c. The interval is as wide as without a measurement.
 #include <string>
 
 #include "sim/catalogue/catalogue.hpp"
@@ -14,11 +15,11 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The question with its `fitted_step`, if it gives a measured iteration. Throws InputError where the measured job is not given
-/// or cannot be predicted, or no factor between kLeastTimeFactor and kMostTimeFactor explains the measured time.
+/// The question with its `fitted_step`, if it gives a measured iteration. Throws InputError if the measured job is not
+/// given or cannot be predicted, or no factor between kLeastTimeFactor and kMostTimeFactor explains the measured time.
 JobQuestion with_fitted_step(JobQuestion question, const Catalogue& catalogue);
 
-/// "Measured: 12.3 s an iteration on 8 GPUs, ...", a line; empty without a measured iteration.
+/// One line, "Measured: 12.3 s an iteration on 8 GPUs, ..."; empty without a measured iteration.
 std::string measured_step_text(const JobQuestion& question);
 /// {"step_s", "gpus", "gpu", "global_batch", "predicted_step_s", "time_factor"}.
 Json measured_step_json(const FittedStep& step);

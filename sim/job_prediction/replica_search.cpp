@@ -18,14 +18,15 @@ namespace {
 struct Candidate {
   JobQuestion question;
   GpuMemory memory;
-  double sample_s = std::numeric_limits<double>::infinity();  ///< of the GPU
+  double sample_s = std::numeric_limits<double>::infinity();  ///< seconds per sample of a GPU
 };
 
 Workload workload_of(const JobQuestion& question, const Catalogue& catalogue) {
   return prepare_job(question, catalogue).rows.front().samples_per_s.task.target.front();
 }
 
-// The largest divisor of the samples of a GPU that fits beside what does not grow with it.
+// The largest divisor of a GPU's samples whose activations fit into memory in addition to the parts that do not grow
+// with the batch.
 int fitting_micro_batch(int samples, const GpuMemory& memory) {
   const int most = memory.largest_batch();
   for (int steps = 1; steps <= samples; ++steps)
@@ -70,7 +71,7 @@ class ReplicaSearch {
     return a.memory.fits() ? a.sample_s < b.sample_s : a.memory.total_bytes() < b.memory.total_bytes();
   }
 
-  // None where the model has no blocks to recompute, or the algorithm is another.
+  // None if the model has no blocks to recompute, or the job's algorithm excludes sharding.
   std::optional<Candidate> candidate_with(bool recomputes, bool is_sharded) const {
     Candidate candidate;
     candidate.question = replicas_;

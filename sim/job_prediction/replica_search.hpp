@@ -1,6 +1,7 @@
 #pragma once
-// Whole replicas of a model that no split is known of (sim/stack/whole_replicas.hpp): what the job leaves open of sharding,
-// recomputation and micro-batch is none of it where all samples of a GPU fit at once, else the fastest that fits into memory.
+// Chooses sharding, recomputation and micro-batch for whole replicas, used for models that cannot be split
+// (sim/stack/whole_replicas.hpp). If all samples of a GPU fit at once, it uses none of the three. Else it takes the
+// fastest combination that fits into memory.
 #include <string>
 
 #include "sim/catalogue/catalogue.hpp"
@@ -8,8 +9,9 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The question with whole replicas; `why`: no split is known of its model. What does not fit stays as little as it can be, for
-/// the caller to refuse. Throws InputError for what whole replicas do not have.
+/// The question with whole replicas; `why`: the reason why its model cannot be split. If nothing fits, the question
+/// needs as little memory as possible, and the caller refuses it. Throws InputError for options that whole replicas do
+/// not have.
 JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

@@ -9,7 +9,7 @@ inline namespace kernel {
 
 namespace {
 
-// The program, or the shared library that this code is in, such as the Python module.
+// The file that contains this code: the program, or a shared library such as the Python module.
 std::filesystem::path own_file() {
   std::error_code unknown;
   Dl_info info{};

@@ -11,16 +11,16 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// The catalogue's folder of an installed program, of a build folder, or of the sources it was built from. Throws
-/// InputError when there is none.
+/// The catalogue's folder of an installed program, of a build folder, or of the source code. Throws InputError if there
+/// is none.
 std::string default_catalogue_folder();
 
-/// Files that were read, for all copies of a catalogue and all threads.
+/// Laws that were read, shared by all copies of a catalogue and all threads.
 class KernelLawFiles {
  public:
   /// `catalogue_folder` holds the folder kernels.
   explicit KernelLawFiles(const std::string& catalogue_folder) : folder_(catalogue_folder + "/kernels") {}
-  /// Null: there is no file of that GPU. Throws InputError for a damaged one.
+  /// Returns null if the GPU has no file. Throws InputError for an invalid file.
   std::shared_ptr<const KernelLawFile> find(const std::string& gpu);
 
  private:

@@ -17,8 +17,8 @@
 //   Each of n GPUs sends W bytes. The term sqrt(W) is the time to fill a pipeline whose best number of chunks grows
 //   with sqrt(W).
 //
-// Libraries choose tiles, split-K and kernels for narrow heads by shape, which is not smooth. Each correction table multiplies
-// the law by exp(v / 1000), with v multilinear in the base-2 logarithms of its axes.
+// Libraries choose tiles, split-K and kernels for narrow heads by shape, which is not smooth. Each correction table
+// multiplies the law by exp(v / 1000), with v multilinear in the base-2 logarithms of its axes.
 #include <array>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// A GPU as laws see it, by data sheet.
+/// Data-sheet figures of a GPU that laws use.
 struct KernelPeaks {
   double fp32_flops = 0, tf32_flops = 0, half_flops = 0, fp8_flops = 0, fp4_flops = 0;
   double memory_bytes_per_s = 0;
@@ -53,7 +53,7 @@ struct MessageTerms {
   LOCKSTEP_FIELDS(start_s, hop_s, bandwidth_bytes_per_s, root_s);
 };
 
-/// One axis of a correction table: nodes at 2^low, 2^(low + step), ... Values beyond the ends take the end's.
+/// One axis of a correction table: nodes at 2^low, 2^(low + step), ... Values outside use the nearest node.
 struct CorrectionAxis {
   int axis = 0;  ///< index into KernelWork::axes
   double low = 0, step = 1;
@@ -61,17 +61,19 @@ struct CorrectionAxis {
   LOCKSTEP_FIELDS(axis, low, step, nodes);
 };
 
-/// Thousandths of the natural logarithm of measured over uncorrected time; the last axis varies fastest. At most four axes.
+/// Thousandths of the natural logarithm of measured over uncorrected time. The last axis varies fastest. At most four
+/// axes.
 struct Correction {
   std::vector<CorrectionAxis> axes;
   std::vector<int> permille;
   LOCKSTEP_FIELDS(axes, permille);
 };
 
-/// Errors |predicted / measured - 1| on shapes that the fit did not see. The shipped tables were fitted again on all rows.
+/// Errors |predicted / measured - 1| on shapes that the fit did not see. The shipped tables were then fitted again on
+/// all rows.
 struct KernelLawError {
   double median = 0;         ///< of absolute errors
-  double nine_tenths = 0;    ///< which nine tenths of absolute errors do not exceed
+  double nine_tenths = 0;    ///< ninetieth percentile of absolute errors
   double low = 1, high = 1;  ///< measured over predicted: tenth and ninetieth percentile
   int rows = 0;
   LOCKSTEP_FIELDS(median, nine_tenths, low, high, rows);
@@ -84,24 +86,24 @@ struct ShapeRange {
 
 struct KernelLaw {
   std::string name;    ///< kernel_law_name(): "gemm/bf16", "collectives/all_reduce/nccl"
-  std::string source;  ///< software that was timed
+  std::string source;  ///< software that was measured
   std::optional<RooflineTerms> roofline;
   std::optional<MessageTerms> message;
   std::vector<Correction> corrections;
-  std::vector<ShapeRange> range;  ///< of each axis that the fit saw
+  std::vector<ShapeRange> range;  ///< for each axis: range in the fitted rows
   KernelLawError error;
-  int rows = 0;  ///< that it was fitted on
+  int rows = 0;  ///< number of fitted rows
   LOCKSTEP_FIELDS(name, source, roofline, message, corrections, range, error, rows);
 
   /// Returns the seconds without corrections. `peaks` must have the arithmetic.
   double plain_seconds(const KernelWork& work, const KernelPeaks& peaks) const;
-  /// Returns the seconds with corrections; at least FLOP / peak. Memory and link bandwidth are no bounds.
+  /// Returns the seconds with corrections, at least FLOP / peak. Memory and link bandwidth do not limit them.
   double seconds(const KernelWork& work, const KernelPeaks& peaks) const;
-  /// Whether all of the shape lies in `range`.
+  /// True if all of the shape is in `range`.
   bool covers(const KernelWork& work) const;
 };
 
-/// Places in a table between which a shape lies, with their weights; all corners of a cell.
+/// The nodes of a table that surround a shape, with their weights. They are all corners of a cell.
 struct TableCorners {
   int count = 0;
   std::array<int, 16> node{};
@@ -109,7 +111,7 @@ struct TableCorners {
 };
 /// Up to four axes.
 TableCorners corners_of(const std::vector<CorrectionAxis>& axes, const KernelWork& work);
-/// Number of a table's nodes.
+/// Returns the number of a table's nodes.
 int node_count(const std::vector<CorrectionAxis>& axes);
 
 }  // namespace kernel

@@ -21,7 +21,7 @@ double deviation_of(Carried carried) {
   return 0;
 }
 
-constexpr double kNormalTenth = 1.2816;       // standard deviations to the ninetieth percentile
+constexpr double kNormalTenth = 1.2816;       // standard deviations from the mean to the ninetieth percentile
 constexpr double kDeviationOutOfRange = 0.1;  // assumed
 
 void check(const KernelLaw& law, const std::string& path) {
@@ -86,7 +86,7 @@ ScaledKernelLaw KernelLaws::find(const std::string& name) const {
   const auto half = laws_.find(name.substr(0, slash + 1) + "bf16");
   if (half == laws_.end()) return {};
   ScaledKernelLaw scaled = half->second;
-  // Other arithmetic is as uncertain as another GPU of the generation.
+  // A law for other arithmetic counts as uncertain as one of another GPU of the generation.
   if (scaled.carried == Carried::no) scaled.carried = Carried::within_generation;
   return scaled;
 }

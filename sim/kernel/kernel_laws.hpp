@@ -19,25 +19,26 @@ std::string kernel_law_name(KernelKind kind, const std::string& variant, KernelP
 /// "quantize/scale_matrix".
 std::string kernel_law_name(KernelKind kind, const std::string& variant);
 
-/// A file of laws, which were fitted on one GPU.
+/// The content of a file of laws, which were fitted on one GPU.
 struct KernelLawFile {
   std::string gpu;  ///< id in gpus.json
   std::string description;
   std::vector<KernelLaw> laws;
 };
 
-/// Throws InputError: unreadable, another schema, a law without terms, a table of another size than its axes.
+/// Throws InputError for an unreadable file, another schema, a law without terms, or a table whose size does not match
+/// its axes.
 KernelLawFile read_kernel_laws(const std::string& path);
 Json to_json(const KernelLawFile& file);
 
-/// Whether a law is used on another GPU than the one it was fitted on, and of which generation. It is scaled by peaks
-/// and bandwidth.
+/// Whether a law is used on the GPU on which it was fitted, on another of its generation, or on one of another
+/// generation. On others it is scaled by peaks and bandwidth.
 enum class Carried { no, within_generation, to_other_generation };
 
-/// A law as it holds for one GPU.
+/// A law scaled to one GPU.
 struct ScaledKernelLaw {
   const KernelLaw* law = nullptr;
-  std::string measured_on;  ///< id of the GPU that the law was fitted on
+  std::string measured_on;  ///< id of the GPU on which the law was fitted
   Carried carried = Carried::no;
 };
 
@@ -52,8 +53,8 @@ class KernelLaws {
   KernelLaws() = default;
   explicit KernelLaws(const KernelPeaks& peaks) : peaks_(peaks) {}
 
-  /// Adds each law whose name is not present yet; files added earlier win. `has_same_links`: GPUs of a node are joined as
-  /// those of the file were; if not, laws of collectives and dispatch are left out, since no peak scales them.
+  /// Adds each law whose name is not present yet, so earlier files win. `has_same_links`: a node's GPUs have the same
+  /// links as those of the file. If not, laws of collectives and dispatch are skipped, because peaks do not scale them.
   void add(std::shared_ptr<const KernelLawFile> file, Carried carried, bool has_same_links = true);
   /// The law of that name. fp32 and tf32 fall back to the bf16 law, marked as carried. `law` is null if there is none.
   ScaledKernelLaw find(const std::string& name) const;

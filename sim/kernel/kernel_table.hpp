@@ -10,18 +10,18 @@ inline namespace kernel {
 
 class KernelTable {
  public:
-  /// Throws InputError: no header, or a column twice. Cells hold no line breaks.
+  /// Throws InputError if there is no header, or a column occurs twice. Cells must not contain line breaks.
   KernelTable(std::string text, std::string path);
 
   std::size_t size() const { return rows_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
-  /// Throws InputError: more or fewer cells than the header has.
+  /// Throws InputError if the row has more or fewer cells than the header.
   KernelCells cells(std::size_t row) const;
-  /// The row as it stands in the file, without its line break.
+  /// Returns the row as in the file, without its line break.
   std::string row_text(std::size_t row) const { return text_.substr(rows_[row].begin, rows_[row].length); }
   const std::string& header_text() const { return header_; }
   int line(std::size_t row) const { return rows_[row].line; }
-  /// Throws InputError: no such column, or a cell that is no number from 0.
+  /// Throws InputError if there is no such column, or the cell is not a number of at least 0.
   double number(const KernelCells& cells, const std::string& column) const;
 
  private:
@@ -34,7 +34,7 @@ class KernelTable {
   std::vector<Row> rows_;
 };
 
-/// A cell of a CSV file, in quotes where it needs them.
+/// Writes a cell of a CSV file, in quotes if necessary.
 std::string csv_cell(const std::string& text);
 
 }  // namespace kernel

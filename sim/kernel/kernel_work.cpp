@@ -7,14 +7,14 @@ namespace lockstep::sim {
 inline namespace kernel {
 namespace {
 
-constexpr double kTileRows = 128;  // queries that an attention kernel handles at once
+constexpr double kTileRows = 128;  // queries that an attention kernel processes at once
 constexpr double kLatentFeatures = 192, kLatentValues = 128;
 
 double rounded_up(double value, double unit) {
   return std::ceil(value / unit) * unit;
 }
 
-// Pairs of a query and a key that a mask leaves, per head and sequence.
+// Pairs of query and key that a mask leaves visible, per head and sequence.
 double visible_pairs(const AttentionKernelShape& shape) {
   const double s = shape.sequence;
   const double window = shape.window > 0 ? std::min(shape.window, s) : s;
@@ -35,7 +35,7 @@ double operand_bytes(KernelPrecision precision) {
     case KernelPrecision::fp8_block:
       return 1;
     case KernelPrecision::nvfp4:
-      return 0.5 + 1.0 / 16;  // and a scale of a byte for 16 elements
+      return 0.5 + 1.0 / 16;  // includes a scale of one byte per 16 elements
   }
   return 2;
 }

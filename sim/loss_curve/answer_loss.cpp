@@ -19,9 +19,9 @@ namespace {
 constexpr double kFlopsPerParameterAndToken = 6;
 constexpr double kNearPower = 0.05;
 
-/// A size of model. It comes from the catalogue, a file, or a number of parameters alone.
+/// A size of model: it comes from the catalogue or a file, or is only a number of parameters.
 struct Size {
-  std::string name;  ///< for --model; empty: parameters alone
+  std::string name;  ///< for --model; empty: only parameters
   std::string text;
   LossModel model;
 };
@@ -68,7 +68,8 @@ std::vector<double> batches_of(const LossQuestion& q, const Size& size, const Lo
   return batches;
 }
 
-/// Whole sequences; a power of two where one is within 5 %, since GPUs divide it: "4M" tokens are 512 sequences of 8,192.
+/// Rounds to whole sequences; takes a power of two within 5 %, because GPUs divide it: "4M" tokens are 512 sequences of
+/// 8,192.
 double whole_batch(double batch_tokens, double sequence_tokens) {
   const double sequences = std::max(1.0, std::round(batch_tokens / sequence_tokens));
   const double power = std::exp2(std::round(std::log2(sequences)));
@@ -99,7 +100,7 @@ BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue&
   return {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
 }
 
-/// `c` trained on `tokens`; an interval of these comes from the rate's.
+/// Sets the loss of `c` after `tokens`. Their interval comes from that of the rate.
 void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
   row.tokens = tokens;
   row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);
@@ -134,7 +135,7 @@ void set_time(const LossQuestion& q, LossRow& row) {
   row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
 }
 
-/// As long as deadline and budget allow.
+/// Trains as long as deadline and budget allow.
 void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candidate& c, LossRow& row) {
   double seconds = q.deadline_s > 0 ? q.deadline_s : INFINITY;
   if (q.budget_usd > 0) seconds = std::min(seconds, 3600 * q.budget_usd / (q.job.usd_per_gpu_hour * c.gpus));
@@ -159,7 +160,7 @@ void finish_row(const LossLaw& law, const Candidate& c, LossRow& row) {
   row.critical_batch_tokens = critical_batch(law, minimal_tokens(law, row.tokens.middle, row.batch_tokens));
 }
 
-/// A row for each loss, tokens or operations that are asked for; one with limits.
+/// A row for each requested loss, number of tokens or FLOP; with limits a single row.
 std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c,
                              const Catalogue& catalogue) {
   LossRow first = start_row(c);
@@ -191,7 +192,7 @@ std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Ca
   return rows;
 }
 
-/// Rows that no other row dominates: in loss, time and cost; with limits, in loss and size.
+/// Marks rows that no other row dominates: in loss, time and cost; with limits, in loss and size.
 void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
   using Objectives = std::array<double, 3>;
   const auto objectives_of = [&](const LossRow& row) {
@@ -276,7 +277,7 @@ std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const C
   return rows;
 }
 
-// How far the first row, the best one, is beyond the runs of the law.
+// Says how far the first row, which is the best, is outside the runs of the law.
 std::vector<std::string> notes_of(const LossAnswer& answer) {
   const LossRow& best = answer.rows.front();
   return beyond_range(answer.law, best.parameters, best.tokens.middle);

@@ -2,8 +2,8 @@
 // The questions of `simulate loss`: loss, tokens, days and dollars of training a language model from scratch.
 //
 // Without a GPU, only the law answers: loss after tokens, tokens to a loss, the best size and tokens for a number of
-// floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose rate gives
-// days and cost. With a deadline or a budget, each job trains as long as these allow.
+// floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose rate
+// gives days and cost. With a deadline or a budget, each job trains as long as these allow.
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,9 +16,9 @@ namespace lockstep::sim::loss_curve {
 struct LossQuestion {
   JobQuestion job;                            ///< model, GPU, network, software, ...; its `gpus` are compared
   std::string model_family;                   ///< sizes to choose from, instead of the job's model
-  double parameters = 0;                      ///< instead of a model, as the law counts them
+  double parameters = 0;                      ///< replaces a model; counted as the law does
   std::vector<double> losses, tokens, flops;  ///< at most one of the three is given
-  std::vector<double> batch_tokens;           ///< of an update; empty: chosen around the critical batch
+  std::vector<double> batch_tokens;           ///< per update; empty: chosen around the critical batch
   double deadline_s = 0;                      ///< 0: none
   double budget_usd = 0;                      ///< 0: none
   bool has_machine() const { return !job.job.gpu.stated.empty(); }
@@ -30,7 +30,7 @@ struct LossRow {
   std::string model;  ///< empty: --parameters
   double parameters = 0;
   std::optional<BoundedValue> parameter_interval;  ///< of the best size for --flops
-  double batch_tokens = 0;                         ///< of an update; 0: a small batch
+  double batch_tokens = 0;                         ///< per update; 0: a small batch
   double critical_batch_tokens = 0;
   BoundedValue tokens, loss;
   double flops = 0;
@@ -38,7 +38,8 @@ struct LossRow {
   int gpus = 0;
   BoundedValue tokens_per_s, seconds;
   double usd = 0;
-  /// No row is as good in loss, time and cost and better in one. With limits: in loss and number of parameters.
+  /// True if no row is at least as good in loss, time and cost and better in one. With limits: in loss and number of
+  /// parameters.
   bool is_on_frontier = false;
   std::string refused;  ///< why this candidate cannot run; the numbers above are then 0
 };
@@ -50,7 +51,8 @@ struct LossAnswer {
   std::vector<std::string> notes;
 };
 
-/// `jobs`: candidates at a time. Throws InputError for a question that is incomplete, or whose candidates are all refused.
+/// `jobs`: number of candidates at a time. Throws InputError if the question is incomplete or all candidates are
+/// refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 
 /// Writes tables for a person, with a sentence on the best row.

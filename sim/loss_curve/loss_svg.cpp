@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kWidth = 760, kHeight = 420, kLeft = 64, kRight = 200, kTop = 24, kBottom = 52;
 constexpr int kPoints = 60;   // of a line
-constexpr double kSpan = 10;  // a line reaches from a tenth of the row's tokens to ten times as many
+constexpr double kSpan = 10;  // a line extends from a tenth of the row's tokens to ten times as many
 constexpr std::size_t kMostLines = 8;
 constexpr double kDay_s = 86400;
 constexpr const char* kGrid = "#dddddd";
@@ -20,7 +20,7 @@ constexpr const char* kGrid = "#dddddd";
 struct Line {
   std::string label;
   std::vector<std::pair<double, double>> points;  ///< x (days or tokens), loss
-  std::pair<double, double> row;                  ///< what was asked for
+  std::pair<double, double> row;                  ///< the requested point
 };
 
 std::string label_of(const LossAnswer& answer, const LossRow& row) {

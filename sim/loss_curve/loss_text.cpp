@@ -17,7 +17,7 @@ std::string loss_cell(double loss) {
   return formatted("%.3f", loss);
 }
 
-/// Low and high; blank for a value that is given, "open" for an end that is out of reach.
+/// Low and high; blank for a given value, "open" for an end without limit.
 std::vector<std::string> end_cells(const BoundedValue& value, std::string (*text)(double)) {
   if (value.low == value.high) return {"", ""};
   return {text(value.low), std::isinf(value.high) ? "open" : text(value.high)};
@@ -64,7 +64,7 @@ std::string model_text(const LossQuestion& q, const LossRow& row) {
   return q.model_family.empty() ? "" : row.model + " (" + format_count(row.parameters) + " parameters) on ";
 }
 
-/// The first row is the best with limits, and the fastest without.
+/// With limits the first row is the best one, without them the fastest.
 std::string best_text(const LossAnswer& answer) {
   const LossQuestion& q = answer.question;
   const LossRow& best = answer.rows.front();

@@ -21,8 +21,8 @@ double efficiency(const Outcome& o, const Outcome& baseline) {
   return baseline.is_ok() ? samples_per_s_and_gpu(work_of(o)) / samples_per_s_and_gpu(work_of(baseline)) : 0;
 }
 
-// Points of one scaling curve share their baseline: it is asked for in the name of the curve's first point that could
-// be predicted.
+// Points of one scaling curve share their baseline. Its task belongs to the first point of the curve that was
+// predicted.
 class Curves {
  public:
   Curves(const PlanSpec& plan, const std::vector<PlanRow>& rows) {
@@ -35,7 +35,7 @@ class Curves {
   }
   std::size_t first_of(std::size_t point) const { return first_[point]; }
 
-  /// Of an outcome at `fidelity` as asked for.
+  /// Makes the baseline of `point` with the settings of outcome `o`, at `fidelity`.
   Task baseline(std::size_t point, const Outcome& o, Fidelity fidelity) const {
     Task task;
     task.point = first_[point];
@@ -53,7 +53,8 @@ class Curves {
 
 constexpr std::size_t kMostCandidates = 400;
 
-// Points that may be recommended when something changes: all that can run, of very many those nearest to the frontier.
+// Points that may be recommended after a change: all that can run; if there are very many, those nearest to the
+// frontier.
 std::vector<std::size_t> candidates_of(const PlanResult& result) {
   const auto choice_of = [&](std::size_t i) {
     const PlanRow& r = result.rows[i];
@@ -119,7 +120,7 @@ class Around {
     task.wants_layers = true;
     return task;
   }
-  // In closed form, which needs no SimGrid of its own.
+  // Uses the closed form, so that SimGrid's engine is free for the failures.
   Task with_failures() const {
     Task task = coarse(focus_, "");
     task.wants_failure_runs = true;
@@ -136,14 +137,15 @@ class Around {
     return std::any_of(candidates_.begin(), candidates_.end(),
                        [&](std::size_t i) { return concerns(v, result_.rows[i].outcome); });
   }
-  // Not where measured delays of whole steps stand for the GPU, or for the network too.
+  // False if measured delays of whole steps replace the varied part: the GPU, or the network as well.
   bool concerns(const Variation& v, const Outcome& o) const {
     if (workers_ && workers_->delay.in_seconds && v.reach == Reach::gpu) return false;
     if (workers_ && workers_->delay.includes_communication && v.reach != Reach::gpu) return false;
     return v.reach == Reach::gpu || (v.reach == Reach::node ? o.gpus > 1 && o.gpus_per_node > 1 : o.nodes > 1);
   }
 
-  // The plan's own counts where they vary, else doubling from one node, or from one GPU within a node, to the point's.
+  // The plan's numbers of GPUs if there are at least three. Otherwise doubles from one node (or one GPU, within a node)
+  // to the point's.
   std::vector<Task> scaling_tasks() const {
     std::set<int> counts;
     for (std::size_t i = 0; i < plan_.points.size(); ++i)
@@ -181,7 +183,8 @@ class Around {
     }
   }
 
-  // The focus as it is simulated then; the choice among all by how much each changes in closed form.
+  // The focus is simulated under the variation. All other points change as their closed forms do, and the plan chooses
+  // among them anew.
   void tell_variation(const Variation& v) {
     SensitivityRow told;
     told.what = v.what;
@@ -202,7 +205,7 @@ class Around {
     result_.sensitivity.push_back(told);
   }
 
-  // A point's best prediction, changed as its closed form changes.
+  // Multiplies a point's best prediction by the ratio of its closed forms with and without the variation.
   std::optional<Outcome> changed_outcome(std::size_t i, const Variation& v) const {
     Outcome o = result_.rows[i].outcome;
     if (!concerns(v, o)) return o;
@@ -212,7 +215,7 @@ class Around {
     return o;
   }
 
-  // What the plan would recommend of points with these outcomes.
+  // Finds the point that the plan would recommend for these outcomes.
   void choose_anew(const std::map<std::size_t, Outcome>& outcomes, const PriceFactors& factors,
                    SensitivityRow& told) const {
     std::vector<Choice> choices;
@@ -235,7 +238,7 @@ class Around {
     told.then_cost = choices[best[0]].cost == kUnknownCost ? 0 : choices[best[0]].cost;
   }
 
-  // Prices change no time.
+  // Prices change costs but no times.
   void tell_price(const std::string& what, const PriceFactors& factors) {
     const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
     SensitivityRow told;
@@ -258,7 +261,7 @@ class Around {
     tell_price("energy twice as dear", {1, 1, 2});
   }
 
-  // Runs at the speed of the closed form, told at the focus's.
+  // The runs used the closed form; their times are scaled to the prediction of the focus.
   void tell_failures() {
     const Outcome& o = evaluation_.at(with_failures());
     if (!o.is_ok()) return;
@@ -279,7 +282,7 @@ class Around {
       b.backward_s += g.backward_s;
       b.update_s += g.update_s;
     }
-    // Without jitter nobody waits for a slower GPU: what is exposed then is communication.
+    // Without jitter no GPU waits for a slower one, so all exposed time is communication.
     const Outcome& even = evaluation_.at(varied("even"));
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     b.exposed_communication_s =
@@ -306,7 +309,7 @@ void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>
   }
 }
 
-// Of the plan, and of the points on the frontier, the recommended one first.
+// Lists assumptions of the plan, then of the points on the frontier, the recommended point first.
 void collect_assumptions(const PlanSpec& plan, PlanResult& result) {
   result.assumptions = plan.assumptions;
   std::vector<std::size_t> points;

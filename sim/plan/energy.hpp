@@ -1,12 +1,14 @@
 #pragma once
-// The energy of a training from the load of its nodes.
+// Computes the energy of a training from the load of its nodes.
 //
 //   node power = busy power x (standby + (1 - standby) x load)
 //   energy     = PUE x (nodes x node power + spares x busy power x standby) x time
 //
-// Load is the share of the time that a node's GPUs compute: compute over iteration, times the goodput, times the GPUs used
-// over those of the node. Standby: what a node that waits takes of what it takes when busy. Both figures of a node of
-// eight H100 SXM5 are fitted on MLPerf Power v4.0 (results/validation/energy.md): wall power, network switches apart.
+// Load is the share of the time in which a node's GPUs compute. It is computation over iteration, times the goodput,
+// times the used share of the node's GPUs. Standby is the power of a waiting node relative to a busy one.
+//
+// Both figures for a node of eight H100 SXM5 are fitted on MLPerf Power v4.0 (results/validation/energy.md). They are
+// wall power without network switches.
 #include <optional>
 #include <string>
 
@@ -21,15 +23,16 @@ inline constexpr double kBusyH100Node_w = 7039;
 struct EnergySpec {
   double standby_share = 0;
   double pue = 1;
-  std::optional<double> co2_g_per_kwh;  ///< none: not told
+  std::optional<double> co2_g_per_kwh;  ///< none: CO2 is not reported
 };
 
 const ObjectFormat<EnergySpec>& energy_format();
 
-/// Wall power of a GPU's share of a busy node; none where it is not known.
+/// Wall power of a busy node per GPU; none if it is not known.
 std::optional<double> busy_power_per_gpu_w(const std::string& gpu);
 
-/// Mean power of a node of the point, and its energy with cooling and spares, at `busy_w` for each GPU when busy.
+/// Mean power of a node of the point; `busy_w`: power of a busy node per GPU. The next function computes the energy
+/// with cooling and spares.
 double node_power_w(const EnergySpec& spec, const Outcome& outcome, double busy_w);
 double energy_j(const EnergySpec& spec, const Outcome& outcome, double busy_w);
 

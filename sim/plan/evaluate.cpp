@@ -35,7 +35,7 @@ Outcome failed(const std::string& why) {
   return outcome;
 }
 
-// A convergence with which every scenario can be read, for tasks that need a throughput alone.
+// A convergence that makes every scenario readable, for tasks that need only a throughput.
 Setting any_convergence(const PlanSpec& plan) {
   return {"/convergence", R"({"target": "none", "train_samples": 1, "epochs": 1})", plan.path, ""};
 }
@@ -54,7 +54,7 @@ int learners_of(const Scenario& s) {
   return s.trains_learners() && !s.learners.auto_tune ? s.learners.per_gpu : 1;
 }
 
-// The outcome before anything is simulated, which a refused point has too.
+// The outcome before the simulation; refused points have it, too.
 Outcome describe(const Scenario& s, const PointRequest& request) {
   Outcome o;
   o.status = "ok";
@@ -81,7 +81,7 @@ GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequ
   return memory;
 }
 
-// Why the point is beyond a limit; empty: it is not.
+// Why the point exceeds a limit; empty if it does not.
 std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const GpuMemory& memory, const Task& task,
                           const Outcome& o) {
   if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, o.gpus, memory);
@@ -173,7 +173,7 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
 }
 
 constexpr int kMostRuns = 200, kFewestRuns = 20;
-constexpr double kMostCheckpoints = 1e6;  // of all runs: seconds of SimGrid
+constexpr double kMostCheckpoints = 1e6;  // of all runs together: seconds of SimGrid
 
 ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
   ClockedTrainings trainings;
@@ -189,7 +189,7 @@ ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& 
   return {trainings.runs, mean(seconds), quantile(seconds, 0.1), quantile(seconds, 0.9)};
 }
 
-// Searches the best split for the task's number of GPUs. Variations keep the split of the point as planned.
+// Sets the best split for the task's number of GPUs. Variations keep the split of the planned point.
 Scenario with_best_split(const Scenario& s, const Task& task) {
   const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   Scenario split = scenario_with_split(s, best_splits(s, gpus, all_splits(s, gpus), 1).best.front().spec, gpus);
@@ -197,7 +197,7 @@ Scenario with_best_split(const Scenario& s, const Task& task) {
   return split;
 }
 
-// Seconds of the update on a GPU of a split, which has a part of the model and passes many micro-batches through it.
+// Seconds of the update on a GPU of a split: it updates its part of the model once after many micro-batches.
 std::optional<double> update_of_split(const PointResult& point) {
   if (!point.details.split) return std::nullopt;
   return point.details.split->update_s;

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a plan's tasks on workers, each once: what the journal has is taken from it, what finishes goes into it, and
-// what a dead process leaves is done again.
+// Runs each task of a plan once, on workers. It takes finished tasks from the journal, records new ones there, and
+// repeats tasks of processes that died.
 #include <functional>
 #include <map>
 #include <string>
@@ -21,9 +21,9 @@ class Evaluation {
   /// if no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
            const std::function<void(const Task&)>& finished = {});
-  /// Of a task that was run.
+  /// The outcome of a task that was run.
   const Outcome& at(const Task& task) const { return outcomes_.at(task.key()); }
-  /// Tasks that were simulated by this run, and that the journal had.
+  /// Number of tasks that this run simulated, and that the journal contained.
   std::size_t simulated() const { return simulated_; }
   std::size_t resumed() const { return resumed_; }
 
@@ -37,7 +37,7 @@ class Evaluation {
   int next_chunk_ = 0;
 };
 
-/// What a worker process does with a task's text.
+/// Returns the function with which a worker process runs the text of a task.
 RunTask plan_runner(const PlanSpec& plan);
 
 }  // namespace lockstep::sim::plan

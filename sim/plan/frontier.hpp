@@ -1,6 +1,6 @@
 #pragma once
-// Which points matter: the Pareto frontier of time and cost, what may still belong to it, and the answer to an
-// objective. Plain numbers, no simulation.
+// Selects points by time and cost: the Pareto frontier, points that may still belong to it, and the answer to an
+// objective. Uses numbers only, without simulation.
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace lockstep::sim::plan {
 
-/// Of a point without a price beside others that have one: nothing is beaten by it in cost.
+/// The cost of a point without a price, if others have one: it never beats another in cost.
 constexpr double kUnknownCost = std::numeric_limits<double>::infinity();
 
-/// A point as the choice sees it. Without prices every cost is 0.
+/// A point's values for the choice. If no point has a price, every cost is 0.
 struct Choice {
   double time_s = 0;
   double time_s_high = 0;
@@ -22,23 +22,23 @@ struct Choice {
   bool is_refined = false;
 };
 
-/// Indices of the points that no other beats: none has less time and no more cost, or less cost and no more time; of
-/// points alike in both, the first. Ascending time.
+/// Indices of the points that no other point dominates (less time and no more cost, or less cost and no more time), in
+/// order of time. If several are equal in both, keeps the first.
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points);
 
-/// How far off a point's time (and with it its cost) must be for it to belong to the frontier: the least e such that
-/// ((1 - e) time, (1 - e) cost) is beaten by none of the frontier; 0 on the frontier.
+/// The relative error of a point's time (and so its cost) that would put it on the frontier. It is the least e for
+/// which no point of the frontier dominates ((1 - e) time, (1 - e) cost), so it is 0 on the frontier.
 double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier);
 
-/// Points off the frontier and not refined whose distance is below `error`, nearest first; alike ones by index.
+/// Unrefined points off the frontier whose distance is below `error`, nearest first; ties by index.
 std::vector<std::size_t> neighbours(const std::vector<Choice>& points, double error);
 
 bool meets(const Objective& objective, const Choice& point);
 
-/// Points that meet the objective, the best first: by cost or time as it asks, then by the other, then by index.
+/// Points that meet the objective, the best first: by the objective's quantity, then by the other, then by index.
 std::vector<std::size_t> ranking(const Objective& objective, const std::vector<Choice>& points);
 
-/// The point that misses a deadline or budget by least; empty without points.
+/// The point that misses a deadline or budget by the least; empty without points.
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points);
 
 }  // namespace lockstep::sim::plan

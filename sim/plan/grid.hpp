@@ -1,5 +1,5 @@
 #pragma once
-// The points of a plan: every combination of the axes' values, the last axis fastest, then the listed points.
+// The points of a plan: every combination of the axes' values (the last axis varies fastest), then the listed points.
 #include <vector>
 
 #include "sim/plan/plan_spec.hpp"
@@ -11,10 +11,10 @@ constexpr std::size_t kMostPoints = 1000000;
 /// Throws InputError for more than kMostPoints.
 std::vector<PlanPoint> grid_points(const PlanSpec& plan);
 
-/// The settings of a point without those that say how many GPUs there are.
+/// The settings of a point except those that set the number of GPUs.
 std::vector<Setting> without_gpus(const std::vector<Setting>& settings);
 
-/// One text per scaling curve: points that differ in the number of GPUs alone have the same.
+/// A text that identifies the scaling curve. Points that differ only in the number of GPUs have the same.
 std::string curve_key(const PlanPoint& point);
 
 }  // namespace lockstep::sim::plan

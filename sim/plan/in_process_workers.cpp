@@ -5,7 +5,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// Each chunk runs as it is started; wait() hands over what it gave.
+// Each chunk runs when it is started; wait() returns its outcomes.
 class InProcessWorkers : public Workers {
  public:
   explicit InProcessWorkers(RunTask run) : run_(std::move(run)) {}

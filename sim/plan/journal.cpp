@@ -17,7 +17,7 @@ namespace lockstep::sim::plan {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
-constexpr std::size_t kDigits = 16;  // of a line's checksum: by chance, one damaged line in 2^64 passes for whole
+constexpr std::size_t kDigits = 16;  // of a line's checksum: a damaged line passes with probability 2^-64
 
 std::string read_all(int fd) {
   std::string text;
@@ -38,16 +38,16 @@ Json header(const std::string& digest) {
   return Json{{"schema", kSchema}, {"digest", digest}};
 }
 
-// What a journal of any plan begins with, also where a crash tore its first line.
+// True if the text begins like a journal of any plan, even if a crash cut its first line.
 bool is_journal(const std::string& text) {
   const std::string first = header("").dump(), start = first.substr(0, first.find(kSchema) + std::strlen(kSchema));
   const std::size_t length = std::min(text.size(), start.size());
   return text.compare(0, length, start, 0, length) == 0;
 }
 
-// What a line was made of; empty where its checksum is not that of the rest.
+// The object of a line; empty if its checksum does not match.
 std::string checked(const std::string& line) {
-  const std::size_t tail = journal_line("{}").size() - 2;  // of "{" and the line's end, neither is the checksum's
+  const std::size_t tail = journal_line("{}").size() - 2;  // of "{" and the line's end, outside the checksum
   if (line.size() < tail) return "";
   const std::string object = line.substr(0, line.size() - tail) + "}";
   return journal_line(object) == line + "\n" ? object : "";
@@ -89,7 +89,7 @@ Journal::~Journal() {
   if (fd_ >= 0) close(fd_);
 }
 
-// Keeps the lines up to the first that is torn or altered and cuts the file there.
+// Keeps the lines before the first torn or altered one, and cuts the file there.
 void Journal::keep_valid_lines(const std::string& text, const std::string& digest) {
   std::size_t begin = text.find('\n');
   if (text.empty()) return;

@@ -1,12 +1,12 @@
 #pragma once
-// What is finished of a plan, on disk: a line of JSON per task, written as it finishes, so that a run that was killed
-// goes on where it stopped.
+// Stores the finished tasks of a plan on disk, one line of JSON per task, as they finish. A killed run can continue
+// from them.
 //
 //   {"schema": "lockstep/plan-journal/1", "digest": "..."}
 //   {"task": "0|analytic||0|0", "outcome": {...}, "sha256": "the first 16 digits of all before"}
 //
-// The digest is that of the plan, its inputs and the program: a journal of another is not taken up. A line that was
-// torn by a crash or altered, and whatever follows it, is dropped, and that is said.
+// The digest covers the plan, its inputs and the program; a journal with another digest is not used. If a crash tore a
+// line, or it was altered, that line and all later ones are dropped and note() says so.
 #include <map>
 #include <string>
 
@@ -14,26 +14,26 @@
 
 namespace lockstep::sim::plan {
 
-/// A line of a journal, with its end: the text of an object, and its checksum as its last member.
+/// A line of a journal, with its line end: the object, with its checksum as last member.
 std::string journal_line(const std::string& object);
 
 class Journal {
  public:
-  /// No journal: nothing is kept.
+  /// Without a journal: nothing is stored.
   Journal() = default;
-  /// Opens `path`. With `resume` what it holds under the same digest is taken up; otherwise, and where the digest is
-  /// another one, it begins anew. Throws InputError where it cannot be written or holds something else than a journal,
-  /// which is left as it is, and FileInUse where another run has it.
+  /// Opens `path`. With `resume`, and if the digest is the same, keeps its outcomes; otherwise begins a new journal.
+  /// Throws InputError if the file cannot be written or is not a journal, and leaves it unchanged. Throws FileInUse if
+  /// another run uses it.
   Journal(const std::string& path, const std::string& digest, bool resume);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// Outcomes by Task::key().
+  /// The stored outcomes, by Task::key().
   const std::map<std::string, Outcome>& kept() const { return kept_; }
-  /// Lines dropped, and whether a journal of another plan was replaced, for the reader.
+  /// A message for the user about dropped lines, or about a replaced journal of another plan.
   const std::string& note() const { return note_; }
-  /// Handed to the system at once, forced to disk at most once a second and by flush(). Throws std::runtime_error.
+  /// Writes at once, and forces data to disk at most once a second and in flush(). Throws std::runtime_error.
   void add(const std::string& key, const Outcome& outcome);
   void flush();
 

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kMostGroups = 12;
 
-// Letters and the digits after them: "conv2_1/relu" -> "conv2", "s3b1/1x1a" -> "s3", "5b.b1.0" -> "5b", "fc6" -> "fc6".
+// Keeps leading letters and the digits after them: "conv2_1/relu" -> "conv2", "s3b1/1x1a" -> "s3", "5b.b1.0" -> "5b",
+// "fc6" -> "fc6".
 std::string stem(const std::string& name) {
   std::size_t end = 0;
   const auto is = [&](auto kind) { return end < name.size() && kind(static_cast<unsigned char>(name[end])); };
@@ -42,10 +43,10 @@ std::vector<LayerTime> layer_times(const Scenario& s, const ModelCost& cost) {
 void add(const LayerTime& layer, LayerGroup& group) {
   group.forward_s += layer.forward_s;
   group.backward_s += layer.backward_s;
-  group.gradient_bytes += layer.parameters;  // times bytes on the wire later
+  group.gradient_bytes += layer.parameters;  // converted to bytes on the wire later
 }
 
-// A layer without time and parameters (input, loss of no cost) joins the group before it.
+// A layer without time and parameters (input, loss without cost) joins the group before it.
 std::vector<LayerGroup> by_stem(const std::vector<LayerTime>& layers) {
   std::vector<LayerGroup> groups;
   std::string last;
@@ -94,7 +95,7 @@ int transformer_layer(const std::string& name) {
   return name.find_first_not_of("0123456789", 1) == std::string::npos ? std::stoi(name.substr(1)) : 0;
 }
 
-// "embedding and layers 1 to 4", of groups of layers that follow each other.
+// Names groups of consecutive layers: "embedding and layers 1 to 4".
 std::string transformer_name(const std::vector<std::string>& names) {
   int first = 0, last = 0;
   bool has_embedding = false, has_head = false;
@@ -112,7 +113,7 @@ std::string transformer_name(const std::vector<std::string>& names) {
   return text + (has_head ? std::string(text.empty() ? "" : " and ") + "head" : "");
 }
 
-// Groups of whole layers of a transformer, at most kMostGroups.
+// Makes at most kMostGroups groups of whole layers of a transformer.
 std::vector<LayerGroup> of_transformer(const std::vector<LayerGroup>& fine) {
   double total = 0, before = 0;
   for (const LayerGroup& g : fine) total += g.forward_s + g.backward_s;

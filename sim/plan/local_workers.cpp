@@ -6,7 +6,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// A child sends the outcome of each task that it has done. It ends early where it cannot run the next.
+// A child process sends the outcome of each finished task. It ends early if it cannot run the next.
 class LocalWorkers : public Workers {
  public:
   LocalWorkers(int jobs, RunTask run) : pool_(jobs), run_(std::move(run)) {}
@@ -40,7 +40,7 @@ class LocalWorkers : public Workers {
  private:
   struct Running {
     int chunk;
-    std::size_t done;  // tasks
+    std::size_t done;  // number of finished tasks
   };
 
   ProcessPool pool_;

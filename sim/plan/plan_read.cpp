@@ -9,7 +9,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
+constexpr std::size_t kTrials = 64;  // grid points that are tried before a value is refused
 
 bool sets_gpus(const AxisValue& value) {
   return !value.refused.empty() || std::any_of(value.settings.begin(), value.settings.end(), [](const Setting& s) {
@@ -21,7 +21,7 @@ bool sets_gpus(const Axis& axis) {
   return std::any_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) { return sets_gpus(v); });
 }
 
-// Of an axis some of whose values say how many GPUs there are, where the scenario lists several counts.
+// Refuses values that set no number of GPUs, if other values of their axis do and the scenario lists several.
 void refuse_values_without_gpus(const PlanSpec& plan, const Axis& axis) {
   for (const AxisValue& value : axis.values)
     if (!sets_gpus(value))
@@ -30,8 +30,8 @@ void refuse_values_without_gpus(const PlanSpec& plan, const Axis& axis) {
                        "/nodes in each of them");
 }
 
-// Points to try a value of an axis with: the other axes at their first values, each of them at each of its values with
-// the rest at the first, then some from all over the grid.
+// Points with which to try a value of an axis. First all other axes have their first values. Then each axis takes each
+// of its values while the rest keep the first. The last points are spread over the grid.
 std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::size_t value) {
   std::vector<std::size_t> strides(plan.axes.size(), 1);
   for (std::size_t a = plan.axes.size(); a-- > 1;) strides[a - 1] = strides[a] * plan.axes[a].values.size();
@@ -49,7 +49,7 @@ std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::siz
   return points;
 }
 
-// Reads one of the points; throws what was wrong with the first if none can be read.
+// Reads points until one succeeds. If none does, throws the error of the first.
 void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
               std::map<std::string, std::string>& inputs) {
   std::string first_error;
@@ -97,7 +97,7 @@ Setting read_setting(const JsonNode& value, const std::string& pointer) {
 std::string with_pointer(const std::string& line, const std::string& file, const std::string& pointer) {
   const std::string start = file + ": /";
   if (line.compare(0, start.size(), start) != 0) return line;
-  for (const char* own : {"axes/", "points/"})  // a setting's error, which names its place already
+  for (const char* own : {"axes/", "points/"})  // the error already names its place
     if (line.compare(start.size(), std::string(own).size(), own) == 0) return line;
   return file + ": " + pointer + line.substr(start.size() - 1);
 }

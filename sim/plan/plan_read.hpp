@@ -4,16 +4,17 @@
 
 namespace lockstep::sim::plan {
 
-/// A value for a pointer of the scenario. A GPU count is wrapped into the scenario's list. Throws InputError.
+/// Makes the setting for a pointer of the scenario. A number of GPUs becomes a list of one. Throws InputError.
 Setting read_setting(const JsonNode& value, const std::string& pointer);
 
-/// "FILE: /a: wrong" -> "FILE: /scenario/a: wrong"; other lines as they are.
+/// Inserts a pointer into an error: "FILE: /a: wrong" -> "FILE: /scenario/a: wrong". Other lines stay as they are.
 std::string with_pointer(const std::string& line, const std::string& file, const std::string& pointer);
 
-/// The scenario's GPU counts become an axis where nothing else says how many GPUs a point has.
+/// Makes an axis of the scenario's numbers of GPUs if nothing else sets the number of GPUs of a point.
 void complete_axes(const JsonNode& root, PlanSpec& plan);
 
-/// Refuses values that the scenario cannot be read with, whatever the other axes; returns all files read.
+/// Refuses values with which the scenario cannot be read, whatever the other axes are. Returns all files that were
+/// read.
 std::map<std::string, std::string> check_values(const PlanSpec& plan);
 
 }  // namespace lockstep::sim::plan

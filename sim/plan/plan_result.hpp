@@ -1,5 +1,5 @@
 #pragma once
-// What `plan` says: the table, the document "lockstep/plan-result/1", CSV and markdown.
+// Writes the results of `plan`: the table, the document "lockstep/plan-result/1", CSV and Markdown.
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,30 +8,30 @@
 
 namespace lockstep::sim::plan {
 
-/// Keys are described in sim/plan/README.md.
+/// sim/plan/README.md describes the keys.
 Json plan_json(const PlanResult& result, const std::vector<std::string>& argv);
-/// The same as the text of a file, point by point: a plan may have many.
+/// Writes the same document point by point, because a plan may have many.
 void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
                      const std::function<void(const std::string& piece)>& write);
 Json point_json(const PlanSpec& plan, const PlanRow& row);
 std::string plan_table(const PlanResult& result);
-/// A row per point, a column per key of the document's points; axes first.
+/// CSV: a row per point, a column per key of the document's points; axes first.
 std::string plan_csv(const PlanResult& result);
 std::string plan_markdown(const PlanResult& result);
 
-/// The recommendation in a sentence or two, and why it and not the runner-up.
+/// One or two sentences: the recommendation, and why it is preferred to the runner-up.
 std::string answer_text(const PlanResult& result);
 std::string answer_why(const PlanResult& result);
 
 /// "GPUs 64, network 100 GbE".
 std::string setting_text(const PlanRow& row);
-/// "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
+/// Describes a machine: "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
 std::string machine_text(const PlanRow& row);
 
-/// What the point would cost if nothing interrupted it and no node stood by.
+/// The cost of the point without interruptions and spare nodes.
 Money money_without_failures(const PricesSpec& prices, const PlanRow& row);
 
-/// The point of every machine that serves the objective best, or that comes closest to it; the best machine first. At most
+/// The best point of every machine by the objective, or the closest to meeting it; the best machine first. At most
 /// kMachinesCompared, unless the plan has an axis of machines.
 std::vector<std::size_t> best_of_machines(const PlanResult& result);
 

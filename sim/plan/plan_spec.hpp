@@ -1,6 +1,6 @@
 #pragma once
-// A plan: which configurations are compared, what they cost, and what is wanted. JSON, schema "lockstep/plan/1"; every
-// key is described in sim/plan/README.md. Read once, checked once.
+// A plan: the configurations to compare, their prices, and the objective. JSON, schema "lockstep/plan/1";
+// sim/plan/README.md describes every key. The plan is read and checked once.
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace lockstep::sim::plan {
 
-/// Prices that an axis value or a listed point brings along; they go before the plan's.
+/// Prices of an axis value or a listed point; they override the plan's.
 struct PriceOverrides {
   std::optional<double> gpu_price_per_s;
   std::optional<double> nic_price_per_s;
@@ -21,7 +21,7 @@ struct PriceOverrides {
   std::optional<double> gpu_power_w;
 };
 
-/// A price or a power of the GPUs of one kind or one cluster; of all where both names are empty.
+/// A price or power for GPUs of one kind or one cluster; for all GPUs if both names are empty.
 struct OfGpu {
   std::string gpu;
   std::string cluster;
@@ -29,15 +29,15 @@ struct OfGpu {
 };
 
 struct PricesSpec {
-  std::string currency = "USD";        ///< of all amounts of the plan, the objective's too
-  std::vector<OfGpu> gpu_price_per_s;  ///< the first that fits
-  double nic_price_per_s = 0;          ///< each NIC
-  double node_price_per_s = 0;         ///< each node besides its GPUs: ports of the fabric, host
-  std::vector<OfGpu> gpu_power_w;      ///< the first that fits
+  std::string currency = "USD";        ///< for all amounts of the plan, including the objective
+  std::vector<OfGpu> gpu_price_per_s;  ///< the first match counts
+  double nic_price_per_s = 0;          ///< per NIC
+  double node_price_per_s = 0;         ///< per node, in addition to its GPUs: ports of the fabric, host
+  std::vector<OfGpu> gpu_power_w;      ///< the first match counts
   double energy_price_per_j = 0;
-  std::optional<EnergySpec> energy;  ///< of nodes by their load; none: GPUs by their power alone
-  bool bills_whole_nodes = true;     ///< otherwise the GPUs that train
-  double uncertainty = 0;            ///< relative, of what all of it costs together
+  std::optional<EnergySpec> energy;  ///< nodes by their load; none: GPUs by their power only
+  bool bills_whole_nodes = true;     ///< false: only GPUs that train
+  double uncertainty = 0;            ///< relative, of the total cost
 };
 
 enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
@@ -54,95 +54,95 @@ struct Objective {
   ObjectiveKind kind = ObjectiveKind::least_time;
   double deadline_s = 0;     ///< least_cost_by_deadline
   double budget = 0;         ///< least_time_in_budget
-  bool is_cautious = false;  ///< deadline and budget must hold at the high bound, not at the predicted value
+  bool is_cautious = false;  ///< deadline and budget must hold at the high end of the interval
 
   bool wants_least_time() const {
     return kind == ObjectiveKind::least_time || kind == ObjectiveKind::least_time_in_budget;
   }
 };
 
-/// How much is trained where the scenario has no convergence, or another amount is wanted.
+/// How much is trained, if the scenario has no convergence or another amount is requested.
 struct WorkSpec {
-  double samples = 0;  ///< 0: to the scenario's convergence
+  double samples = 0;  ///< 0: until the scenario's target
 };
 
 struct LimitsSpec {
-  double memory_bytes = 0;               ///< of a GPU; 0: what the cluster's GPU has
-  std::optional<double> reserved_bytes;  ///< of it that the framework takes; none: as the cluster has it
+  double memory_bytes = 0;               ///< per GPU; 0: that of the cluster's GPU
+  std::optional<double> reserved_bytes;  ///< by the framework; none: as in the cluster
   std::int64_t most_global_batch = 0;    /// up to which the work reaches its target; 0: any
 };
 
 struct RefineSpec {
   Fidelity coarse = Fidelity::analytic;
   Fidelity refined = Fidelity::fast;
-  double analytic_error = 0.02;  ///< relative; points this close to the frontier are refined with it
-  int most = 20;                 ///< of the neighbours; the frontier itself is always refined
-  double most_messages = 2e6;    ///< a point that would be replayed by more messages stays in closed form, and says so
+  double analytic_error = 0.02;  ///< relative; points this close to the frontier are refined, too
+  int most = 20;                 ///< most neighbours to refine; the frontier itself is always refined
+  double most_messages = 2e6;    ///< points with more messages stay in closed form, with a warning
 };
 
 struct AxisValue {
   std::string name;
-  Json shown;                    ///< name, or the plain value where the axis lists values
-  Json facets = Json::object();  ///< what a point says of it in its place: {"GPU": "H100", "network": "8x NDR"}
+  Json shown;                    ///< name, or the value itself if the axis lists values
+  Json facets = Json::object();  ///< shown in place of the name: {"GPU": "H100", "network": "8x NDR"}
   std::vector<Setting> settings;
   PriceOverrides prices;
-  std::string refused;  ///< why its points are refused; empty: they are not
+  std::string refused;  ///< why its points are refused; empty: they are valid
   std::string pointer;  ///< in the plan file, for errors
 };
 
 struct Axis {
   std::string name;
-  bool has_machines = false;  ///< each value is a machine of its own, and all of them are compared
+  bool has_machines = false;  ///< each value is a machine, and all machines are compared
   std::vector<AxisValue> values;
 };
 
-/// One configuration.
+/// One configuration of the plan.
 struct PlanPoint {
   std::string id;                 ///< "p0001": its number in the plan
   Json setting = Json::object();  ///< axis name -> value shown
   std::vector<Setting> settings;  ///< shallow pointers first, so that a cluster is set before its NICs
   PriceOverrides prices;
-  std::string refused;  ///< why it cannot run, whatever its settings; empty: they say
-  std::string machine;  ///< the value of the axis of machines; empty: the plan has no such axis
+  std::string refused;  ///< why it cannot run with any settings; empty: it may run
+  std::string machine;  ///< the value of the axis of machines; empty: there is no such axis
 };
 
 struct PlanSpec {
   std::string path;
-  Json from;  ///< what `plan job --from` read; null: no file
+  Json from;  ///< input of `plan job --from`; null: no file
   std::string name;
   std::string description;
   std::optional<ScenarioTemplate> scenario;
-  bool has_own_scenario = false;  ///< it stands in the plan file
+  bool has_own_scenario = false;  ///< the plan file contains the scenario
   std::vector<Axis> axes;
-  std::vector<AxisValue> listed;  ///< points beside the grid
+  std::vector<AxisValue> listed;  ///< points listed in addition to the grid
   WorkSpec work;
   PricesSpec prices;
   Objective objective;
   LimitsSpec limits;
   RefineSpec refine;
-  std::optional<FailureSpec> failures;  ///< none: nothing interrupts a training, and it writes no checkpoints
-  bool ignores_memory = false;          ///< of all points
-  bool searches_splits = false;  ///< each point has the fastest of all splits that fit, whatever its scenario says
+  std::optional<FailureSpec> failures;  ///< none: no interruptions and no checkpoints
+  bool ignores_memory = false;          ///< for all points
+  bool searches_splits = false;         ///< each point uses the fastest split that fits, not the scenario's
   std::vector<Assumption> assumptions;  ///< of the plan file itself
   std::map<std::string, std::string> inputs;
-  std::string digest;  ///< of the plan, all files that it names, and the program's version: what results depend on
+  std::string digest;  ///< of the plan, all its files and the program's version: everything that results depend on
   std::vector<PlanPoint> points;
 };
 
-/// The plan's scenario under a point's settings. Throws InputError, also where the settings do not fit each other.
+/// The plan's scenario with a point's settings. Throws InputError, also if the settings contradict each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
-/// The same of one point after the other; stands until the next.
+/// The same for one point after the other. The reference is valid until the next call.
 const Scenario& scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings, ScenarioSeries& series);
 
-/// What the points show of an axis, value by value, under one name or several.
+/// The values that points show for an axis, under one or more names.
 std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,
                                                                 const std::vector<AxisValue>& values);
 
-/// Reads the plan and its scenario; axis values that no point can be read with are refused here. With `ignores_memory`
-/// every point is predicted, whether it fits into a GPU or not. Throws InputError.
+/// Reads the plan and its scenario, and refuses axis values with which no point can be read. `ignores_memory` predicts
+/// every point, whether it fits into a GPU or not. Throws InputError.
 PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
-/// The same of a plan that was read, or made.
+/// The same for a plan that was already read, or made.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
 }  // namespace lockstep::sim::plan

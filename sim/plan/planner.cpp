@@ -82,7 +82,7 @@ class Planner {
     row.is_refined = true;
   }
 
-  // Rows that take part in the choice, and how the choice sees them.
+  // Updates the points that take part in the choice: their rows, and their times and costs.
   void look() {
     rows_.clear();
     choices_.clear();
@@ -99,7 +99,8 @@ class Planner {
       if (!is_priced(rows_[i])) choices_[i].cost = choices_[i].cost_high = kUnknownCost;
   }
 
-  // The frontier, the best two of the objective, and neighbours within the error of the coarse prediction.
+  // Rows to refine next: the frontier, the best two by the objective, the best of each machine. If all are refined,
+  // neighbours within the error of the coarse prediction.
   std::vector<std::size_t> to_refine() {
     look();
     std::vector<std::size_t> chosen;
@@ -125,7 +126,7 @@ class Planner {
     return chosen;
   }
 
-  // Not the same under another name: what a network can be is nothing to one node.
+  // False if the points have the same time and cost. Points of one node, for example, do not depend on the network.
   static bool is_another(const Choice& a, const Choice& b) {
     const auto differs = [](double x, double y) { return std::abs(x - y) > 1e-9 * std::abs(x); };
     return differs(a.time_s, b.time_s) || (std::isfinite(a.cost) && differs(a.cost, b.cost));
@@ -137,7 +138,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // The best of every machine that the answer compares.
+  // The best point of every machine that the answer compares.
   std::vector<std::size_t> first_of_machines(const std::vector<std::size_t>& best) const {
     std::set<std::string> seen;
     std::vector<std::size_t> first;
@@ -205,7 +206,7 @@ class Planner {
   Evaluation& evaluation_;
   const PlanWatch& watch_;
   PlanResult result_;
-  std::vector<std::size_t> rows_;  // of choices_
+  std::vector<std::size_t> rows_;  // row of each entry of choices_
   std::vector<Choice> choices_;
   std::vector<double> errors_;
   std::size_t neighbours_ = 0;

@@ -7,7 +7,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// What is not known is null.
+// An unknown value becomes null.
 Json known(bool is_known, double value) {
   return is_known && std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -105,13 +105,13 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
   return json;
 }
 
-constexpr std::size_t kPiece = 1 << 16;  // bytes that are written together, at least
+constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes to write at once
 
 std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// With null for the points.
+// The document with null in place of the points.
 Json all_but_points(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json{{"schema", "lockstep/plan-result/1"}};
   json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);
@@ -222,7 +222,7 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
 void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
                      const std::function<void(const std::string& piece)>& write) {
   const std::string all = text_of(all_but_points(result, argv)), null = "null";
-  const std::string place = "\n  \"points\": ";  // of the outermost object
+  const std::string place = "\n  \"points\": ";  // in the outermost object
   const std::size_t points = all.find(place + null) + place.size();
   std::string piece = all.substr(0, points);
   const char* before = "[\n    ";

@@ -12,16 +12,16 @@ namespace lockstep::sim::plan {
 struct Task {
   std::size_t point = 0;                   ///< index in PlanSpec::points
   Fidelity fidelity = Fidelity::analytic;  ///< requested
-  std::string variation = "";              ///< one of variation.hpp; empty: as planned
-  int gpus = 0;                            ///< instead of the point's; 0: the point's
-  int batch_per_gpu = 0;                   ///< the same
-  int baseline_gpus = 0;  ///< above 0: the baseline of the point (sim/point/baseline.hpp), on so many GPUs
-  int learners = 0;       ///< of the baseline, where the auto-tuner chose them for the point; 0: as planned
+  std::string variation = "";              ///< a name of variation.hpp; empty: none
+  int gpus = 0;                            ///< replaces the point's; 0: the point's
+  int batch_per_gpu = 0;                   ///< likewise
+  int baseline_gpus = 0;  ///< above 0: predict the point's baseline (sim/point/baseline.hpp) on this number of GPUs
+  int learners = 0;       ///< of the baseline, if the auto-tuner chose them for the point; 0: as planned
   bool wants_layers = false;
-  bool wants_failure_runs = false;  ///< failures on SimGrid's clock besides, in a process of its own
-  bool is_throughput_only = false;  ///< whether the global batch reaches the target does not matter
+  bool wants_failure_runs = false;  ///< also simulates failures on SimGrid's clock, in a process of its own
+  bool is_throughput_only = false;  ///< skips the check whether the global batch reaches the target
 
-  /// Identifies the task within its plan.
+  /// Names the task within its plan.
   std::string key() const;
   std::string text() const;
   static Task from_text(const std::string& text);
@@ -35,7 +35,7 @@ struct LayerGroup {
   double backward_s = 0;
   double update_s = 0;
   double gradient_bytes = 0;
-  int layers = 0;  ///< that take time or have parameters
+  int layers = 0;  ///< layers that take time or have parameters
   LOCKSTEP_FIELDS(name, forward_s, backward_s, update_s, gradient_bytes, layers);
 };
 
@@ -48,7 +48,7 @@ struct ClockedTime {
 };
 
 struct [[nodiscard]] Outcome {
-  std::string status;  ///< ok; refused: the point is impossible or beyond a limit; failed: its simulation went wrong
+  std::string status;  ///< ok; refused: the point is impossible or exceeds a limit; failed: its simulation threw
   std::string why;
   Fidelity fidelity = Fidelity::analytic;  ///< of the method used, which may differ from the requested one
   std::string method;
@@ -57,13 +57,13 @@ struct [[nodiscard]] Outcome {
   int gpus = 0;
   int nodes = 0;
   int gpus_per_node = 0;
-  int nics = 0;  ///< of all nodes
+  int nics = 0;  ///< on all nodes
   int batch_per_gpu = 0;
   int baseline_gpus = 0;
-  int tuned_learners = 0;  ///< per GPU, where the auto-tuner chose them; else 0
-  std::string split;       ///< where it was searched
+  int tuned_learners = 0;  ///< per GPU, if the auto-tuner chose them; else 0
+  std::string split;       ///< if it was searched
   double global_batch = 0;
-  double sequence_tokens = 0;  ///< tokens of a sample; 0: it is no sequence
+  double sequence_tokens = 0;  ///< tokens of a sample; 0: not a sequence
   double mfu = 0;              ///< model FLOP/s over the GPU's peak; 0: not known
   double iteration_s = 0;
   double relative_low = 1;
@@ -71,37 +71,36 @@ struct [[nodiscard]] Outcome {
   double spread_compute = 0;  ///< InputSpread of sim/point/point.hpp
   double spread_bandwidth = 0;
   double spread_latency = 0;
-  std::string links;  ///< what nodes are connected by: points with the same text share what is not known of it
+  std::string links;  ///< identifies the links between nodes; points with the same text share their uncertainty
   double compute_s = 0;
   double exposed_communication_s = 0;
   double idle_s = 0;   ///< waiting for input
-  Json memory;         ///< of a GPU, as memory_json() has it; null where the scenario could not be read
-  double updates = 0;  ///< iterations of the whole work
+  Json memory;         ///< of a GPU, from memory_json(); null if the scenario could not be read
+  double updates = 0;  ///< iterations of the whole training
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;
-  double undisturbed_s =
-      0;                  ///< of the whole work without failures and checkpoints, where the plan has failures; else 0
-  double goodput = 1;     ///< useful time over time_s
-  double paid_share = 1;  ///< of time_s: while a job waits for spot nodes it pays for none
-  double interruptions = 0;       ///< expected
-  double spot_interruptions = 0;  ///< of these by the loss of spot nodes
+  double undisturbed_s = 0;  ///< of the whole training without failures and checkpoints; 0 if the plan has no failures
+  double goodput = 1;        ///< useful time over time_s
+  double paid_share = 1;     ///< of time_s: waiting for spot nodes is not paid
+  double interruptions = 0;  ///< expected number
+  double spot_interruptions = 0;  ///< those caused by the loss of spot nodes
   double checkpoint_s = 0;
   double checkpoint_interval_s = 0;
-  int spares = 0;  ///< nodes that stand by
+  int spares = 0;  ///< standby nodes
   std::vector<std::string> warnings;
-  std::vector<LayerGroup> layer_groups;  ///< only where asked for
-  ClockedTime clocked;                   ///< the same
+  std::vector<LayerGroup> layer_groups;  ///< only if requested
+  ClockedTime clocked;                   ///< only if requested
 
   bool is_ok() const { return status == "ok"; }
-  /// One text per machine: a GPU in its servers and network.
+  /// Names a machine by its GPU, servers and network.
   std::string machine() const { return gpu + "\n" + cluster + "\n" + links; }
-  /// Time in which it has its nodes.
+  /// Time in which the job has its nodes.
   double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
   double samples_per_s_low() const { return samples_per_s() / relative_high; }
   double samples_per_s_high() const { return samples_per_s() / relative_low; }
-  /// 0: samples are no sequences.
+  /// 0 if samples are not sequences.
   double tokens_per_s() const { return samples_per_s() * sequence_tokens; }
   std::string text() const;
   /// Throws std::exception if text() did not write the text.

@@ -42,7 +42,7 @@ void speed_up_profile(ProfileSpec& spec, double factor) {
       }
       for (calib::Measured& anchor : fit.line.anchors) anchor.seconds /= factor;
     }
-  for (calib::Sample& sample : faster->samples)  // the fits' errors go by them
+  for (calib::Sample& sample : faster->samples)  // the fits' errors depend on the samples
     if (sample.probe == "iteration")
       for (double& seconds : sample.seconds) seconds /= factor;
   spec.profile = faster;

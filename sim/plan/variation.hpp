@@ -1,5 +1,5 @@
 #pragma once
-// What-ifs around a point: one group of a scenario's inputs changed, everything else as it was.
+// What-ifs for a point: changes one group of a scenario's inputs and keeps all others.
 #include <string>
 #include <vector>
 
@@ -7,24 +7,25 @@
 
 namespace lockstep::sim::plan {
 
-/// Which points a variation concerns: all, those of several GPUs on nodes of several, those of several nodes.
+/// Points that a variation concerns: all, those with several GPUs in a node, or those with several nodes.
 enum class Reach { gpu, node, network };
 
 struct Variation {
-  std::string name;  ///< as tasks name it
-  std::string what;  ///< for the reader
+  std::string name;  ///< identifies it in tasks
+  std::string what;  ///< text for the report
   void (*apply)(Scenario& scenario);
   Reach reach;
 };
 
-/// Those whose effect is reported as sensitivity:
+/// The variations that the report lists as sensitivity. Each scales these inputs:
+///
 ///   network bandwidth   NICs and every link of the fabric
-///   network latency     NICs, fabric, the software's overhead of every message; NCCL, which has latencies of its own,
-///                       sees that of the NIC and the fabric once more at every hop between nodes
+///   network latency     NICs, fabric, and the software's overhead of every message. NCCL has latencies of its own; at
+///                       every hop between nodes it gets that of the NIC and the fabric once more
 ///   node's links        PCIe, NVLink, sockets
 ///   GPU                 peak rates, memory bandwidth, launches, and measured rates and iterations
 const std::vector<Variation>& variations();
-/// The one of this name, or "even": no jitter and no delays, so that no GPU waits for a slower one.
+/// Applies the variation with this name, or "even": no jitter and no delays, so that no GPU waits for a slower one.
 void apply_variation(const std::string& name, Scenario& scenario);
 
 }  // namespace lockstep::sim::plan

@@ -1,5 +1,5 @@
 #pragma once
-// Where a prediction reaches beyond what its inputs were measured or published for.
+// Warns about predictions outside the range in which their inputs were measured or published.
 #include <string>
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace lockstep::sim::plan {
 
-/// One line each: a batch outside the rates or the profile, more devices than were measured together, rates of another
-/// model or of the GPU of the plan's base scenario, a profile of another GPU.
+/// One line for each problem: a batch outside the rates or the profile, or more devices than were measured together.
+/// Others are rates of another model or of the base scenario's GPU, and a profile of another GPU.
 std::vector<std::string> extrapolations(const PlanSpec& plan, const PlanPoint& point, const Scenario& scenario,
                                         int gpus, int batch_per_gpu);
 

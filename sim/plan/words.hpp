@@ -1,5 +1,5 @@
 #pragma once
-// Numbers in a plan's tables and answers.
+// Writes numbers as text for a plan's tables and answers.
 #include <string>
 
 #include "sim/modules.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Processes that work through a plan's tasks: forked ones on this machine, and MPI ranks elsewhere.
+// Processes that run a plan's tasks: forked ones on this machine, or MPI ranks elsewhere.
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,30 +17,31 @@ struct Chunk {
 
 struct WorkerEvent {
   int chunk = 0;
-  std::size_t task = 0;  ///< index in the chunk; at the chunk's end the first that was not done
-  bool is_end = false;   ///< the process has ended, or its rank
-  std::string outcome;   ///< Outcome::text(); at the end: why the process died, empty where it ended by itself
+  std::size_t task = 0;  ///< index in the chunk; at the chunk's end, the first unfinished one
+  bool is_end = false;   ///< the process or rank has ended
+  std::string outcome;   ///< Outcome::text(); at the end: why the process died, empty if it ended normally
 };
 
-/// Runs a task in a worker process; false: not in this process, but another can. `is_first` in its process.
+/// Runs a task in a worker process. Returns false if this process cannot run it but another can. `is_first`: first of
+/// its process.
 using RunTask = std::function<bool(const std::string& task, bool is_first, std::string& outcome)>;
 
 class Workers {
  public:
   virtual ~Workers() = default;
-  /// Chunks that can run at once, and how many of them could be started now.
+  /// Chunks that can run at once. The next function says how many could be started now.
   virtual int slots() const = 0;
   virtual int free_slots() const = 0;
   virtual void start(const Chunk& chunk) = 0;
-  /// What has happened since; waits up to `timeout_ms` where nothing has.
+  /// Returns new events. If there are none, waits up to `timeout_ms`.
   virtual std::vector<WorkerEvent> wait(int timeout_ms) = 0;
 };
 
-/// Forked processes, up to `jobs` at a time; one per chunk.
+/// Forks a process for each chunk, up to `jobs` at a time.
 std::unique_ptr<Workers> local_workers(int jobs, RunTask run);
 
-/// The calling process alone, for programs that must not fork. It cannot simulate messages, whose engine runs once in a
-/// process.
+/// Runs tasks in the calling process, for programs that must not fork. It cannot simulate messages, because SimGrid's
+/// engine runs once per process.
 std::unique_ptr<Workers> in_process_workers(RunTask run);
 
 }  // namespace lockstep::sim::plan

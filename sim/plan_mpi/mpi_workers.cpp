@@ -19,7 +19,7 @@
 namespace lockstep::sim::plan_mpi {
 namespace {
 
-// Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
+// True if the environment is that of a launcher: Open MPI, MPICH, Intel MPI, or Slurm's srun with PMIx.
 bool is_launched() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
     if (std::getenv(name)) return true;
@@ -50,13 +50,13 @@ bool serve_mpi(MpiSession&, int, const RunTask&, double) {
 namespace {
 
 enum Tag { chunk_tag = 1, event_tag, life_tag, quit_tag };
-constexpr int kPatience_ms = 5;      // between looks for messages
-constexpr double kLifeEvery_s = 1;   // a rank's signs of life
+constexpr int kPatience_ms = 5;      // between polls for messages
+constexpr double kLifeEvery_s = 1;   // interval of a rank's heartbeats
 constexpr std::size_t kDigest = 64;  // characters
-// Rank 0 is heard only between its other work: reading the journal, ranking what is done, writing the report.
+// Rank 0 answers only between its other work, such as reading the journal, ranking points and writing the report.
 constexpr double kFirstRankPatience = 3;
 
-/// Messages on their way: none is waited for, so that two ranks that send to each other do not wait for each other.
+/// Sends messages without waiting for each, so that two ranks that send to each other do not deadlock.
 class Post {
  public:
   void send(int rank, Tag tag, std::string text) {
@@ -65,7 +65,7 @@ class Post {
     MPI_Isend(sent_.back().text.data(), static_cast<int>(sent_.back().text.size()), MPI_CHAR, rank, tag, MPI_COMM_WORLD,
               &sent_.back().request);
   }
-  /// False where there is none.
+  /// Returns false if there is no message.
   static bool receive(int& rank, Tag& tag, std::string& text) {
     int is_there = 0, size = 0;
     MPI_Status status;
@@ -78,7 +78,7 @@ class Post {
     tag = static_cast<Tag>(status.MPI_TAG);
     return true;
   }
-  /// Until all have arrived.
+  /// Waits until all messages have arrived.
   void wait() {
     for (Sent& sent : sent_) MPI_Wait(&sent.request, MPI_STATUS_IGNORE);
     sent_.clear();
@@ -108,12 +108,12 @@ WorkerEvent event_of(const std::string& text) {
   return {json.at(0), json.at(1), json.at(2), json.at(3)};
 }
 
-// What rank 0 knows of another.
+// The state of another rank, as rank 0 knows it.
 struct Remote {
   int free = 0;
   double heard_s = 0;
   bool is_dead = false;
-  std::map<int, std::size_t> done;  // tasks, by chunk
+  std::map<int, std::size_t> done;  // finished tasks, by chunk
 };
 
 class MpiWorkers : public Workers {
@@ -188,7 +188,7 @@ class MpiWorkers : public Workers {
     }
   }
 
-  // The chunks of ranks that are silent end where they were; no task is blamed for it.
+  // Ends the chunks of silent ranks at their first unfinished task. No task is blamed for it.
   void bury(std::vector<WorkerEvent>& events) {
     for (std::size_t i = 0; i < remotes_.size(); ++i) {
       Remote& remote = remotes_[i];

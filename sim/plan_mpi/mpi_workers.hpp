@@ -13,11 +13,11 @@
 
 namespace lockstep::sim::plan_mpi {
 
-constexpr double kPatience_s = 20;  ///< by default
+constexpr double kPatience_s = 20;  ///< default
 
-/// MPI, started where a launcher made this process one of several (by the environment that mpirun and srun set);
-/// otherwise one rank and nothing started. Without MPI in the build always so; a launcher is then refused with
-/// InputError.
+/// Initialises MPI if a launcher started this process as one of several (seen in the environment of mpirun and srun).
+/// Otherwise there is one rank, and MPI is not started. In a build without MPI there is always one rank; under a
+/// launcher it throws InputError.
 class MpiSession {
  public:
   MpiSession();
@@ -27,9 +27,9 @@ class MpiSession {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Every rank must say the same text (a digest); false where one says another, or nothing.
+  /// True if every rank passes the same text (a digest). False if one passes another text, or none.
   bool agree(const std::string& text) const;
-  /// A rank is dead: MPI cannot be ended in order any more, and each rank leaves on its own.
+  /// Records a dead rank: MPI can no longer be finalised, so each rank leaves on its own.
   void lose_rank() { has_lost_rank_ = true; }
   bool has_lost_rank() const { return has_lost_rank_; }
 
@@ -39,10 +39,10 @@ class MpiSession {
   bool has_lost_rank_ = false;
 };
 
-/// Rank 0: all ranks' processes, `jobs` of each. Its destructor tells the others to end.
+/// Runs chunks on the processes of all ranks, `jobs` on each; for rank 0. Its destructor tells the other ranks to end.
 std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run,
                                      double patience_s = kPatience_s);
-/// The other ranks: until rank 0 ends. False where rank 0 is given up, which is said on stderr.
+/// Serves rank 0 until it ends; for the other ranks. Returns false, and says so on stderr, if rank 0 is given up.
 bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patience_s = kPatience_s);
 
 }  // namespace lockstep::sim::plan_mpi

@@ -5,8 +5,8 @@
 namespace lockstep::sim::point {
 namespace {
 
-constexpr double kShown = 1.0005;     // 100.1 % on the screen
-constexpr double kLeastShare = 5e-5;  // of an iteration: what is less is no cause
+constexpr double kShown = 1.0005;     // 100.1 % in the table
+constexpr double kLeastShare = 5e-5;  // of an iteration; smaller differences are not reported
 
 std::string compute_cause(const Scenario& s, const GpuWork& point, const GpuWork& baseline) {
   if (s.algorithm == Algorithm::sharded && point.gpus > baseline.gpus)

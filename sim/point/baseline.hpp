@@ -1,6 +1,6 @@
 #pragma once
-// The reference of a point's scaling efficiency: samples/s per GPU over those of `baseline_gpus` GPUs that do the same
-// work each.
+// The reference of a point's scaling efficiency: samples/s per GPU relative to `baseline_gpus` GPUs with the same work
+// each.
 #include <string>
 
 #include "sim/point/point.hpp"
@@ -19,7 +19,7 @@ Scenario baseline_of(const Scenario& scenario, int learners);
 /// True if the baseline's scenario is the scenario itself, so that one of its points may serve as baseline.
 bool is_own_baseline(const Scenario& scenario);
 
-/// Holds quantities of an iteration that determine the throughput of a GPU.
+/// The quantities of an iteration that must be known for the throughput of a GPU.
 struct GpuWork {
   int gpus = 0;
   double samples_per_iteration = 0;

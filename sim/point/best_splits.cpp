@@ -26,8 +26,8 @@ struct Candidate {
   double least_s = 0;
 };
 
-// Splits with the same ranks have the same links; with the same micro-batch, recomputation and kind of backward pass the same
-// passes.
+// Splits with the same ranks have the same links. Splits with the same micro-batch, recomputation and kind of backward
+// pass have the same passes.
 using Ranks = std::tuple<int, int, int, int, int, bool>;
 using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool, RecomputedLayersKey>;
 
@@ -63,7 +63,7 @@ class Search {
     scenario_.batch = {{kMostGpus, spec.micro_batch}};
   }
 
-  // The least recomputation of those that fit; if none fits, the one with the least memory.
+  // The fitting split with the least recomputation; if none fits, the one with the least memory.
   Candidate with_recomputation(ParallelSpec spec) {
     std::optional<Candidate> nearest;
     for (const RecomputeChoice& choice : recomputations_of(question_)) {
@@ -78,7 +78,7 @@ class Search {
     return *nearest;
   }
 
-  // Those that fit; if none fits and memory is ignored, all.
+  // The splits that fit; if none fits and memory is ignored, all.
   std::vector<Candidate> all_candidates() {
     const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
     ranking_.valid = static_cast<int>(splits.size());
@@ -136,7 +136,7 @@ class Search {
       return a.iteration.iteration_s < b.iteration.iteration_s;
     };
     std::vector<RankedSplit>& best = ranking_.best;
-    // Besides the `most` fastest, all that are tied with the fastest.
+    // Shows the `most` fastest, and all that are tied with the fastest.
     const auto is_shown = [&](double seconds) {
       return static_cast<int>(best.size()) < most || seconds < best[most - 1].iteration.iteration_s ||
              seconds <= tie_s(best.front());
@@ -208,7 +208,7 @@ class Search {
                            [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
   }
 
-  // Whether the inputs' uncertainty, which both splits share, may reverse their order.
+  // True if the uncertainty of inputs, which both splits share, may reverse their order.
   bool is_order_uncertain(const RankedSplit& a, const Ends& ends_a, const RankedSplit& b) {
     const Ends ends_b = iteration_at_ends(b);
     double spread = 0;

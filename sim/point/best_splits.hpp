@@ -6,11 +6,12 @@
 // these bounds, until no bound is below the slowest of the best. The remaining splits are slower. Splits whose times
 // differ by less than kTieShare are ordered by memory, the least first.
 //
-// If no split fits and the scenario ignores memory, splits are ranked by memory instead: the one nearest to fitting first.
+// If no split fits and the scenario ignores memory, splits are ranked by memory instead: the one closest to fitting
+// first.
 //
-// All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. The groups
-// g of inputs are computing, bandwidth and latency. Moving a group from its worse to its better end changes T_b/T_a,
-// relatively:
+// All splits of a machine share the errors of its inputs, which cancel if they change two splits equally. The groups g
+// of inputs are computing, bandwidth and latency. Moving a group from its worse to its better end changes T_b/T_a by a
+// relative amount:
 //   `d_g = (T_b/T_a at the better end - T_b/T_a at the worse end) / 2`
 // If ln(T_b / T_a) <= sqrt(sum d_g^2), the order of a and b is uncertain, and b is tied.
 #include <vector>
@@ -25,22 +26,22 @@ namespace lockstep::sim::point {
 inline constexpr double kTieShare = 0.0005;
 
 struct RankedSplit {
-  ParallelSpec spec;  ///< `data` filled in
+  ParallelSpec spec;  ///< with `data` set
   SplitIteration iteration;
   GpuMemory memory;
   int micro_batches = 1;
-  bool is_tied = false;  ///< its order with the fastest is open
+  bool is_tied = false;  ///< its order relative to the fastest is uncertain
 };
 
 struct [[nodiscard]] SplitRanking {
   int gpus = 0;
-  std::vector<RankedSplit> best;  ///< the fastest first; if none fits, the nearest to fitting first
-  int valid = 0;                  ///< splits, those that differ in recomputation as one
-  int fitting = 0;                ///< of them, with one recomputation at least
-  int predicted = 0;              ///< of these; the others' bounds are above the slowest of `best`
+  std::vector<RankedSplit> best;  ///< the fastest first; if none fits, the closest to fitting first
+  int valid = 0;                  ///< number of splits; those that differ only in recomputation count once
+  int fitting = 0;                ///< splits that fit with at least one recomputation
+  int predicted = 0;              ///< of `fitting`; the bounds of the others exceed the times of `best`
 
   bool fits() const { return fitting > 0; }
-  int tied() const;  ///< with the fastest, itself not counted
+  int tied() const;  ///< number of splits tied with the fastest, without the fastest
 };
 
 /// No split divides model and batch, or none fits into memory.
@@ -48,7 +49,7 @@ struct NoSplit : InputError {
   NoSplit(const std::string& why_none, const std::string& allowed, bool is_memory = false)
       : InputError(why_none + "; allowed: " + allowed), why(why_none), exceeds_memory(is_memory) {}
   std::string why;
-  bool exceeds_memory;  ///< splits divide model and batch, and none fits
+  bool exceeds_memory;  ///< true: splits divide model and batch, but none fits
 };
 
 /// Returns the `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer.

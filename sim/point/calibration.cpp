@@ -8,9 +8,10 @@
 namespace lockstep::sim::point {
 namespace {
 
-constexpr double kWaits = 0.95;  // of what its nodes decode, from which a run waits for it
+constexpr double kWaits = 0.95;  // a run waits for decoding above this share of the nodes' decoding rate
 
-// Errors that two points share cancel between them; what a calibration adds is shared as the inputs' errors are.
+// Scales the spread of each group of inputs, so that together they give the calibrated width. Two points share these
+// errors, which cancel between them.
 void scale_spread(RelativeInterval& interval) {
   InputSpread& spread = interval.spread;
   const double wanted = (interval.high - interval.low) / 2;
@@ -46,7 +47,7 @@ bool waits_for_input(const Scenario& scenario, int gpus, double samples_per_s) {
          samples_per_s > kWaits * scenario.input.samples_per_s_per_node * nodes;
 }
 
-// A training to a loss is its tokens at the rate: no result of a whole training calibrates it.
+// A training to a loss is its tokens over the rate, so results of whole trainings do not calibrate it.
 bool trains_to_loss(const Scenario& scenario) {
   const auto& convergence = scenario.convergence;
   return convergence && convergence->profile && convergence->profile->targets.front().loss > 0;

@@ -11,19 +11,19 @@ namespace lockstep::sim::point {
 /// Least relative error assumed of any input, as an effect on the time.
 inline constexpr double kLeastError = 0.01;
 
-/// |log(high / low)|, at most kWidestBound; kWidestBound where one of them is not above zero.
+/// Returns |log(high / low)|, at most kWidestBound. It is kWidestBound if one of them is not positive.
 double log_distance(double low, double high);
 
-/// w above.
+/// Returns the width w for the upper bound.
 double half_width(const IntervalCalibration& calibration, double off);
-/// Return value / lower bound, and upper bound / value, given the inputs' effects on that side.
+/// Returns value / lower bound; factor_above() returns upper bound / value. `off`: the inputs' effects on that side.
 double factor_below(const IntervalCalibration& calibration, double off);
 double factor_above(const IntervalCalibration& calibration, double off);
 
 /// True if decoding on the nodes' processors limits the rate.
 bool waits_for_input(const Scenario& scenario, int gpus, double samples_per_s);
 
-/// Replaces the intervals of the inputs' uncertainty by calibrated ones, where the scenario has a calibration.
+/// Replaces intervals from input uncertainty by calibrated ones, if the scenario has a calibration.
 void calibrate_intervals(const Scenario& scenario, PointResult& point);
 
 }  // namespace lockstep::sim::point

@@ -13,7 +13,8 @@
 namespace lockstep::sim::point {
 namespace {
 
-// Traffic of the GPU with the most. Exchanges share runs of ranks and differ in bytes, so equal runs are added first.
+// Traffic of the GPU with the most. Many exchanges have the same runs of ranks and differ only in bytes, so equal runs
+// are added first.
 GpuTraffic busiest_gpu(const std::vector<LayerExchange>& exchanges, int ranks) {
   std::map<std::tuple<int, int, int, int, int>, std::int64_t> runs;
   for (const LayerExchange& exchange : exchanges)

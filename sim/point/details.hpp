@@ -17,7 +17,7 @@ struct CollectiveCall {
   std::int64_t bytes = 0;
   double per_iteration = 0;
   double latency_s = 0;
-  double seconds = 0;  ///< latency included
+  double seconds = 0;  ///< includes latency
   LOCKSTEP_FIELDS(choice, bytes, per_iteration, latency_s, seconds);
 };
 
@@ -64,8 +64,8 @@ struct ServerDetails {
   LOCKSTEP_FIELDS(servers, schemes, busiest_gpu);
 };
 
-/// Seconds of the operations that synchronise learners. Synchronised by the host, they compute `differences`;
-/// otherwise `local` and `aggregate`.
+/// Seconds of the operations that synchronise learners. If the host synchronises, they are `differences`; otherwise
+/// `local` and `aggregate`.
 struct SynchronisationTimes {
   double all_reduce = 0;
   double average_model = 0;
@@ -82,15 +82,15 @@ struct LearnerMemoryDetails {
 /// Throughput that the auto-tuner observed with a number of learners per GPU.
 struct TunerObservation {
   int learners = 0;
-  double samples_per_s = 0;  ///< 0: the tuner ended at this number without observing it
+  double samples_per_s = 0;  ///< 0: the tuner ended with this number without observing it
   LOCKSTEP_FIELDS(learners, samples_per_s);
 };
 
 struct LearnersDetails {
   int learners_per_gpu = 0;
   double fill = 0;                 ///< fraction of a GPU that one learner can use
-  double samples_per_s_bound = 0;  ///< if GPUs did nothing but learning
-  double learning_s = 0;           ///< of one learner alone
+  double samples_per_s_bound = 0;  ///< upper bound: GPUs that only learn
+  double learning_s = 0;           ///< of one learner that runs alone
   SynchronisationTimes synchronisation_s;
   double input_stall_s = 0;
   LearnerMemoryDetails memory;
@@ -139,7 +139,7 @@ struct WorkersDetails {
   std::optional<int> backups;
   int servers = 0;
   std::optional<double> dropped_share;  ///< of all gradients
-  double idle_share = 0;                ///< of an iteration, for which GPUs do not compute
+  double idle_share = 0;                ///< share of an iteration in which GPUs do not compute
   std::optional<std::vector<GradientArrival>> arrivals_s;
   std::optional<std::vector<ShardStaleness>> staleness;
   std::optional<double> alpha;
@@ -174,7 +174,7 @@ struct PointDetails {
   LOCKSTEP_FIELDS(compute_slowed_by_collectives_s, calls, nccl_fit, parameter_server, learners, workers, split);
 };
 
-/// "details" of the result file. The keys of parameter servers, learners and workers stand in it directly.
+/// Writes the "details" of the result file. Keys of parameter servers, learners and workers are at its top level.
 Json details_json(const PointDetails& details);
 
 }  // namespace lockstep::sim::point

@@ -10,10 +10,10 @@
 
 namespace lockstep::sim::point {
 
-/// Seconds of whatever is predicted, with its inputs perturbed.
+/// Predicted seconds as a function of perturbed inputs.
 using PerturbedSeconds = std::function<double(const Perturbation&)>;
 
-/// Seconds with one group of inputs at its favourable and at its unfavourable end.
+/// Predicted seconds with one group of inputs at its favourable and at its unfavourable end.
 struct GroupEnds {
   double better_s = 0;
   double worse_s = 0;
@@ -30,7 +30,7 @@ struct InputSpread {
   LOCKSTEP_FIELDS(compute, bandwidth, latency);
 };
 
-/// Factors of the predicted seconds.
+/// Bounds relative to the predicted seconds.
 struct [[nodiscard]] RelativeInterval {
   double low = 1;      ///< every group at its favourable end
   double high = 1;     ///< every group at its unfavourable end

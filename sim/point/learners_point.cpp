@@ -53,7 +53,7 @@ Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std
     apply_overheads(scenario, cluster);
     return tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, request.fidelity, cluster);
   };
-  if (request.fidelity == Fidelity::message) {  // SimGrid lives once in a process
+  if (request.fidelity == Fidelity::message) {  // SimGrid runs only once per process
     const std::string answer =
         in_processes(1, 1, [&](std::size_t) { return fields_to_json(observe()).dump(); }).front();
     observed = fields_from_json<std::vector<TunerObservation>>(Json::parse(answer));
@@ -73,7 +73,7 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   const LearnerMemory memory = learner_memory(scenario, point.batch_per_gpu);
   const double bound = std::max(1.0, learners * cost.fill());
 
-  // With several learners at once: the time that learning takes when nothing else waits.
+  // With several learners at once, this is the time of learning if nothing else waits.
   double learning_s = cost.update.seconds * std::max(1.0, learners * cost.update.fill);
   for (const LearningStep& step : cost.learning) learning_s += step.seconds * std::max(1.0, learners * step.fill);
   point.compute_s = learning_s + point.details.compute_slowed_by_collectives_s.value_or(0);

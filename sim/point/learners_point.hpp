@@ -4,15 +4,18 @@
 
 namespace lockstep::sim::point {
 
-/// Algorithm 2 inside the simulation (engine/sync/auto_tuner.hpp): `auto_tune->window` iterations with a number of learners
-/// on every GPU, a barrier, the decision, the next number; at most as many as fit in memory. Ends when two observations
-/// in a row changed nothing. GPUs are identical, so one decision holds for all. Replays by messages with the fidelity
-/// `message`, otherwise by flows.
+/// Runs Algorithm 2 inside the simulation (engine/sync/auto_tuner.hpp). It simulates `auto_tune->window` iterations
+/// with a number of learners on every GPU, waits at a barrier, and decides on the next number. That is at most the
+/// number that fits in memory.
+///
+/// It ends when two observations in a row changed nothing. GPUs are identical, so one decision holds for all. Fidelity
+/// `message` replays by messages, others by flows.
 std::vector<TunerObservation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
                                             Fidelity fidelity, const Cluster& cluster);
 
-/// The scenario with the number of learners that the auto-tuner ends at; unchanged if it has no auto-tuner. By messages
-/// the tuner's simulation runs in a process of its own. `observed` receives the tuner's observations.
+/// The scenario with the number of learners at which the auto-tuner ends; unchanged without an auto-tuner. With
+/// fidelity `message`, the tuner's simulation runs in a process of its own. `observed` receives the tuner's
+/// observations.
 Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std::vector<TunerObservation>& observed);
 
 /// Fills the learners' details and notes, and corrects compute time and input stalls for several learners per GPU.

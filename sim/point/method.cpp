@@ -11,9 +11,9 @@
 namespace lockstep::sim::point {
 namespace {
 
-// A replay of every message takes about a second per million messages that share links. Up to kMostGpusByFlows GPUs
-// some minutes are acceptable; above, only replays of few messages. If GPUs do not share links, shared rounds are as
-// good much earlier.
+// A replay of every message takes about a second per million messages that share links. Up to kMostGpusByFlows GPUs,
+// some minutes are acceptable; above, only few messages are replayed. If GPUs do not share links, shared rounds are as
+// good for far fewer messages.
 constexpr int kMostGpusByFlows = 512;
 constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
 // If a GPU exchanges with more than this number of others at once, each message that ends changes the rates of most
@@ -26,14 +26,14 @@ constexpr double kMostMessages = 2e8;       // if shared rounds cannot replay th
 // max-plus recurrences or 1.5e6 to 6e6 of shared rounds; 1e7 transfers need 0.85 GB.
 constexpr int kMostGpusOfAnyReplay = 65536;
 constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 2e7, kMostTransfersOfLarge = 1e7;
-// Rounds that rings evaluate, in the mean: 35 for the first bucket, 1 for each later one.
+// Mean number of rounds that are computed for a ring: 35 for the first bucket, 1 for each later one.
 constexpr int kRoundsUntilSteady = 10;
 
 constexpr double kMostSplitEvents = 2e7;          // by SimGrid
 constexpr double kFewSplitEvents = 2e6;           // by flows, a second or two
-constexpr double kMostSplitEventsByRounds = 3e9;  // events of other stages included, which cost nothing: some seconds
+constexpr double kMostSplitEventsByRounds = 3e9;  // includes events of other stages, which take no time: some seconds
 
-// Largest relative errors against flows in tests/replay.
+// Largest relative errors compared with flows in tests/replay.
 constexpr double kErrorOnOwnLinks = 0.01, kErrorOnAnyLinks = 0.15;
 
 PredictionMethod method_of(ReplayMethod replay, MethodReason reason) {

@@ -1,5 +1,5 @@
 #pragma once
-// The method by which a point is replayed: chosen here alone, with its error class and the reason for the choice.
+// Selects the method by which a point is replayed, with its error class and the reason. No other file does so.
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace lockstep::sim::point {
 
 /// Error of predicted times against a replay of every message on the same inputs.
 enum class ErrorClass {
-  exact,        ///< the messages' own times
+  exact,        ///< exact times of all messages
   approximate,  ///< within PredictionMethod::stated_error()
   closed_form   ///< no bound: ranks in lockstep, see replay.hpp
 };
@@ -46,7 +46,7 @@ inline const Choices<MethodReason>& choices_of(MethodReason) {
   return all;
 }
 
-/// The part of a program that is replayed: everything, or some of its identical replicas or servers, for all of them.
+/// The part of a program that is replayed: everything, or some replicas or servers that represent identical ones.
 enum class ReplayedPart { everything, replicas, servers };
 
 inline const Choices<ReplayedPart>& choices_of(ReplayedPart) {
@@ -59,14 +59,14 @@ inline const Choices<ReplayedPart>& choices_of(ReplayedPart) {
 struct PredictionMethod {
   ReplayMethod replay = ReplayMethod::closed_form;
   MethodReason reason = MethodReason::fidelity;
-  bool shares_any_links = false;  ///< shared rounds: on links of several GPUs too (MeetingLinks::any)
+  bool shares_any_links = false;  ///< shared rounds: also on links of several GPUs (MeetingLinks::any)
   ReplayedPart part = ReplayedPart::everything;
-  int replayed = 1, represented = 1;  ///< replicas or servers
+  int replayed = 1, represented = 1;  ///< number of replicas or servers
 
   ErrorClass error_class() const;
-  /// Largest relative error of an approximate method in the tests; 0 for others.
+  /// Largest relative error of an approximate method in the tests; 0 for other methods.
   double stated_error() const;
-  /// The fidelity that this method belongs to, whichever was requested.
+  /// The fidelity of this method, whichever was requested.
   Fidelity fidelity() const;
   /// Describes the method: "fair flows of 4 of 64 identical replicas".
   std::string text() const;
@@ -77,28 +77,29 @@ struct PredictionMethod {
 /// Estimated work and memory of a replay by recurrences.
 struct ReplaySize {
   double steps = 0;      ///< messages and compute tasks that are evaluated one by one, over all iterations
-  double transfers = 0;  ///< in memory; blocks of one shape count once (block_shapes.hpp)
+  double transfers = 0;  ///< in memory; blocks with equal shapes count once (block_shapes.hpp)
 };
 ReplaySize estimate_replay_size(const Program& program);
 
-/// Methods in the order in which to try them: max-plus recurrences and shared rounds cannot replay every program.
+/// Methods in the order in which to try them, because max-plus recurrences and shared rounds cannot replay every
+/// program.
 using MethodsToTry = std::vector<PredictionMethod>;
 
-/// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
-/// Above 65,536 GPUs also where a replay would need more than about 10 s or 1 GB.
+/// `messages`: of all iterations. A `fast` point with more than `most_messages` is predicted in closed form; 0: no
+/// limit. So is a point above 65,536 GPUs whose replay would take more than about 10 s or 1 GB.
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages, const ReplaySize& size);
 /// The method that can list links and messages (ReplayOptions::dump_links_at_s).
 MethodsToTry choose_dumping_method();
 /// Chooses methods for split replicas. `events`: messages and pieces of compute of all iterations.
 MethodsToTry choose_split_methods(Fidelity fidelity, double events);
-/// Workers whose programs differ are replayed by messages or flows.
+/// Chooses the method for workers whose programs differ: messages or flows.
 PredictionMethod choose_workers_method(Fidelity fidelity);
 
-/// Throws InputError if `events` are more than the fidelity replays for a split.
+/// Throws InputError if a split has more `events` than the fidelity replays.
 void check_split_events(Fidelity fidelity, double events, bool has_jitter);
 
-/// Replays by the first of `methods` that can, and returns it in `used`. `replay_closed_form` is called for the closed
-/// form. Throws InputError if none can: the program has too many messages.
+/// Replays by the first of `methods` that can replay the program, and returns that method in `used`. Calls
+/// `replay_closed_form` for the closed form. Throws InputError if no method can: the program has too many messages.
 Replay replay_by_first(const MethodsToTry& methods, const Program& program, const Cluster& cluster,
                        const Jitter& jitter, const ReplayOptions& options,
                        const std::function<Replay()>& replay_closed_form, PredictionMethod& used);

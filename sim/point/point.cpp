@@ -29,15 +29,15 @@
 namespace lockstep::sim::point {
 namespace {
 
-constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
+constexpr double kRounding_s = 1e-12;  // rounding of the sum of an iteration's time differences
 
-// Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
-// iterations come round after tau.
+// Iterations before the measured ones. The first one waits for its input, and learners that synchronise every tau
+// iterations repeat after tau.
 int warm_up_iterations(const Scenario& scenario) {
   return scenario.trains_learners() ? std::max(1, scenario.learners.tau) : iterations_of_round(scenario);
 }
 
-// Whole rounds of tau iterations.
+// Rounds up to a multiple of tau iterations.
 int measured_iterations(const Scenario& scenario, int asked) {
   const int round = warm_up_iterations(scenario);
   return (asked + round - 1) / round * round;
@@ -54,8 +54,8 @@ std::vector<double> bytes_of_calls(const Program& program) {
   return bytes;
 }
 
-// By the closed form. Imprecise measurements of a profile widen the uncertainty of their group. `costs`: of a program
-// with the same plans.
+// Computes the interval by the closed form. Imprecise measurements of a profile widen the uncertainty of their group.
+// `costs`: of a program with the same plans.
 RelativeInterval interval_of(const Scenario& scenario, const Program& program, const PlanCosts& costs, double slowest,
                              const PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
@@ -69,15 +69,15 @@ RelativeInterval interval_of(const Scenario& scenario, const Program& program, c
   return interval;
 }
 
-// The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
+// In the closed form every GPU computes. Other replays average over GPUs that only serve, too, so this does as well.
 Replay replay_closed_form(const PointRequest& request, const Program& program, const PlanCosts& costs, double slowest) {
   Replay replay = replay_analytic(program, slowest, {}, costs);
   for (double& compute_s : replay.compute_s) compute_s *= double(request.gpus) / program.gpus;
   return replay;
 }
 
-// Jitter costs time if GPUs or learners wait for each other. A single GPU takes the mean, which a few draws would miss, so
-// that rates measured on it and efficiencies relative to it are exact.
+// Jitter costs time if GPUs or learners wait for each other. A single GPU gets the mean, which a few random draws would
+// miss. So rates measured on it, and efficiencies relative to it, are exact.
 Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   if (request.gpus == 1 && !scenario.trains_learners()) return [](int gpu, int) { return gpu == 0 ? 1.0 : 0.0; };
   return workers_only(jitter_of(scenario, request.seed), request.gpus);
@@ -92,7 +92,7 @@ void log_method(const PointResult& point) {
                                 formatted("%.3f", point.wall_s) + " s");
 }
 
-// Messages are many times faster where SimGrid may update changed flows alone.
+// Messages are many times faster if SimGrid may update only changed flows.
 void choose_flow_updates(const Scenario& scenario, const PointRequest& request) {
   if (request.fidelity != Fidelity::message || scenario.communication.message_overhead_s <= 0) return;
   const int round = warm_up_iterations(scenario);
@@ -100,7 +100,7 @@ void choose_flow_updates(const Scenario& scenario, const PointRequest& request) 
     set_flow_updates(FlowUpdates::changed);
 }
 
-// A point whose GPUs all run the same program.
+// Predicts a point whose GPUs all run the same program.
 PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   std::vector<TunerObservation> observed;
   const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);

@@ -13,12 +13,13 @@
 
 namespace lockstep::sim::point {
 
-/// GPUs whose timelines are recorded (none: no trace), and the sink of their events (trace.hpp) in the predicting process.
+/// GPUs whose timelines are recorded (none: no trace), and the receiver of their events (trace.hpp) in the predicting
+/// process.
 struct TraceRequest {
   std::vector<int> gpus;
   TraceSink sink;
   std::optional<double>
-      links_at_s{};  ///< notes the links and messages of that time; the point is then replayed as flows
+      links_at_s{};  ///< records the links and messages at that time; the point is then replayed as flows
 };
 
 struct PointRequest {
@@ -28,16 +29,16 @@ struct PointRequest {
   std::uint64_t seed = 1;
   int iterations = 10;
   TraceRequest trace;
-  double most_messages = 0;  ///< fast: closed form for a point with more in all iterations together; 0: no limit
+  double most_messages = 0;  ///< fast: a point with more in all its iterations uses the closed form; 0: no limit
 };
 
 /// Makes a request with the scenario's fidelity, seed and iterations.
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
 
-/// Whether the job uses more than data parallelism: tensor, pipeline, context or expert ranks, sharding, adapters, or an
-/// optimizer in host memory.
+/// True if the job uses more than data parallelism: tensor, pipeline, context or expert ranks, sharding, adapters, or
+/// an optimizer in host memory.
 bool is_split(const Scenario& scenario);
-/// The GPUs that a timeline shows: the first 16 and the last; of a split job the first GPU of each pipeline stage.
+/// The GPUs that a timeline shows: the first 16 and the last. For a split job, the first GPU of each pipeline stage.
 std::vector<int> traced_gpus(const Scenario& scenario, int gpus);
 
 /// One prediction. Processes exchange it as JSON of the listed fields.
@@ -51,7 +52,7 @@ struct [[nodiscard]] PointResult {
   double exposed_communication_s = 0;
   double input_wait_s = 0;
   RelativeInterval interval;           ///< of the iteration time
-  RelativeInterval training_interval;  ///< of the time to the target, where the number of iterations is exact
+  RelativeInterval training_interval;  ///< of the time to the target, if the number of iterations is exact
   double bytes_sent_per_gpu = 0;
   double messages = 0;
   Fidelity fidelity = Fidelity::analytic;  ///< requested
@@ -59,7 +60,7 @@ struct [[nodiscard]] PointResult {
   double wall_s = 0;
   std::int64_t events = 0;
   PointDetails details;
-  std::vector<std::string> notes;  ///< lines for the reader below the table
+  std::vector<std::string> notes;  ///< lines for the user, printed below the table
 
   LOCKSTEP_FIELDS(gpus, nodes, batch_per_gpu, samples_per_iteration, iteration_s, compute_s, exposed_communication_s,
                   input_wait_s, interval, training_interval, bytes_sent_per_gpu, messages, fidelity, method, wall_s,
@@ -73,8 +74,8 @@ struct [[nodiscard]] PointResult {
 /// gradients or learners.
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point);
 
-/// Predicts in this process. By messages it must not have run a simulation before, for SimGrid's engine lives once per
-/// process; other fidelities take any number of points one after the other.
+/// Predicts in this process. With fidelity `message`, the process must not have run a simulation before, because
+/// SimGrid's engine runs once per process. Other fidelities predict any number of points one after the other.
 PointResult predict_point(const Scenario& scenario, const PointRequest& request);
 
 struct PointJob {
@@ -87,7 +88,7 @@ struct PointJob {
 /// this process; it is for fidelities other than `message`. Throws std::runtime_error with the first failure's message.
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs);
 
-/// Software overheads of messages, as the scenario has them.
+/// Applies the scenario's software overheads of messages to the cluster.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);
 
 }  // namespace lockstep::sim::point

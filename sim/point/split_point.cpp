@@ -34,7 +34,7 @@ SplitDetails split_details(const Scenario& scenario, const SplitModel& model, co
   return details;
 }
 
-// "1024 GPUs: 8 replicas of 128, 192 micro-batches of 1 each; of an iteration 5.1 % bubble, 13.3 % tensor ranks' exchange".
+// Writes "1024 GPUs: 8 replicas of 128, 192 micro-batches of 1 each; of an iteration 5.1 % bubble, ...".
 std::string note_of(const SplitModel& model, const SplitIteration& iteration) {
   const SplitJob& job = model.job();
   std::string text =
@@ -56,8 +56,8 @@ std::string note_of(const SplitModel& model, const SplitIteration& iteration) {
   return text + (shares.empty() ? "." : "; of an iteration " + shares + ".");
 }
 
-// Every iteration begins when all GPUs have ended the one before. Without jitter the fidelity `fast` replays only as many
-// replicas as determine the times of all.
+// Every iteration begins when all GPUs have ended the previous one. Without jitter, the fidelity `fast` replays only
+// the replicas that determine the times of all.
 void replay_split(const Scenario& scenario, const PointRequest& request, const Cluster& cluster,
                   const SplitModel& model, PointResult& point) {
   const bool varies = scenario.compute.jitter != JitterKind::none, is_fast = request.fidelity == Fidelity::fast;
@@ -65,7 +65,7 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   const SplitJob& job = model.job();
   const int replicas = is_fast && !varies ? representative_replicas(job.spec, cluster.gpus_of_unit()) : job.spec.data;
   const int gpus = job.spec.gpus_of_replica() * replicas;
-  // Every GPU goes through the passes of all stages, its own or not.
+  // Every GPU processes the passes of all stages, including those of others.
   check_split_events(request.fidelity, 2.0 * gpus * job.micro_batches * job.shape.layers * iterations, varies);
   const Program program = split_program(scenario, model, iterations, replicas);
   const double events = events_of(program) * iterations;

@@ -1,5 +1,5 @@
 #pragma once
-// A point of a scenario whose replicas are split over GPUs.
+// Predicts a point of a scenario whose replicas are split over GPUs.
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim::point {
@@ -8,7 +8,7 @@ namespace lockstep::sim::point {
 /// model, the split is data parallelism, and micro-batches are micro-steps: predict without_split() instead.
 PointResult predict_split(const Scenario& scenario, const PointRequest& request);
 
-/// Returns data parallelism at `gpus` GPUs with as many micro-steps as the split has micro-batches.
+/// Returns data parallelism at `gpus` GPUs with a micro-step for each micro-batch of the split.
 Scenario without_split(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::point

@@ -8,8 +8,8 @@
 
 namespace lockstep::sim::point {
 
-/// Writes one process per GPU in `gpus`. All ranks of a pipeline stage have the same timeline. `slowest`: factor on compute
-/// times (expected_slowest()).
+/// Writes one process per GPU in `gpus`. All ranks of a pipeline stage have the same timeline. `slowest`: factor on
+/// compute times (expected_slowest()).
 void write_split_trace(const SplitModel& model, double slowest, const std::vector<int>& gpus, const TraceSink& sink);
 
 }  // namespace lockstep::sim::point

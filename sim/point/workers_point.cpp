@@ -20,8 +20,8 @@ namespace lockstep::sim::point {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
-// Stream of random numbers. Workers begin at independent random places of a step, as after a long run; begun evenly apart
-// they would stay too regular for hundreds of steps.
+// A stream of random numbers. Workers begin at independent random places of a step, as after a long run. With evenly
+// spaced beginnings they would stay too regular for hundreds of steps.
 constexpr std::uint64_t kBeginStream = 0x626567696e;
 
 int worker_nodes(const Scenario& s, int gpus) {
@@ -34,7 +34,7 @@ std::vector<Place> worker_places(int gpus) {
   return places;
 }
 
-// Separate servers on the nodes after the workers', others on the workers' in turn.
+// Places separate servers on nodes after the workers'. Other servers are placed on the workers' nodes in turn.
 std::vector<Place> server_places(const Scenario& s, int gpus) {
   std::vector<Place> places;
   const int nodes = worker_nodes(s, gpus);
@@ -43,7 +43,7 @@ std::vector<Place> server_places(const Scenario& s, int gpus) {
   return places;
 }
 
-// The scenario's jitter times its delays; delays in seconds are of a whole step.
+// The scenario's jitter times its delays; delays in seconds are those of a whole step.
 StepFactor step_factor(const Scenario& s, const PointRequest& request, const Delay& delay, double step_s) {
   const double unit = s.workers->delay.in_seconds ? step_s : 1;
   return [jitter = jitter_of(s, request.seed), delay, unit, seed = request.seed](int worker, int step) {
@@ -60,14 +60,14 @@ SampleSummary summarise(const std::vector<double>& samples) {
   return {*least, mean(samples), median(samples), *most, standard_deviation(samples), samples.size()};
 }
 
-// Values and how often each occurs, ascending.
+// Values in ascending order, and how often each occurs.
 std::vector<std::pair<double, int>> histogram(const std::vector<double>& samples) {
   std::map<double, int> counts;
   for (double sample : samples) ++counts[sample];
   return {counts.begin(), counts.end()};
 }
 
-// One prediction, from the log of its replay.
+// Makes one prediction from the log of its replay.
 class WorkersPoint {
  public:
   WorkersPoint(const Scenario& scenario, const PointRequest& request)
@@ -94,7 +94,7 @@ class WorkersPoint {
  private:
   double step_s() const { return step_seconds(cost_); }
   int iterations() const { return kWarmUp + request_.iterations; }
-  // Bytes of an element on the wire; none where the delays have the communication in them.
+  // Bytes of an element on the wire; none if the delays include communication.
   int wire_bytes() const {
     if (s_.workers->delay.includes_communication) return 0;
     return bytes_of(s_.communication.wire);
@@ -117,15 +117,15 @@ class WorkersPoint {
     count_gradients(o);
   }
 
-  // Servers on nodes of their own, with equal shards, receive the parts of every worker's gradient at once. They all
-  // send and receive the same at the same moment. This does not hold over a fabric whose links messages share.
+  // Separate servers with equal shards receive their parts of every worker's gradient at once. They all send and
+  // receive the same at the same moment. This does not hold over a fabric whose links messages share.
   bool are_servers_identical() const {
     return request_.fidelity != Fidelity::message && s_.workers->separate && s_.workers->servers > 1 &&
            !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star;
   }
 
-  // One server stands for all: a message to or from it for as many, which share the links of the worker's node evenly.
-  // Exact, and as many times fewer messages.
+  // One server represents all. Each message to or from it represents as many messages as there are servers; they share
+  // the links of the worker's node evenly. This is exact, with fewer messages by that factor.
   void merge_identical_servers(BackupWorkers& o) {
     represented_servers_ = static_cast<int>(o.servers.size());
     for (std::size_t j = 1; j < o.shards.size(); ++j) {
@@ -138,11 +138,12 @@ class WorkersPoint {
       cluster_.bundle_messages_of_node(node, represented_servers_);
   }
 
-  // Takes from the log when all servers had published each version, the gradients in it and their arrivals.
+  // For each version, reads from the log when all servers had published it, its number of gradients, and their
+  // arrivals.
   void count_gradients(const BackupWorkers& o) {
     std::vector<double> published_s(to_index(o.steps) + 1, 0), aggregated(to_index(o.steps), 0);
     std::vector<std::vector<double>> used_s(
-        to_index(o.steps));  // at the first server, by version: as the paper measured
+        to_index(o.steps));  // at the first server, by version, as the paper measured
     std::vector<std::size_t> versions(o.servers.size(), 0);
     double used = 0, dropped = 0, computed_s = 0;
     for (const ActorEvent& event : replay_.log) {
@@ -170,7 +171,7 @@ class WorkersPoint {
         100 * dropped / (used + dropped), 100 * (1 - point_.compute_s / point_.mean_iteration_s())));
   }
 
-  // Time from the publication of the parameters to the k-th gradient on them.
+  // Time from the publication of the parameters to the k-th gradient computed from them.
   std::vector<GradientArrival> arrivals(const std::vector<std::vector<double>>& used_s,
                                         const std::vector<double>& published_s, int aggregate) const {
     std::vector<GradientArrival> table;
@@ -205,7 +206,7 @@ class WorkersPoint {
     describe_staleness(o, measured_from_s);
   }
 
-  // Iterations of asynchronous workers: N ended steps each. Returns when the measured ones begin.
+  // Iterations of asynchronous workers are N ended steps each. Returns when the measured ones begin.
   double count_steps() {
     std::vector<double> ended_s;
     double computed_s = 0;
@@ -217,7 +218,8 @@ class WorkersPoint {
     const auto end_of = [&](int iteration) { return ended_s[to_index((iteration + 1) * request_.gpus) - 1]; };
     for (int i = kWarmUp; i < iterations(); ++i) point_.iteration_s.push_back(end_of(i) - end_of(i - 1));
     point_.samples_per_iteration = double(request_.gpus) * request_.batch_per_gpu;
-    // Every worker computes all the time but for communication: the share of computing, by the mean time of a step.
+    // Workers compute all the time except during communication. So their share of computing follows from the mean time
+    // of a step.
     const double steps = double(ended_s.size());
     point_.compute_s = std::min(computed_s / steps, point_.mean_iteration_s());
     measured_until_s_ = end_of(iterations() - 1);
@@ -303,7 +305,7 @@ class WorkersPoint {
   PointResult point_;
   WorkersDetails details_;
   double measured_until_s_ = 0;
-  int represented_servers_ = 1;  // by each replayed server
+  int represented_servers_ = 1;  // servers that each replayed server represents
 };
 
 }  // namespace

@@ -4,12 +4,15 @@
 
 namespace lockstep::sim::point {
 
-/// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: an epoch in
-/// the paper's words). Replays every message: by SimGrid with the fidelity `message`, by flows with any other. The README
-/// of sim/scenario describes the details. One server is replayed for all if their times are identical: separate servers,
-/// no overlap, a star, and a fidelity other than `message`. Interval: the compute part of
-/// an iteration varies with the uncertainty of compute, the remaining part with the uncertainty of bandwidth. The two are
-/// added in quadrature.
+/// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms; the
+/// paper calls it an epoch). Replays every message: by SimGrid with fidelity `message`, by flows with any other. The
+/// README of sim/scenario describes the details.
+///
+/// If the times of all servers are identical, one represents all. That requires separate servers, no overlap, a star,
+/// and a fidelity other than `message`.
+///
+/// Interval: the compute part of an iteration varies with the uncertainty of compute, the remaining part with that of
+/// bandwidth. The two are added in quadrature.
 PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
 
 }  // namespace lockstep::sim::point

@@ -23,7 +23,7 @@ int wire_bytes(const Scenario& scenario) {
   return bytes_of(scenario.communication.wire);
 }
 
-// An algorithm's options with those that it shares with S-SGD.
+// Sets the options that an algorithm shares with S-SGD.
 template <class Options>
 Options with_common(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   Options options;
@@ -97,7 +97,7 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
 }
 
-// Collectives that are kernels on the GPUs slow down compute; copies by the host's processors do not.
+// Collectives that run as kernels on the GPUs slow down compute; copies by the host's processors do not.
 void slow_down_compute(const Scenario& scenario, int batch_per_gpu, Program& program) {
   const OverlapSlowdown slowdown = overlap_slowdown(scenario);
   if (!slowdown) return;
@@ -135,7 +135,7 @@ Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
     case Algorithm::backup_workers:
     case Algorithm::async_sgd:
     case Algorithm::async_easgd:
-      throw std::logic_error("no program of " + name_of(scenario.algorithm));  // workers_point.hpp
+      throw std::logic_error("no program of " + name_of(scenario.algorithm));  // predicted by workers_point.hpp
   }
   const bool has_kernels =
       scenario.algorithm == Algorithm::s_sgd || scenario.algorithm == Algorithm::sharded || scenario.trains_learners();

@@ -1,5 +1,5 @@
 #pragma once
-// The schedule of a scenario's algorithm with its options filled in: the one place that knows every schedule.
+// Builds the schedule of a scenario's algorithm with its options filled in. No other file knows every schedule.
 #include "sim/collective/nccl.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"

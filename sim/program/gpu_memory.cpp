@@ -37,7 +37,7 @@ double fusion_bytes(const Scenario& s) {
   return bytes_of(c.wire) == activation_bytes(s.compute.precision) ? 0 : largest_bucket_bytes(s, 0);
 }
 
-// Of units one after the other, as many as are computed and gathered ahead at once.
+// Bytes of consecutive units: the largest sum of as many as are computed and gathered ahead at once.
 double units_in_flight_bytes(const Scenario& s) {
   const std::vector<ShardingUnit> units =
       sharding_units(s.model, activation_bytes(s.compute.precision), s.sharding.unit_bytes);
@@ -74,7 +74,7 @@ void count_learners(const Scenario& s, GpuMemory& memory) {
   memory.workspace_bytes = learners * of_one.workspace_bytes;
 }
 
-// What a loss in single precision has besides the scores, which outputs_bytes() counts in half precision.
+// Bytes of a single-precision loss in addition to the logits, which outputs_bytes() counts in half precision.
 double loss_bytes(const Scenario& s, int batch) {
   if (s.compute.loss_bytes_per_logit == 0 || activation_bytes(s.compute.precision) != 2) return 0;
   double scores = 0;
@@ -83,9 +83,11 @@ double loss_bytes(const Scenario& s, int batch) {
   return scores * batch * kTorchLoss.working;
 }
 
-// A GELU written out in single precision keeps more than its input: that in four bytes, what its hyperbolic tangent gives,
-// and one more than that. GPT-2 so written takes 24.5 GB of an H100 where 17.2 GB are enough with one kernel a pass, 12.0
-// bytes of each of 604 million elements (results/h100/2026-11-26).
+// A GELU computed in steps in single precision keeps three tensors of four bytes per element: its input, the output of
+// its hyperbolic tangent, and one more.
+//
+// GPT-2 with such GELUs takes 24.5 GB of an H100, and 17.2 GB with one kernel per pass. That is 12.0 bytes for each of
+// 604 million elements (results/h100/2026-11-26).
 constexpr double kKeptByGeluInSteps = 4 + 4 + 4;
 
 double gelu_bytes(const Scenario& s, int batch) {
@@ -96,9 +98,11 @@ double gelu_bytes(const Scenario& s, int batch) {
   return elements * batch * kKeptByGeluInSteps;
 }
 
-// A softmax in single precision keeps what it gives in four bytes, and the copy in two that is multiplied by the values: 6.0
-// bytes a score of GPT-2 on an H100 (results/h100/2026-11-26). With a dropout behind it that is the copy, and its mask a byte
-// more. Layer::kept_elements counts the scores once, and once more with a dropout.
+// A softmax in single precision keeps its output in four bytes, and a copy in two bytes that is multiplied by the
+// values. This is 6.0 bytes per score of GPT-2 on an H100 (results/h100/2026-11-26).
+//
+// With a dropout, the copy is the dropout's output, and its mask adds a byte. Layer::kept_elements counts the scores
+// once, and twice with a dropout.
 constexpr double kKeptOfScore = 4 + 2, kKeptMask = 1;
 
 double softmax_bytes(const Scenario& s, int batch) {
@@ -155,7 +159,7 @@ void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.reserved_bytes = of_stage.reserved_bytes;
 }
 
-// Amounts are told in the unit of nvidia-smi, in which an "80 GB" GPU has 79.6.
+// Amounts are printed in the unit of nvidia-smi, in which an "80 GB" GPU has 79.6.
 constexpr double kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
 
 double unit_bytes(double capacity_bytes) {
@@ -176,9 +180,9 @@ std::string spaced(std::string name) {
   return name;
 }
 
-constexpr double kRoomForBuffers = 0.02;  // of the GPU: software that shards has other buffers
+constexpr double kRoomForBuffers = 0.02;  // of the GPU: sharding software has further buffers
 
-// Whether a batch of 1 fits, if weights, gradients and the optimizer's state are sharded over `gpus` GPUs.
+// True if a batch of 1 fits when weights, gradients and the optimizer's state are sharded over `gpus` GPUs.
 bool fits_sharded(const Scenario& s, int gpus) {
   Scenario sharded = s;
   sharded.algorithm = Algorithm::sharded;
@@ -271,7 +275,7 @@ std::string barely_fits_text(const GpuMemory& memory) {
 }
 
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
-  std::vector<std::pair<std::string, std::vector<int>>> amounts;  // with the GPU counts that need as much
+  std::vector<std::pair<std::string, std::vector<int>>> amounts;  // text of the memory -> numbers of GPUs that need it
   for (const auto& [gpus, memory] : points) {
     const std::string text = memory_text(memory);
     if (amounts.empty() || amounts.back().first != text) amounts.push_back({text, {}});

@@ -33,8 +33,8 @@
 
 namespace lockstep::sim::program {
 
-/// Relative error of a predicted peak of memory: the median over published peaks, each predicted without its own source
-/// (`validate`, in the README).
+/// Relative error of a predicted peak of memory. It is the median over published peaks, each predicted without its own
+/// source (`validate`, in the README).
 inline constexpr double kMemoryError = 0.10;
 
 struct MemoryPart {
@@ -51,37 +51,39 @@ struct [[nodiscard]] GpuMemory {
   double activations_bytes = 0;
   double input_bytes = 0;
   double communication_bytes = 0;
-  double workspace_bytes = 0;  ///< where the scenario states it; of a split, what a pass has besides at the peak
-  double margin_bytes = 0;     ///< of a split: the allocator's
+  double workspace_bytes = 0;  ///< as the scenario gives it; for a split, other memory of a pass at the peak
+  double margin_bytes = 0;     ///< for a split: of the allocator
   double reserved_bytes = 0;
   double capacity_bytes = 0;  ///< of the GPU
-  int batch_per_gpu = 1;      ///< for which this is
+  int batch_per_gpu = 1;      ///< batch to which these values belong
 
   /// Lists all parts except the capacity, in this order.
   std::vector<MemoryPart> parts() const;
   double total_bytes() const;
-  double spare_bytes() const { return capacity_bytes - total_bytes(); }  ///< below 0 where it does not fit
+  double spare_bytes() const { return capacity_bytes - total_bytes(); }  ///< below 0 if it does not fit
   bool fits() const { return total_bytes() <= capacity_bytes; }
-  /// Fits by less than the error of memory, and may therefore not fit.
+  /// True if it fits by less than the error of predicted memory, and therefore may not fit.
   bool barely_fits() const { return fits() && total_bytes() * (1 + kMemoryError) > capacity_bytes; }
   MemoryPart largest_part() const;
-  /// The largest batch per GPU (per learner) that fits: activations and input grow with it, the rest does not. 0: none.
+  /// The largest batch per GPU (per learner) that fits. Only activations and input grow with the batch. 0: none fits.
   int largest_batch() const;
 };
 
-/// Learners that the auto-tuner is to choose count as one. `gpus` >= 1.
+/// If the auto-tuner chooses the learners, one is counted. `gpus` >= 1.
 GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 
-/// Weights and what the optimizer keeps, in single precision: once, however many GPUs hold it.
+/// Bytes of weights and optimizer state in single precision. They count once, whatever the number of GPUs that hold
+/// them.
 double checkpoint_bytes(const Scenario& scenario);
 
 /// "36.7 of 79.6 GiB"
 std::string memory_text(double bytes, double capacity_bytes);
 std::string memory_text(const GpuMemory& memory);
-/// "It fits with 0.1 GiB to spare of 79.6; the error of predicted memory is 10 %, so it may not fit." of what barely fits; else
-/// empty.
+/// "It fits with 0.1 GiB to spare of 79.6; the error of predicted memory is 10 %, so it may not fit." if barely_fits(),
+/// else empty.
 std::string barely_fits_text(const GpuMemory& memory);
-/// "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n", of points in ascending GPU counts.
+/// "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n". `points` must be in ascending
+/// order of GPUs.
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
 /// {"bytes", "capacity_bytes", "spare_bytes" (below 0: it does not fit), "barely_fits", "parts": {name: bytes}}
 Json memory_json(const GpuMemory& memory);

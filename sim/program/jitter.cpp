@@ -31,7 +31,7 @@ double expected_slowest(const Scenario& scenario, int gpus) {
   const double variation = scenario.compute.jitter_variation, most = expected_normal_maximum(gpus);
   if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
   const double sigma = std::sqrt(std::log1p(variation * variation));
-  // One GPU has the mean, not the median. The slowest of several GPUs is above the mean, too.
+  // One GPU has the mean factor, not the median. The slowest of several GPUs is never below that mean.
   return std::max(1.0, std::exp(sigma * most - sigma * sigma / 2));
 }
 

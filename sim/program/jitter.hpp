@@ -1,5 +1,5 @@
 #pragma once
-// The variation of compute times between GPUs and iterations.
+// Models the variation of compute times between GPUs and iterations.
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/program.hpp"
 
@@ -7,9 +7,9 @@ namespace lockstep::sim::program {
 
 /// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
-/// Expected largest of the factors of `gpus` GPUs.
+/// Expected maximum of the factors of `gpus` GPUs.
 double expected_slowest(const Scenario& scenario, int gpus);
-/// GPUs from `workers` on compute nothing: their factor is 0.
+/// Sets the factor of GPUs from number `workers` on to 0, because they compute nothing.
 Jitter workers_only(Jitter jitter, int workers);
 
 }  // namespace lockstep::sim::program

@@ -1,5 +1,5 @@
 #pragma once
-// Learners (algorithms "sma" and "ea-sgd"): from a scenario to their tasks' costs, and to how many fit on a GPU.
+// Learners (algorithms "sma" and "ea-sgd"): computes the costs of their tasks, and how many fit on a GPU.
 #include "sim/cost/memory.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/sma.hpp"

@@ -26,7 +26,7 @@ namespace lockstep::sim::program {
 /// they do not determine latency and bandwidth.
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus);
 
-/// The calls over several nodes that `spec` has measured, by number of nodes, on the tables' systems.
+/// The operations over several nodes measured in `spec`, by number of nodes, with the systems of the tables.
 std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const NcclSpec& spec);
 /// Returns the seconds by which measured operations on one node take longer than the tables say; none without
 /// measurements.

@@ -1,5 +1,5 @@
 #pragma once
-// Derives the program of the GPUs from a scenario of the algorithm "parameter-server". This decides which ranks serve,
+// Derives the program of the GPUs from a scenario with the algorithm "parameter-server". It decides which ranks serve,
 // which server has each layer's parameters, the scheme of each layer, and the costs of its steps.
 #include "sim/collective/best_scheme.hpp"
 #include "sim/collective/parameter_server.hpp"
@@ -8,7 +8,8 @@
 
 namespace lockstep::sim::program {
 
-/// GPUs that a point of `workers` GPUs occupies: those on separate servers' nodes are counted, and compute nothing.
+/// GPUs that a point with `workers` workers occupies. Those on nodes of separate servers count, although they compute
+/// nothing.
 int occupied_gpus(const Scenario& scenario, int workers);
 
 Roles roles_of(const Scenario& scenario, int workers);

@@ -1,11 +1,11 @@
 #pragma once
-// The costs of compute work in a scenario: seconds of its layers.
+// Computes the costs of compute work in a scenario: seconds of its layers.
 #include "sim/cost/layer_cost.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::program {
 
-/// A GPU with a scenario's precision and efficiencies, as the cost model takes them.
+/// Describes a GPU with the scenario's precision and efficiencies for the cost model.
 DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);
 /// Returns the costs of the layers of the scenario's model at a batch, using only the roofline.

@@ -13,13 +13,13 @@ namespace lockstep::sim::program {
 
 struct SplitJob {
   TransformerShape shape;
-  ParallelSpec spec;  ///< `data` filled in
+  ParallelSpec spec;  ///< with `data` set
   int micro_batches = 1;
   std::vector<ModelPart> parts;  ///< chunk c of stage s at c p + s, of p stages
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 
-  /// spec_of_layer(), wherever the layer stands.
+  /// Calls spec_of_layer() for the part that holds the layer.
   ParallelSpec spec_of(int layer) const;
   PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
   /// Returns the ops of each stage by the schedule. A single stage runs the forward and backward pass of each
@@ -28,8 +28,8 @@ struct SplitJob {
 };
 
 /// Makes the split at `gpus` GPUs. Weights have the precision of the activations, in addition to master weights.
-/// Gradients are added up and sent in the scenario's /communication/wire. Throws InputError if model, split and GPUs do
-/// not fit together, or if the scenario has no split or no transformer described by numbers.
+/// Gradients are summed and sent in the scenario's /communication/wire. Throws InputError if model, split and GPUs do
+/// not match, or if the scenario has no split or no transformer described by numbers.
 SplitJob split_job(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::program

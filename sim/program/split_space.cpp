@@ -59,8 +59,8 @@ class Space {
   }
 
  private:
-  // Lists values of expert_tensor to try: ranks share an expert's matrices, or hold whole experts. Software that always
-  // holds whole experts has that value given.
+  // Lists values of expert_tensor to try: tensor ranks divide an expert's matrices, or hold whole experts. Software
+  // that always holds whole experts has a fixed value.
   std::vector<int> places_of_experts(int tensor, int expert) const {
     const int stated = question_.stated.expert_tensor;
     if (question_.is_fixed("expert_tensor") || tensor == 1) return {stated};
@@ -113,14 +113,14 @@ class Space {
     }
   }
 
-  // Layers of a stage: of all, or with embedding and output as a layer each. 0: neither divides.
+  // Layers per stage, either without embedding and output or with each of them as a layer. 0: neither is divisible.
   int units_of_stage(int pipeline) const {
     for (const int beside : {0, 1, 2})
       if ((shape_.layers + beside) % pipeline == 0) return (shape_.layers + beside) / pipeline;
     return 0;
   }
 
-  // Schedules with two chunks per stage, whatever the layers, as far as there are enough of them.
+  // Adds schedules with two chunks per stage, if the model has enough layers.
   void add_folded(ParallelSpec spec) {
     if (spec.pipeline == 1 || question_.is_fixed("schedule")) return;
     spec.virtual_stages = 1;
@@ -176,7 +176,7 @@ class Space {
     }
   }
 
-  // One rank has nothing to share.
+  // A single rank has nothing to shard.
   bool may_shard(ShardingStage stage, const ParallelSpec& spec) const {
     const std::set<ShardingStage>& can = question_.abilities.sharding;
     if (spec.gradient_ranks() == 1) return stage == ShardingStage::none || can.count(ShardingStage::none) == 0;

@@ -27,8 +27,8 @@ namespace lockstep::sim::program {
 constexpr int kLeastTokensOfRank = 4096, kMostTensorRanks = 8, kMostExpertRanks = 64;
 
 struct SplitQuestion {
-  ParallelSpec stated;          ///< with a global batch
-  std::set<std::string> fixed;  ///< keys of "parallel" that stay as stated
+  ParallelSpec stated;          ///< includes a global batch
+  std::set<std::string> fixed;  ///< keys of "parallel" that keep their given value
   SplitAbilities abilities{};
 
   bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }

@@ -1,7 +1,7 @@
 #pragma once
-// Calendar time of a training with interruptions, restarts and checkpoints (sim/failures/goodput.hpp), by the published
-// rates of failures_format(). A spare node stands by for every node that fails, as in the published trainings. Nobody
-// waits for a repair.
+// Computes the calendar time of a training with interruptions, restarts and checkpoints (sim/failures/goodput.hpp),
+// from the published rates of failures_format(). As in the published trainings, a spare node replaces every node that
+// fails. So no training waits for a repair.
 #include "sim/failures/failure_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 

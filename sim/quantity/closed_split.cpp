@@ -21,7 +21,7 @@ bool is_complete(const GivenSplit& split) {
   return split.has("micro_batch") && has_stages && split.has("recompute") && split.has("sharding");
 }
 
-// The scenario of the job with a searched split, and what its software leaves to be searched.
+// The scenario of the job with a searched split, and the keys that its software can vary.
 struct OpenSplit {
   Scenario scenario;
   SplitQuestion question;
@@ -56,7 +56,7 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
 }
 
 const std::set<std::string> kChosen{"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"};
-// Said only where they are not what goes without saying.
+// Keys that are listed only if they differ from the default.
 const std::set<std::string> kUnusual{
     "tensor",         "context",           "expert",        "expert_tensor", "pipeline",
     "expert_overlap", "expert_dispatch",   "recompute_modules", "sharding_group"};
@@ -98,8 +98,8 @@ void close_split(Job& job, const Catalogue& catalogue) {
       job.record_default("global_batch", "usual of so many GPUs");
     }
     if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
-  } catch (const Unmapped&) {    // said when it is predicted
-  } catch (const InputError&) {  // the same, or no split fits
+  } catch (const Unmapped&) {    // reported by the prediction
+  } catch (const InputError&) {  // likewise, or no split fits
   }
 }
 

@@ -5,7 +5,7 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-constexpr int kFewTokens = 4096;  // of a pass on a GPU, below which launches and small products decide
+constexpr int kFewTokens = 4096;  // of a pass on a GPU; with fewer, launches and small GEMMs dominate
 
 bool is_sharded_or_split(const GivenSplit& split) {
   return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
@@ -21,7 +21,7 @@ std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityT
   return {"sequences", "other", has_little_work ? "little work" : "much work"};
 }
 
-// Clouds' own transports differ from each other by more than InfiniBand's machines do.
+// The transports of clouds differ more from each other than machines with InfiniBand do.
 std::string path_of_all_reduce(const StackModel& m) {
   if (m.network == nullptr) return "in a node";
   return m.network->rdma && !m.network->has_slow_plugin ? "by RDMA" : "by a transport of its own";

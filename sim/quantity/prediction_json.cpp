@@ -8,7 +8,7 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-// A GPU's batch in a split is the micro-batch.
+// With a split, the batch of a GPU is the micro-batch.
 void add_batch_and_split(const Workload& workload, Json& json) {
   json["batch_per_gpu"] = workload.batch_per_gpu;
   json["global_batch"] = std::llround(workload.samples() * workload.accumulation);

@@ -13,16 +13,16 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-constexpr double kReachOfBytes = 2.1;       // of a given all-reduce, in the logarithm: a factor of 8 in size
-constexpr double kReachOfGpus = 8;          // on the same links: what they reach hardly changes
-constexpr double kSlightestScatter = 1e-6;  // of a given result's scatter, so that two of the same place do no harm
-constexpr double kAlwaysOff = 0.15;         // of a prediction, in the logarithm, whatever its inputs' uncertainty
+constexpr double kReachOfBytes = 2.1;       // in the logarithm of the size, where correlation is 1/e: a factor of 8
+constexpr double kReachOfGpus = 8;          // likewise in the logarithm of GPUs, on which bandwidth hardly depends
+constexpr double kSlightestScatter = 1e-6;  // least scatter of a given result: two may be for the same point
+constexpr double kAlwaysOff = 0.15;         // of the logarithm of a prediction, whatever its inputs' uncertainty
 
 struct Value {
   double value, low, high;
 };
 
-// The fastest of what may be chosen between.
+// Reads the fastest time of each set of candidates.
 class Times {
  public:
   explicit Times(const std::vector<WorkloadTime>& times) : times_(times) {}
@@ -37,7 +37,7 @@ class Times {
     return best == times.end() ? WorkloadTime{} : *best;
   }
   WorkloadTime next(const Alternatives& runs) { return fastest(all(runs)); }
-  /// Why one of the next `runs` could not be simulated; empty: all were. They then count as taken.
+  /// The reason why one of the next `runs` could not be simulated; empty: all were. Consumes these runs.
   std::string failure_of_next(std::size_t runs) {
     const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto failed = std::find_if(first, first + static_cast<std::ptrdiff_t>(runs),
@@ -61,13 +61,13 @@ double images_per_s(const Alternatives& runs, double seconds) {
   return global_batch(runs) / seconds;
 }
 
-// A training's time is that of its whole iterations, as a scenario's and a plan's is.
+// A training's time is that of its whole iterations, as in scenarios and plans.
 double training_s(const QuantityTask& r, double iteration_s) {
   const ConvergenceSpec epochs{"", r.samples, r.epochs};
   return time_to_accuracy(epochs, 0, std::llround(global_batch(r.target)), iteration_s, 1, 1).seconds;
 }
 
-// The quantity for times of the target and of the baseline.
+// Computes the quantity from the times of target and baseline.
 double quantity_of(const QuantityTask& r, const Alternatives& target, double target_s, const Alternatives& baseline,
                    double baseline_s) {
   const double gpus = target.empty() ? 1 : target.front().gpus;
@@ -111,13 +111,13 @@ double quantity_of(const QuantityTask& r, const Alternatives& target, double tar
     case Quantity::best_choice:
     case Quantity::needed_choice:
     case Quantity::needed_traffic:
-      break;  // not of two times: value_of()
+      break;  // not computed from two times; see value_of()
   }
   return 0;
 }
 
 Value value_of(const QuantityTask& r, const WorkloadTime& target, const WorkloadTime& baseline) {
-  // What both sides of a ratio share cancels.
+  // Errors that both sides of a ratio share cancel.
   const bool is_ratio = r.quantity == Quantity::speedup || r.quantity == Quantity::efficiency ||
                         r.quantity == Quantity::time_ratio || r.quantity == Quantity::iteration_increase;
   const auto of = [&](double target_s, double baseline_s) {
@@ -141,7 +141,7 @@ Value value_of(const QuantityTask& r, const WorkloadTime& target, const Workload
 // published over predicted are taken as correlated by exp(-distance). Several given ones are combined by the best
 // linear estimate (kriging with that covariance), which passes through all of them.
 struct Correction {
-  double bytes, gpus;  ///< logarithms
+  double bytes, gpus;  ///< as logarithms
   double log_factor;
 };
 
@@ -151,7 +151,7 @@ double correlation(const Correction& a, const Correction& b) {
 
 struct Corrected {
   double factor = 1;
-  double unknown = 1;  ///< standard deviation that is left of the one without given results
+  double unknown = 1;  ///< standard deviation that remains, relative to that without given results
 };
 
 Corrected corrected(const std::vector<Correction>& given, const Correction& place) {
@@ -178,7 +178,7 @@ int nodes_of(const Alternatives& runs) {
   return runs.front().scenario.cluster.nodes;
 }
 
-// Links of a node and the network between nodes are different things: neither says anything about the other.
+// Links within a node and the network between nodes are independent: an all-reduce on one does not correct the other.
 Corrected correction_of(const QuantityTask& r, const std::vector<double>& predicted) {
   const auto place_of = [](double bytes, int gpus) {
     return Correction{std::log(std::max(1.0, bytes)), std::log(gpus), 0};
@@ -205,7 +205,7 @@ double least_on_lines_s(const Workload& run) {
   return run.share * 2 * (nodes - 1) / nodes * bytes / run.node_line_bytes_per_s;
 }
 
-// Many GPUs train no faster than as many times fewer ones; no collective is faster than the lines.
+// Many GPUs train at most as much faster as there are more of them; no collective is faster than the ports.
 double most_of(const QuantityTask& r) {
   if (r.quantity == Quantity::efficiency) return 1;
   if (r.quantity == Quantity::speedup) return double(r.target.front().gpus) / r.baseline.front().gpus;
@@ -218,7 +218,7 @@ double least_of(const QuantityTask& r) {
   return r.quantity == Quantity::all_reduce_s ? least_on_lines_s(r.target.front()) * r.factor : 0;
 }
 
-// The fastest choice; those within 1 % of it are as good.
+// The fastest choice; choices within 1 % of it count as equal.
 Value best_choice(const std::vector<double>& choices, const std::vector<WorkloadTime>& times) {
   const double best_s = Times::fastest(times).seconds;
   Value best{0, choices.back(), choices.front()};
@@ -231,7 +231,7 @@ Value best_choice(const std::vector<double>& choices, const std::vector<Workload
   return best;
 }
 
-// Where the share of the baseline's speed reaches `wanted`, between choices in the logarithm.
+// Interpolates the choice, in its logarithm, at which the share of the baseline's speed reaches `wanted`.
 std::optional<double> reached(const std::vector<double>& choices, const std::vector<WorkloadTime>& times,
                               double baseline_s, double wanted) {
   const auto share = [&](std::size_t i) { return baseline_s / times[i].seconds; };
@@ -244,8 +244,8 @@ std::optional<double> reached(const std::vector<double>& choices, const std::vec
   return std::nullopt;
 }
 
-constexpr double kSharesOff = 0.04;  // how much nearer to, or farther from, the whole speed may be meant
-constexpr double kComputeOff = 0.1;  // bandwidth is needed in proportion to the speed of computation
+constexpr double kSharesOff = 0.04;  // uncertainty of what a source means by the full speed, as a share of it
+constexpr double kComputeOff = 0.1;  // error of required bandwidth, which is proportional to the speed of computation
 
 std::optional<Value> needed_choice(const QuantityTask& r, const std::vector<WorkloadTime>& times, double baseline_s) {
   const auto at = [&](double share) { return reached(r.choices, times, baseline_s, share); };
@@ -256,7 +256,7 @@ std::optional<Value> needed_choice(const QuantityTask& r, const std::vector<Work
   return Value{*value, low * (1 - kComputeOff), high * (1 + kComputeOff)};
 }
 
-// Predicts quantities whose bounds are not calibrated.
+// Predicts quantities whose intervals are not calibrated.
 void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   QuantityTask& r = prediction.task;
   const std::vector<WorkloadTime> targets = times.all(r.target);
@@ -279,8 +279,8 @@ void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   prediction.high = std::max(value.low, value.high) * r.per_si;
 }
 
-// How far what the nodes' processors decode may be off, where it is what a run waits for; it is no part of a scenario's
-// uncertainties.
+// Relative error of the nodes' decoding rate, if the iteration waits for it. A scenario's uncertainties do not include
+// it.
 double input_off(const QuantityTask& r, const WorkloadTime& target) {
   if (r.target.empty() || !(target.seconds > 0)) return 0;
   const Workload& run = r.target.front();
@@ -305,7 +305,7 @@ Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue) 
 IntervalCalibration calibration_of_class(const QuantityTask& task, const IntervalClass& of,
                                          const Catalogue& catalogue) {
   const Reach reach = reach_of(of, catalogue);
-  // No result of AMD's GPUs was fitted: their speed adds to a width that was calibrated on NVIDIA's.
+  // No result of AMD's GPUs was fitted, so the uncertainty of their speed adds to a width calibrated on NVIDIA's.
   const bool is_fixed = of.has_fixed_width();
   const double always = is_fixed ? std::hypot(kAlwaysOff, task.deviation_of(kSpeedOnAmd)) : kAlwaysOff;
   return {always, task.deviation_of(kDecodedImages), !is_fixed, reach.below, reach.above};
@@ -368,7 +368,7 @@ void set_interval(QuantityPrediction& prediction, const IntervalCalibration& cal
   if (!prediction.is_mapped() || !r.interval_class.is_calibrated()) return;
   const bool is_share = r.quantity == Quantity::efficiency || r.quantity == Quantity::speedup;
   if (is_share && !r.baseline.empty() && r.target.front().gpus == r.baseline.front().gpus) {
-    prediction.low = prediction.high = prediction.predicted;  // of itself
+    prediction.low = prediction.high = prediction.predicted;  // relative to itself
     return;
   }
   prediction.low = prediction.predicted / factor_below(calibration, prediction.off_below);

@@ -1,5 +1,5 @@
 #pragma once
-// Predictions of quantities: the times of their workloads, the quantity that follows, and its interval.
+// Predicts quantities: times their workloads, and computes the quantity and its interval.
 #include <string>
 #include <vector>
 
@@ -8,23 +8,24 @@
 
 namespace lockstep::sim::quantity {
 
-/// Owns everything that it rests on.
+/// A prediction with all data that it refers to.
 struct [[nodiscard]] QuantityPrediction {
   QuantityTask task;
   double predicted = 0;
-  double low = 0;  ///< low and high: the 80 % interval of a new source's result
+  double low = 0;  ///< low and high: 80 % prediction interval for results of a new source
   double high = 0;
-  double off_below = 0;  ///< log(predicted / low) from input uncertainty alone
-  double off_above = 0;  ///< log(high / predicted) from input uncertainty alone
+  double off_below = 0;  ///< log(predicted / low) from input uncertainty only
+  double off_above = 0;  ///< log(high / predicted) from input uncertainty only
 
   bool is_mapped() const { return task.unmapped.empty(); }
 };
 
-/// Times what the tasks need and sets the predictions and their intervals. One that cannot be simulated keeps why.
+/// Times the workloads of all tasks, and sets predictions and intervals. If a task cannot be simulated, its prediction
+/// keeps the reason.
 void predict_quantities(const std::vector<QuantityPrediction*>& predictions, const Catalogue& catalogue,
                         const TimingOptions& timing);
 
-/// Half width of the interval of log(value) before it is calibrated; `off`: off_below or off_above.
+/// Returns half the width of the interval of log(value) before calibration; `off`: off_below or off_above.
 double half_width(const QuantityPrediction& prediction, double off);
 
 /// Returns the catalogue's calibration of bounds for the narrowest class that has one. A measured rate makes

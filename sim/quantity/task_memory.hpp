@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::quantity {
 
-/// The memory of the task's iteration; none where the task is no iteration of a training.
+/// The memory of the task's iteration; none if the task is not an iteration of a training.
 std::optional<GpuMemory> count_task_memory(const QuantityTask& task);
 /// Returns the memory as an input that the prediction uses unchecked.
 Assumption memory_assumption(const GpuMemory& memory);
@@ -17,7 +17,7 @@ Assumption memory_assumption(const GpuMemory& memory);
 std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
 /// Writes barely_fits_text() of the task that needs most.
 std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks);
-/// "8 GPUs: ..." where the iteration does not fit into a GPU's memory; else empty.
+/// "8 GPUs: ..." if the iteration does not fit into a GPU's memory; else empty.
 std::string why_not_in_memory(const QuantityTask& task);
 /// Throws InputError for an iteration that does not fit into a GPU's memory.
 void check_task_memory(const QuantityTask& task);

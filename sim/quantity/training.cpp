@@ -1,4 +1,4 @@
-// Trainings: iterations, baselines, epochs to an accuracy as given or by a law of the global batch, evaluations.
+// Trainings: iterations, baselines, evaluations, and epochs to an accuracy (as given, or by a law of the global batch).
 #include <algorithm>
 #include <cmath>
 
@@ -12,17 +12,18 @@ namespace lockstep::sim::quantity {
 namespace {
 
 constexpr double kUsualEpochs = 90;
-constexpr double kMostBatch = 65536;  // of ImageNet in 90 epochs (Jia et al. 2018), and of MLPerf's ResNet-50
-constexpr double kFewestOff = 0.03;   // of epochs at small batch, which a schedule fixes
-constexpr double kCriticalOff = 0.3;  // of the critical batch
+constexpr double kMostBatch = 65536;  // for ImageNet in 90 epochs (Jia et al. 2018), and for MLPerf's ResNet-50
+constexpr double kFewestOff = 0.03;   // relative error of the epochs at small batch, which a schedule fixes
+constexpr double kCriticalOff = 0.3;  // relative error of the critical batch
 
 bool is_of_first_rounds(const StackModel& m) {
   return m.stack->id != "mlperf" && m.stack->id != "mlperf-1";
 }
 
-constexpr double kSamplesOfEpoch = 1e6;  // of networks whose training is not counted in epochs
+constexpr double kSamplesOfEpoch = 1e6;  // for networks whose training is not counted in epochs
 
-// The law of MLPerf's reference runs. Null for MLPerf's first rounds, whose rules differ: they keep the fitted law of epochs.
+// The law of MLPerf's reference runs. Null for MLPerf's first rounds, whose rules differ; they use the fitted law of
+// epochs.
 const ConvergenceProfile* reference_of(const StackModel& m) {
   if (!m.job.is_mlperf() || is_of_first_rounds(m)) return nullptr;
   return m.catalogue.reference_points->profile_of_model(m.job.model.id);
@@ -55,7 +56,8 @@ void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double
                std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
 }
 
-// By the law between the points; beyond the largest batch nobody has shown what the law adds, so that all of it is open.
+// Interpolates between the reference points. Beyond the largest batch no points exist, so the law's whole increase
+// counts as uncertain.
 void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ConvergenceProfile& profile) {
   const double batch = static_cast<double>(global_batch_of(m));
   const double largest = profile.fits.front().to_x;
@@ -72,7 +74,7 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
       std::hypot(task.epochs_uncertainty, samples.middle / samples_to_target(profile, largest).middle - 1);
 }
 
-// E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.
+// E(B) = E_min (1 + B / B_crit), for ResNet-50; both constants are fitted per round of MLPerf.
 void set_epochs_by_law(StackModel& m, QuantityTask& task) {
   if (m.model->id.rfind("resnet50", 0) != 0)
     throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};

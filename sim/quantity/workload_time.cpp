@@ -22,15 +22,15 @@ WorkloadTime bounded(double seconds, double gain, double loss) {
   return {seconds, seconds * (1 - std::hypot(gain, kLeastError)), seconds * (1 + std::hypot(loss, kLeastError))};
 }
 
-// One GPU alone needs no simulation.
+// One GPU needs no simulation.
 WorkloadTime one_gpu_time(const Workload& run) {
   const double seconds = model_cost(run.scenario, run.batch_per_gpu).iteration_s();
   const double u = run.scenario.uncertainty.compute;
   return bounded(seconds, u, u);
 }
 
-// Micro-steps that the program of the workload leaves out: of one GPU, and of algorithms that do not accumulate. GPUs do not wait
-// for each other there.
+// Adds micro-steps that the workload's program leaves out: those of one GPU, and of algorithms that do not accumulate.
+// GPUs do not wait for each other in them.
 WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
   const int more_steps = run.accumulation - run.scenario.communication.accumulation;
   if (more_steps < 1) return time;
@@ -40,7 +40,7 @@ WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
   return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u)};
 }
 
-// As predict_point() has it, by the closed form alone.
+// Computes the closed form of predict_point().
 WorkloadTime closed_form_iteration(const Workload& run) {
   Scenario scenario = run.scenario;
   scenario.compute.busy_devices = std::min(run.gpus, scenario.cluster.gpus_per_node);
@@ -52,7 +52,7 @@ WorkloadTime closed_form_iteration(const Workload& run) {
   return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0);
 }
 
-// Launch, then what the plan says of as many bytes, as in training.
+// Launch plus the time of a plan for this number of bytes, as in training.
 double all_reduce_s(const Workload& run, const AllReduce& plan_of, std::int64_t bytes, Cluster& cluster,
                     const Perturbation& perturbation) {
   const double launch_s = run.scenario.communication.launch_overhead_s * perturbation.latency;
@@ -76,8 +76,8 @@ WorkloadTime all_reduces_time(const Workload& run, bool with_bounds) {
   return bounded(base_s, 1 - interval.low, interval.high - 1);
 }
 
-constexpr double kShareOff = 0.25;     // of the part of a step that a layer's gradient waits for
-constexpr double kDeviationOff = 0.5;  // of the deviation of step times, which is assumed
+constexpr double kShareOff = 0.25;     // relative error of the part of a step for which a layer's gradient waits
+constexpr double kDeviationOff = 0.5;  // relative error of the deviation of step times, which is assumed
 constexpr double kOfExtremes = 4.26;   // standard deviations: the normal quantile of one in 100,000 updates
 
 double value_of(const SampleSummary& summary, Statistic statistic) {
@@ -96,8 +96,8 @@ double value_of(const SampleSummary& summary, Statistic statistic) {
   return summary.sd;
 }
 
-// Updates at the module or between two. A layer's staleness is (workers - 1) times the share of the step between its
-// read and its update: the whole step for the bottom one, for which nothing can be off.
+// Staleness in updates, at a module or between two. It is (workers - 1) times the share of the step between a layer's
+// read and its update. For the bottom layer this is the whole step, so its share has no error.
 WorkloadTime staleness_of(const Workload& run) {
   const PointResult point = predict_point(run.scenario, request_for(run.scenario, run.gpus, run.batch_per_gpu));
   const StalenessSpec& spec = run.staleness;
@@ -123,7 +123,7 @@ WorkloadTime staleness_of(const Workload& run) {
   return {value, std::max(0.0, value - off), value + off};
 }
 
-constexpr char kFailed = '!';  // of a time's text, before why it failed
+constexpr char kFailed = '!';  // prefix of a result's text that gives the reason of a failure
 
 std::string text_of(const WorkloadTime& time) {
   if (!time.failure.empty()) return kFailed + time.failure;
@@ -156,7 +156,7 @@ WorkloadTime time_workload(const Workload& run, bool with_bounds) {
   }
 }
 
-// For each workload the first one that takes the same time.
+// For each workload, the index of the first one that takes the same time.
 std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
   std::vector<std::size_t> firsts;
   std::map<int, std::size_t> first_of_label;

@@ -1,5 +1,5 @@
 #pragma once
-// The work of each rank and each stream of a program, laid out for its actor in a replay by messages.
+// Prepares the work of each rank and each stream of a program for its actor in a replay by messages.
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +16,7 @@ struct Op {
   bool reduces;
 };
 
-/// The transfers of every rank in a plan, phase by phase. All ranks share one array, since millions of messages are
+/// The transfers of every rank in a plan, phase by phase. All ranks share one array, because millions of messages are
 /// read from it.
 class RankOps {
  public:
@@ -31,22 +31,22 @@ class RankOps {
   std::vector<int> rounds_;  // by phase
 };
 
-// A stream waits for another stream of its GPU by counting: the n-th work of stream A that B ever waits for is over
-// when B has taken n tokens. Which works give a token, and to whom, is the same for all GPUs.
+// A stream waits for another stream of its GPU by counting tokens. Once B has taken n tokens of A, the n-th work of A
+// for which B ever waits has ended. All GPUs have the same works that give tokens, and the same receivers.
 
 struct Wait {
   int from_stream;
-  int tokens;    ///< that must have been taken in all
+  int tokens;    ///< total that must have been taken
   bool is_copy;  ///< the awaited work brings input
 };
 
 struct StreamWork {
   int work;
   std::vector<Wait> waits;
-  std::vector<int> signals;  ///< streams that get a token when the work has ended
+  std::vector<int> signals;  ///< streams that get a token when the work ends
 };
 
-/// The works of every stream, in their order.
+/// Lists the works of every stream in their order.
 std::vector<std::vector<StreamWork>> works_by_stream(const Program& program);
 
 }  // namespace lockstep::sim::replay

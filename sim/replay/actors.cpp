@@ -17,7 +17,7 @@ bool has_tag(const std::vector<int>& tags, int tag) {
   return tags.empty() || std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
-// What has arrived at an actor, and the actor while it waits for more.
+// Messages that arrived at an actor, and whether the actor waits for more.
 class Inbox {
  public:
   explicit Inbox(ActorRuntime& runtime) : waiter_(runtime.make_waiter()) {}
@@ -66,7 +66,7 @@ class Inbox {
   std::unique_ptr<Waiter> waiter_;
 };
 
-// A message on its way, and who waits for it.
+// A message in flight, and the actor that waits for it.
 class Transfer {
  public:
   void wait(ActorRuntime& runtime) {
@@ -84,7 +84,7 @@ class Transfer {
   std::unique_ptr<Waiter> waiter_;
 };
 
-// What start_send returns; who carries the message keeps the transfer, too.
+// The return value of start_send. The carrier of the message also keeps the transfer alive.
 class TransferHandle : public Sending {
  public:
   TransferHandle(ActorRuntime& runtime, std::shared_ptr<Transfer> transfer)
@@ -123,7 +123,7 @@ class ActorReplayer {
     return std::move(replay_);
   }
 
-  // What actors do; each returns when it is done.
+  // Operations of actors; each returns when it is finished.
   void compute(int self, double seconds, double fill) {
     if (!(seconds >= 0) || !(fill > 0 && fill <= 1))
       throw std::invalid_argument(actors_[to_index(self)].name + ": work needs seconds >= 0 and a fill in (0, 1]");
@@ -140,7 +140,7 @@ class ActorReplayer {
     if (seconds > 0) runtime_->sleep(seconds);
   }
 
-  // Between actors of one place in no time.
+  // Messages between actors of one place take no time.
   void send(int self, int to, const Message& message) {
     note_sending(self, to, message);
     if (!(places_[to_index(self)] == places_[to_index(to)]))
@@ -195,7 +195,7 @@ class ActorReplayer {
   std::vector<Endpoint> places_;
   std::exception_ptr error_;
   ActorReplay replay_;
-  const std::unique_ptr<ActorRuntime> runtime_;  // goes first: its actors use all else
+  const std::unique_ptr<ActorRuntime> runtime_;  // destroyed first: its actors use all other members
 };
 
 class ReplayContext : public ActorContext {
@@ -226,7 +226,7 @@ void ActorReplayer::run_actor(int self) {
     ReplayContext context(*this, self);
     actor.body(context);
     if (!actor.is_daemon) replay_.end_s = std::max(replay_.end_s, runtime_->now_s());
-  } catch (const std::exception&) {  // actors are ended by exceptions of other types
+  } catch (const std::exception&) {  // SimGrid ends actors by exceptions of other types
     fail();
   }
 }
@@ -240,7 +240,7 @@ ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& clust
   try {
     return replayer->run();
   } catch (...) {
-    // Actors of SimGrid that still wait in there end with the process: what they wait for must stay.
+    // Actors of SimGrid that still wait end with the process, so the objects that they wait for must stay.
     if (fidelity == Fidelity::message) static_cast<void>(replayer.release());
     throw;
   }

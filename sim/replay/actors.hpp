@@ -1,6 +1,6 @@
 #pragma once
 // Runs actors on a cluster, message by message, and returns their logs. With fidelity `message` SimGrid runs the actors
-// and carries their messages. Otherwise fibers run them, and messages are flows of fair_flows.hpp. These are as exact,
+// and carries their messages. Otherwise fibers run them, and messages are flows of fair_flows.hpp. Flows are as exact,
 // and with thousands of messages in flight a hundred times faster.
 #include <string>
 #include <vector>
@@ -26,9 +26,9 @@ struct ActorReplay {
   double end_s = 0;
 };
 
-/// Messages take the route between the actors' places: latency (with the cluster's message overhead) and bytes, links
-/// shared with all others. Two actors of one place exchange messages in no time. Runs the process's one simulation.
-/// Throws std::runtime_error when all actors wait for each other.
+/// Messages take the route between the actors' places: first latency (with the cluster's message overhead), then bytes
+/// on links shared with all others. Messages between two actors of one place take no time. Runs the process's one
+/// simulation. Throws std::runtime_error if all actors wait for each other.
 ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster,
                           Fidelity fidelity = Fidelity::message);
 

@@ -24,7 +24,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
   LinkQueue links(program, costs, perturbation);
   const bool is_slowed = has_slowdowns(program);
-  // GPUs are in lockstep: one stands for all. Streams that share it are taken one after the other.
+  // GPUs run in lockstep, so one represents all. Its streams share it one after the other.
   const int streams = static_cast<int>(program.streams.size());
   InFlight in_flight(streams);
   WorkOrder order(program);

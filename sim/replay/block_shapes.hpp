@@ -1,6 +1,7 @@
 #pragma once
-// Blocks of transfers between the same ranks in the same order: buckets of a job differ in bytes alone, and a collective
-// often goes back the way it came. What follows from ranks is worked out once for all of them.
+// Detects blocks of transfers between the same ranks in the same order. Buckets of a job differ only in bytes, and a
+// collective often repeats its route backwards. Results that depend only on ranks are computed once for all such
+// blocks.
 #include <cstdint>
 #include <memory>
 #include <unordered_map>

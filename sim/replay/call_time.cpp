@@ -7,8 +7,8 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
-constexpr double kSizeTolerance = 1e-6;          // of a capacity: sizes are rounded up to whole bytes
+constexpr std::int64_t kMostMessages = 100'000;  // per operation, to compute one by one: some tenths of a second
+constexpr double kSizeTolerance = 1e-6;          // of a capacity, since sizes are rounded up to whole bytes
 
 template <typename Do>
 void for_runs(const Plan& plan, const UnitClasses& units, Do&& what) {

@@ -1,5 +1,5 @@
 #pragma once
-// A program's work by stream, and what each piece waits for, for a replay by flows.
+// Lists a program's work by stream, with the conditions for which each piece waits, for a replay by flows.
 #include <vector>
 
 #include "sim/schedule/program.hpp"
@@ -14,7 +14,7 @@ struct Need {
 };
 struct Enqueued {
   int work;
-  std::vector<Need> needs;  ///< those of input last
+  std::vector<Need> needs;  ///< conditions on input come last
 };
 
 /// The works of every stream, in their order.

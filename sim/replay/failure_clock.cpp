@@ -21,7 +21,7 @@ double now_s() {
   return sg4::Engine::get_clock();
 }
 
-// One training: what outlives its host, and the actors that make its world.
+// One training: the state that survives its host, and the actors that make the events around it.
 class TrainingRun {
  public:
   TrainingRun(const ClockedTrainings& o, int number, sg4::Host* machine, sg4::Host* world)
@@ -43,14 +43,14 @@ class TrainingRun {
  private:
   bool is_done() const { return left_s_ <= 0; }
 
-  // The training, from its last checkpoint. Its host may be turned off under it at any time.
+  // Trains from the last checkpoint. Its host may be turned off at any time.
   void train() {
     const FailureProcess& p = o_.process;
     if (has_run_) sg4::this_actor::sleep_for(p.restart_s);
     has_run_ = true;
     while (!is_done()) {
       double piece_s = std::min(p.interval_s, left_s_);
-      // Warned in time it writes a checkpoint of what it has, whatever the interval, and has done.
+      // Warned in time, it writes a checkpoint of its progress, whatever the interval, and stops.
       if (now_s() + piece_s + p.checkpoint_s > saves_until_s_) piece_s = saves_until_s_ - p.checkpoint_s - now_s();
       if (piece_s <= 0) return;
       sg4::this_actor::sleep_for(piece_s + p.checkpoint_s);
@@ -69,7 +69,7 @@ class TrainingRun {
     return -o_.process.mttf_s * std::log(1 - random_uniform(o_.seed, static_cast<std::uint64_t>(number_), draws_++));
   }
 
-  // Runs from one period with all nodes to the next.
+  // Produces events, from one period with all nodes to the next.
   void happen() {
     machine_->turn_off();
     while (!is_done()) {
@@ -101,7 +101,7 @@ class TrainingRun {
     }
   }
 
-  // False where the nodes are lost before there is another.
+  // Returns false if the nodes are lost before a replacement arrives.
   bool replace_node(double end_s) {
     const double repair_s = o_.process.repair_s;
     if (repair_s <= 0) return true;

@@ -1,7 +1,8 @@
 #pragma once
 // Simulates a training with failures on SimGrid's clock, event by event. The training's actor runs on a host. A failure
 // or the loss of spot nodes turns the host off, which kills the actor with all progress since the last checkpoint.
-// Nodes are repaired, and spares are a semaphore. It is the Monte Carlo simulation of the closed form in sim/failures.
+// Nodes are repaired, and a semaphore counts spares. This is the Monte Carlo simulation of the closed form in
+// sim/failures.
 #include <cstdint>
 #include <vector>
 
@@ -12,21 +13,22 @@ namespace lockstep::sim::replay {
 
 struct ClockedTrainings {
   FailureProcess process;
-  const Availability* trace = nullptr;  ///< of spot nodes; run r begins at r / runs of it. None: nodes are always there
-  int nodes = 1;                        ///< that the training wants of the trace
-  double useful_s = 0;                  ///< work of a run
+  const Availability* trace = nullptr;  ///< of spot nodes; run r starts at fraction r / runs. None: always available
+  int nodes = 1;                        ///< nodes that the training needs from the trace
+  double useful_s = 0;                  ///< work of one run
   int runs = 1;
   std::uint64_t seed = 0;
 };
 
 struct ClockedRun {
   double wall_s = 0;
-  int failures = 0;  ///< of hardware
-  int losses = 0;    ///< of spot nodes
+  int failures = 0;  ///< hardware failures
+  int losses = 0;    ///< losses of spot nodes
 };
 
-/// All runs side by side on one clock, each with failures of its own. Starts SimGrid: once a process. A run that a trace
-/// never gives the nodes for has an infinite wall time; one that its holdings are too short for never ends.
+/// Simulates all runs concurrently on one clock, each with failures of its own. Starts SimGrid, so call it once per
+/// process. If the trace never provides the nodes of a run, its wall time is infinite. If the periods with all nodes
+/// are too short for progress, the run never ends.
 std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings);
 
 }  // namespace lockstep::sim::replay

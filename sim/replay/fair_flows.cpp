@@ -11,9 +11,9 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
-constexpr double kSameTime_s = 1e-12;  // as SimGrid is told, sim/cluster/engine.cpp
-constexpr std::size_t kMany = 32;      // touched links among which the tightest is not sought one by one
+constexpr double kSame = 1e-11;        // rates and loads that differ by less (relatively) count as equal
+constexpr double kSameTime_s = 1e-12;  // as SimGrid is configured in sim/cluster/engine.cpp
+constexpr std::size_t kMany = 32;      // with more touched links, a queue finds the tightest
 
 }  // namespace
 
@@ -53,7 +53,7 @@ int FairFlows::add_route(std::vector<int> links) {
   return static_cast<int>(routes_.size()) - 1;
 }
 
-// Makes room for flows over `links` links each, including a throttle.
+// Reserves memory for flows over `links` links each, including a throttle.
 void FairFlows::make_room(std::size_t links) {
   if (links <= longest_) return;
   std::vector<Hop> hops(flows_.size() * links);
@@ -64,7 +64,7 @@ void FairFlows::make_room(std::size_t links) {
   longest_ = links;
 }
 
-// A link that is wider than all the links together that narrow the routes over it is never full.
+// A link is never full if it is wider than the sum of the narrower links on the routes over it.
 void FairFlows::narrow(const std::vector<int>& links) {
   const int narrowest = *std::min_element(links.begin(), links.end(), [this](int a, int b) {
     return links_[to_index(a)].bandwidth < links_[to_index(b)].bandwidth;
@@ -190,7 +190,7 @@ std::vector<int> FairFlows::advance(double now_s) {
       link.endings.pop();
       if (flows_[to_index(f)].move == move) ended.push_back(f);
     }
-    ends_.set(l, kInfinity);  // until the change is settled
+    ends_.set(l, kInfinity);  // until the change is complete
     change(l);
   }
   for (int f : ended) leave(f);
@@ -229,7 +229,7 @@ void FairFlows::settle() {
   commit();
 }
 
-// Computes the rates of the flows in the link's group again.
+// Unfixes the rates of the flows in the link's group, so that solve() computes them again.
 void FairFlows::release(int l) {
   Link& link = links_[to_index(l)];
   if (link.is_released) return;
@@ -261,7 +261,7 @@ void FairFlows::share_out(int f) {
   }
 }
 
-// Progressive filling: the link that leaves least to each of its flows sets their rate.
+// Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
 void FairFlows::solve() {
   shares_ = {};
   for (int l : touched_) {
@@ -290,8 +290,8 @@ void FairFlows::solve() {
   }
 }
 
-// What a link leaves to each of its flows never falls while others are served, so that a share which is out of date
-// stands too early in the queue.
+// A link's free bandwidth per flow never decreases while rates of other links are fixed. So an outdated entry can only
+// be too early in the queue.
 int FairFlows::tightest() {
   while (!shares_.empty()) {
     const auto [share, l] = shares_.top();
@@ -317,7 +317,7 @@ int FairFlows::tightest() {
 // Releases the groups of flows that have lost their bottleneck; returns false if there are none.
 bool FairFlows::release_unfair_groups() {
   const std::size_t before = shared_.size();
-  for (std::size_t t = 0; t < touched_.size(); ++t) {  // releasing appends
+  for (std::size_t t = 0; t < touched_.size(); ++t) {  // release() appends to touched_
     const int l = touched_[t];
     Link& link = links_[to_index(l)];
     const bool has_group = link.group > 0 && !link.is_released;
@@ -361,7 +361,7 @@ void FairFlows::commit() {
   touched_.clear();
 }
 
-// Brings what the group has been served up to date.
+// Updates the bytes that the group has been served.
 void FairFlows::serve(Link& link) {
   if (link.group > 0) link.served_bytes += link.rate * (now_s_ - link.since_s);
   link.since_s = now_s_;

@@ -1,6 +1,6 @@
 #pragma once
-// Flows that share links max-min fairly, as SimGrid's do on our clusters (sim/cluster/cluster.hpp), for replays with
-// thousands of flows at once.
+// Flows that share links max-min fairly, as SimGrid's do on our clusters (sim/cluster/cluster.hpp). Serves replays with
+// thousands of concurrent flows.
 //
 // Rates are max-min fair if and only if every flow has a bottleneck. That is a link that is full and on which no flow
 // is faster (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate,
@@ -9,8 +9,8 @@
 // bottleneck, or could be faster, the group is added and the rates are computed again. This is exact, and mostly ends
 // after the first group. A solver that follows every shared link would compute all flows of the network again.
 //
-// A group counts the bytes that each of its flows has been served. A flow ends when its group has served its bytes, so
-// that a change of the group's rate needs no work per flow.
+// A group counts the bytes served to each of its flows. A flow ends when this count has grown by its bytes, so a change
+// of the group's rate requires no work per flow.
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -31,7 +31,8 @@ class FairFlows {
   /// of doubles.
   static double same_time_s(double now_s);
 
-  /// Links in any order, none twice, at least one. Returns the route's number. Throws std::invalid_argument.
+  /// Registers a route of at least one link: in any order, without duplicates. Returns the route's number. Throws
+  /// std::invalid_argument.
   int add_route(std::vector<int> links);
   /// A flow of `bytes` > 0 begins now, never faster than `most`. Returns its number, which is used again when it has
   /// ended.
@@ -41,7 +42,7 @@ class FairFlows {
   /// Sets the clock to `now_s`, not before what it shows and not after next_end_s() by more than rounding. Returns the
   /// flows that have ended.
   std::vector<int> advance(double now_s);
-  /// Bytes per second, now.
+  /// Current rate in bytes/s.
   double rate(int flow);
   /// For debugging: the flows in flight at `now_s`, which is not after next_end_s().
   struct FlowState {
@@ -68,7 +69,7 @@ class FairFlows {
     double new_rate = 0;
     int new_bottleneck = kNone;  // kNone: not yet found
   };
-  // The narrowest links of all routes over a link, as long as they cannot fill it together.
+  // The narrowest links of all routes over a link. They are kept as long as they cannot fill the link together.
   struct Feeders {
     double bandwidth = 0;  // of all together
     std::vector<int> links;
@@ -76,25 +77,25 @@ class FairFlows {
   struct Link {
     double bandwidth = 0;
     double load = 0;
-    std::vector<int> flows;  // all that cross it, if it is a limit
+    std::vector<int> flows;  // all that cross the link, if it is a limit
     bool is_throttle = false;
 
     // The group of the flows whose bottleneck it is.
     int group = 0;  // flows in it
     double rate = 0;
     double served_bytes = 0;
-    double since_s = 0;  // when served_bytes was so
+    double since_s = 0;  // time of served_bytes
     std::priority_queue<Ending, std::vector<Ending>, std::greater<Ending>> endings;
 
-    // While rates are computed.
+    // Valid while rates are computed:
     bool is_touched = false;
     bool is_released = false;
     double free = 0;   // bandwidth that flows with fixed rates leave
     int count = 0;     // flows without fixed rates
-    double left = 0;   // of `free`
-    int unserved = 0;  // of `count`
+    double left = 0;   // unused part of `free`
+    int unserved = 0;  // part of `count` without a new rate
     bool sets_rates = false;
-    double new_rate = 0;  // that it sets
+    double new_rate = 0;  // that the link sets
     bool has_changed = false;
   };
 

@@ -46,7 +46,7 @@ int Fibers::add(std::function<void()> body) {
   return static_cast<int>(fibers_.size()) - 1;
 }
 
-// makecontext() hands on ints alone.
+// makecontext() passes only ints, so the pointer is split into two.
 void Fibers::enter(unsigned high, unsigned low) {
   const auto address = static_cast<std::uintptr_t>(high) << 32 | low;
   reinterpret_cast<Fibers*>(address)->run_current();
@@ -60,7 +60,7 @@ void Fibers::run_current() {
   try {
     fiber.body();
   } catch (const Left&) {
-    // It has been left.
+    // wait() was left.
   }
   fiber.has_ended = true;
   fiber.body = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// Functions that can wait in their middle, without a thread or a simulator. Each runs on a stack of its own. One of
-// them runs at a time, from when it is resumed to when it waits. All stacks are one mapping, of which only used pages
-// take memory, so that there may be as many as memory holds.
+// Runs functions that can wait in the middle, without a thread or a simulator. Each has a stack of its own. One runs at
+// a time, from resume() until it waits. All stacks are one mapping, and only used pages of it take memory. So memory
+// alone limits the number of functions.
 #include <ucontext.h>
 
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace lockstep::sim::replay {
 
 class Fibers {
  public:
-  /// Up to `most` functions. Throws std::runtime_error where their stacks cannot be had.
+  /// Makes room for `most` functions. Throws std::runtime_error if their stacks cannot be allocated.
   explicit Fibers(int most);
-  /// Functions that have not ended are left by an exception from where they wait.
+  /// Ends functions that still wait by an exception from wait().
   ~Fibers();
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
 
-  /// Makes the next one, 0, 1, 2, ...; it begins when it is first resumed. It must let no exception out but that of
+  /// Adds fiber 0, 1, 2, ...; it starts when it is first resumed. It must let no exception escape except that of
   /// wait().
   int add(std::function<void()> body);
-  /// Runs the fiber until it waits or ends. Must not be called from within one.
+  /// Runs the fiber until it waits or ends. Do not call it from within a fiber.
   void resume(int fiber);
   /// Called from within a fiber: returns control to the caller of resume().
   void wait();
   int current() const { return current_; }
 
  private:
-  struct Left {};  // is thrown to leave a function
+  struct Left {};  // thrown to leave a function
   struct Fiber {
     std::function<void()> body;
     ucontext_t context;

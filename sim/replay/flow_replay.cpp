@@ -17,18 +17,18 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// A plan on a stream: what its ranks do there, and which ends of its transfers wait for the other.
+// A plan on a stream: the transfers of its ranks, and which ends of each transfer wait for the other.
 struct Exchanges {
   const RankSpans* ranks = nullptr;
   const std::vector<int>* ways = nullptr;  // by transfer
   std::vector<bool> is_posted;             // by transfer
-  // A library's call: its ranks begin together, wait, exchange and leave together.
+  // A library operation: its ranks begin together, wait, exchange and leave together.
   double wait_s = 0;
   double transfer_s = 0;
   std::vector<int> gathered;  // strands
 };
 
-// A strand is a stream of a GPU. All strands are taken from event to event in the order of time.
+// A strand is a stream of a GPU. The replay processes the events of all strands in the order of time.
 class FlowReplay {
  public:
   FlowReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
@@ -88,28 +88,28 @@ class FlowReplay {
  private:
   enum class Step : std::uint8_t { waiting, timed, launching, exchanging, entering_call, in_call, leaving_call };
   struct Strand {
-    double since_s = 0;  // when all but input was there; or a phase was entered
+    double since_s = 0;  // when all conditions but input were met, or a phase was entered
     int gpu = 0;
     int stream = 0;
-    int next = 0;     // of the stream's works: those before have ended
-    int met = 0;      // of the next work's needs, from the first on
-    int pending = 0;  // transfers of the round
+    int next = 0;     // index in the stream's works; those before it have ended
+    int met = 0;      // number of the next work's needs that are met
+    int pending = 0;  // transfers in this round
     int phase = 0;
     int round = 0;
-    int low = 0;  // spans of the rank before it are over
+    int low = 0;  // the rank's spans before this one are over
     Step step = Step::waiting;
     bool lacks_input = false;
   };
   struct Event {
     double at_s;
     std::uint64_t number;
-    int what;     // a strand, or gpus * streams + a GPU that computes
-    int changes;  // of the GPU's compute, when this was its next end
+    int what;     // a strand, or gpus * streams + the number of a computing GPU
+    int changes;  // changes of the GPU's compute when this end was computed
     bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
   };
   struct Pair {
     int sender;    // strand
-    int receiver;  // strand, -1: nobody waits
+    int receiver;  // strand; -1: none waits
   };
 
   int gpu_of(int strand) const { return strands_[to_index(strand)].gpu; }
@@ -162,14 +162,14 @@ class FlowReplay {
     }
   }
 
-  // The strand's next work begins, if what it waits for has ended.
+  // Starts the strand's next work if all works for which it waits have ended.
   void go_on(int strand) {
     Strand& s = strands_[to_index(strand)];
     if (s.step != Step::waiting || to_index(s.next) == works_of(strand).size()) return;
     const Enqueued& mine = works_of(strand)[to_index(s.next)];
     const Strand* const gpus = &strands_[to_index(strand - s.stream)];
     const int needs = static_cast<int>(mine.needs.size());
-    // What has ended stays so: none is looked at twice.
+    // Ended work stays ended, so each need is checked only until it is met.
     while (s.met < needs && gpus[mine.needs[to_index(s.met)].stream].next >= mine.needs[to_index(s.met)].ended) ++s.met;
     if (s.met < needs) {
       if (!mine.needs[to_index(s.met)].is_copy) return;
@@ -253,7 +253,7 @@ class FlowReplay {
     await_compute(gpu);
   }
 
-  // The strand's work has ended: whoever waited for it may go on.
+  // Ends the strand's work; strands that waited for it may continue.
   void end(int strand) {
     Strand& s = strands_[to_index(strand)];
     const int w = work_of(strand), gpu = gpu_of(strand);
@@ -291,7 +291,7 @@ class FlowReplay {
     end(strand);
   }
 
-  // The next phase from `phase` on in which the rank takes part.
+  // Enters the first phase, from `phase` on, in which the rank takes part.
   void enter_phase(int strand, int phase) {
     Strand& s = strands_[to_index(strand)];
     const RankSpans& ranks = *exchanges_of_[to_index(work_of(strand))]->ranks;
@@ -333,7 +333,8 @@ class FlowReplay {
     });
   }
 
-  // `at_least_s`: time that every transfer takes in addition to its latency, even on the fastest links.
+  // Maximum rate of a transfer. `at_least_s`: time that every transfer takes in addition to latency, even on the
+  // fastest links.
   double most_bytes_per_s(const Span& span, double at_least_s) const {
     if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
     if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
@@ -424,7 +425,7 @@ class FlowReplay {
   std::map<Work::Source, std::vector<int>> ways_of_copies_;  // by GPU
   std::vector<Strand> strands_;                              // by GPU, then stream
   const bool is_slowed_;
-  std::vector<GpuCompute> computes_;  // by GPU; empty where a GPU has one thing to compute at a time, at full speed
+  std::vector<GpuCompute> computes_;  // by GPU; empty if each GPU computes one work at a time, at full speed
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
   std::uint64_t events_so_far_ = 0;
   std::vector<int> ready_;  // strands

@@ -78,7 +78,7 @@ class FlowRuntime : public ActorRuntime {
   }
   void stop() override { is_stopped_ = true; }
 
-  // These act on the running actor; wake() acts on one that waits.
+  // These functions are called by the running actor; wake() is for a waiting one.
   int current() const { return fibers_.current(); }
   void wait() {
     ++waits_[to_index(fibers_.current())];
@@ -98,8 +98,8 @@ class FlowRuntime : public ActorRuntime {
   struct Event {
     double at_s;
     std::uint64_t number;
-    int what;   // an actor, or -1 - a place that computes
-    int count;  // of the actor's waits, or the place's changes, when this was to end them
+    int what;   // an actor, or -1 - the number of a computing place
+    int count;  // the actor's waits, or the place's changes, when the event was scheduled
     bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
   };
 
@@ -143,8 +143,8 @@ class FlowRuntime : public ActorRuntime {
   std::vector<int> unused_;                      // tokens
   std::deque<int> ready_;                        // actors
   Fibers fibers_;
-  std::vector<int> waits_;  // by actor, how often it has begun or ended to wait
-  int left_ = 0;            // actors that are no daemons
+  std::vector<int> waits_;  // by actor: how often it started or ended a wait
+  int left_ = 0;            // actors that still run, without daemons
   bool is_stopped_ = false;
   double now_s_ = 0;
 };

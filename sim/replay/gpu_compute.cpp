@@ -54,7 +54,8 @@ void GpuCompute::serve(double now_s) {
   now_s_ = now_s;
 }
 
-// The smallest parts first: who can fill less than an even part of what is left leaves the rest to the others.
+// Divides the GPU max-min fairly, smallest demands first: a piece that needs less than an equal part leaves the rest to
+// the others.
 void GpuCompute::share_out() {
   ++changes_;
   rates_.resize(pieces_.size());

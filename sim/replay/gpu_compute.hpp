@@ -14,21 +14,21 @@ class GpuCompute {
  public:
   struct Piece {
     int token;
-    double seconds;  ///< alone
+    double seconds;  ///< if it runs alone
     double fill;
     double slowed_s = 0;  ///< seconds lost to collectives in flight
-    double left = 0;      ///< of seconds * fill
+    double left = 0;      ///< work left: seconds * fill
   };
 
-  /// Starts a piece at `now_s`. Times of calls must not go back.
+  /// Starts a piece at `now_s`. Times of successive calls must not decrease.
   void begin(double now_s, const Piece& piece);
   void enter_collective(double now_s, double slows);
   void leave_collective(double now_s, double slows);
-  /// When the next piece is done; infinity: none is under way.
+  /// When the next piece ends; infinity: no piece runs.
   double next_end_s() const { return next_end_s_; }
   /// Removes and returns the pieces that are done at `now_s`, which is next_end_s().
   std::vector<Piece> end(double now_s);
-  /// Counts the changes. After a change, earlier predictions of ends are void.
+  /// Number of changes so far. After a change, earlier values of next_end_s() are invalid.
   int changes() const { return changes_; }
 
  private:
@@ -37,8 +37,8 @@ class GpuCompute {
   void share_out();
 
   std::vector<Piece> pieces_;
-  std::vector<double> rates_;      // of the GPU, by piece
-  std::vector<double> in_flight_;  // factors of the collectives
+  std::vector<double> rates_;      // fraction of the GPU, by piece
+  std::vector<double> in_flight_;  // slowdown factors of the collectives
   double now_s_ = 0;
   double next_end_s_ = 0;
   int changes_ = 0;

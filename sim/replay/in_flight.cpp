@@ -38,7 +38,7 @@ bool has_slowdowns(const Program& program) {
 
 bool knows_what_is_in_flight(const Program& program) {
   std::set<int> compute_streams, collective_streams;
-  std::vector<int> ended(program.work.size(), -1);  // by work: the latest compute that has ended when it starts
+  std::vector<int> ended(program.work.size(), -1);  // by work: the latest compute that has ended when the work starts
   std::vector<int> last_of_stream(program.streams.size(), -1);
   int last_compute = -1;
   const auto implied_by = [&](int w) {

@@ -23,9 +23,10 @@ class InFlight {
  public:
   explicit InFlight(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}
 
-  /// A GPU is in a collective from start_s to end_s; those of one GPU come one after the other.
+  /// Adds a collective on `gpu` from start_s to end_s. Those of one GPU must not overlap, and must be added in order.
   void add(int gpu, double start_s, double end_s, double slows);
-  /// When work of `seconds` alone ends that starts at `start_s`; a GPU's starts must not go back.
+  /// Returns the end of work that takes `seconds` without collectives and starts at `start_s`. Starts on one GPU must
+  /// not decrease.
   double end_s(int gpu, double start_s, double seconds);
 
  private:
@@ -36,7 +37,7 @@ class InFlight {
   std::vector<std::vector<Interval>> of_gpu_;  // those that end after the GPU's last start; empty before the first
 };
 
-/// Whether any collective of the program slows compute.
+/// True if a collective of the program slows compute.
 bool has_slowdowns(const Program& program);
 /// True if every collective that can overlap a piece of compute was enqueued before it, so that InFlight is exact. This
 /// needs compute and collectives on one stream each. Every collective that is enqueued after a piece of compute must

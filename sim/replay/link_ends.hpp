@@ -1,6 +1,6 @@
 #pragma once
-// Finds which of many links is the first to end a flow. It is a heap that knows the place of each link, so that a
-// link's end can change at any time. A change takes time logarithmic in the number of links that have an end.
+// Finds the link on which a flow ends first. It is a heap that knows the position of each link, so a link's end can
+// change at any time. A change takes time logarithmic in the number of links with an end.
 #include <limits>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace lockstep::sim::replay {
 
 class LinkEnds {
  public:
-  /// Infinity: the link has none.
+  /// Sets the link's end; infinity: none.
   void set(int link, double end_s);
   bool empty() const { return heap_.empty(); }
   int first() const { return heap_.front().link; }

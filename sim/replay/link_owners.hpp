@@ -1,6 +1,6 @@
 #pragma once
-// Links all of whose messages have one rank at an end. A rank enters a round when it has left the one before, so that on
-// such a link messages of different rounds never meet.
+// Links whose messages all begin or all end at one rank. A rank enters a round only after it has left the previous one.
+// So on such a link, messages of different rounds never meet.
 #include <utility>
 #include <vector>
 
@@ -11,9 +11,9 @@ namespace lockstep::sim::replay {
 
 class LinkOwners {
  public:
-  static constexpr int kNobody = -1;  ///< an end that is no rank
+  static constexpr int kNobody = -1;  ///< stands for an end that is not a rank
   explicit LinkOwners(const Cluster& cluster) : of_link_(to_index(cluster.link_count()), {kUnknown, kUnknown}) {}
-  /// A message crosses the link. False once the link has no such rank.
+  /// Records a message over the link. Returns false if no single rank is at an end of all its messages.
   bool cross(int link, int src, int dst) {
     auto& [a, b] = of_link_[to_index(link)];
     if (a == kUnknown && b == kUnknown) {
@@ -31,7 +31,7 @@ class LinkOwners {
 
  private:
   static constexpr int kUnknown = -2;
-  std::vector<std::pair<int, int>> of_link_;  // ranks that may be it
+  std::vector<std::pair<int, int>> of_link_;  // candidate ranks
 };
 
 }  // namespace lockstep::sim::replay

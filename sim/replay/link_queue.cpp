@@ -14,7 +14,7 @@ namespace {
 
 using LinkSeconds = PlanCosts::LinkSeconds;
 
-// Whether each link is the first that its messages cross, in all plans together.
+// True for each link that is the first one crossed by its messages, over all plans.
 std::vector<bool> distinct_links(const Program& program, const UnitClasses& units) {
   std::vector<std::vector<std::pair<std::size_t, double>>> crossed(to_index(units.links()));
   std::set<const RunOnLinks*> known_runs;
@@ -38,8 +38,8 @@ std::vector<bool> distinct_links(const Program& program, const UnitClasses& unit
   return is_distinct;
 }
 
-// Seconds for which plans occupy links, of the distinct ones. Blocks between the same ranks cross the same links, as those of
-// a job's tensors do, so their messages are counted once.
+// Seconds for which plans occupy the distinct links. Blocks between the same ranks cross the same links, such as those
+// of a job's tensors. Their messages are counted once.
 class BusyLinks {
  public:
   BusyLinks(const UnitClasses& units, std::vector<bool> is_distinct)
@@ -85,7 +85,7 @@ class BusyLinks {
   ByShape<std::map<int, double>> messages_;  // of a block, by link
 };
 
-// With input on links, units are one, and links have the cluster's numbers.
+// If input crosses links, the units are one, and links have the cluster's numbers.
 LinkSeconds busy_by_copies(const Program& program, Work::Source source, const Cluster& cluster) {
   std::map<int, double> bytes;
   for (const Route& route : routes_of_copies(program, source, cluster))
@@ -95,7 +95,8 @@ LinkSeconds busy_by_copies(const Program& program, Work::Source source, const Cl
   return busy_s;
 }
 
-// Keeps the first of links that every plan occupies for the same time, since the others end nothing later, and renumbers them.
+// Merges links that every plan occupies for the same time: keeps the first, since the others change no end. Renumbers
+// the links.
 void merge_equally_busy_links(std::vector<LinkSeconds>& of_plans, int& links) {
   std::map<int, std::vector<std::pair<std::size_t, double>>> of_links;  // by plan
   for (std::size_t plan = 0; plan < of_plans.size(); ++plan)
@@ -187,7 +188,7 @@ double WorkOrder::start_s(int work, const Times& stream_free_s, const Times& end
   return start_s;
 }
 
-// Work only waits for work enqueued before it, so that the oldest that is left can always start.
+// Work waits only for work that was enqueued before it, so the oldest remaining work can always start.
 int WorkOrder::earliest(const Times& stream_free_s, const Times& end_s) const {
   int best = -1;
   double best_s = 0;
@@ -203,7 +204,7 @@ int WorkOrder::earliest(const Times& stream_free_s, const Times& end_s) const {
   return best;
 }
 
-// A copy that starts before `before_s`, -1 if there is none.
+// Finds a copy that starts before `before_s`; -1: none.
 int WorkOrder::early_copy(double before_s, const Times& stream_free_s, const Times& end_s) const {
   for (std::size_t stream = 0; stream < of_stream_.size(); ++stream) {
     if (head_[stream] == of_stream_[stream].size()) continue;

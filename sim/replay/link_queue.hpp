@@ -18,7 +18,7 @@ class LinkQueue {
  public:
   /// Does nothing if collectives are on one stream only and no copies cross links. `costs` must outlive it.
   LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation);
-  /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
+  /// Returns the end of a collective of `plan` that starts at `start_s`. Without others it would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
   /// Returns the end of the copies of all GPUs from a source.
   double end_s(Work::Source source, double start_s, double alone_end_s);
@@ -28,14 +28,14 @@ class LinkQueue {
 
   bool shares_evenly_ = false;
   const PlanCosts& costs_;
-  double bandwidth_;            // factor on all links'
+  double bandwidth_;            // factor on the bandwidth of all links
   std::vector<double> free_s_;  // by link
 };
 
-/// Whether collectives of the program meet others, or copies, on links.
+/// True if collectives of the program share links with other collectives, or with copies.
 bool has_busy_links(const Program& program);
-/// Fills PlanCosts::busy_s and busy_by_copies_s, the seconds for which each link is occupied. `units`: of its plans,
-/// taken as one if the program has input on links.
+/// Fills PlanCosts::busy_s and busy_by_copies_s, the seconds for which each link is occupied. `units` are those of the
+/// plans. They are one unit if the program's input crosses links.
 void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs);
 
 /// The order in which the closed form processes a program's work. By default it is the order of enqueueing. Copies over
@@ -44,7 +44,7 @@ void find_busy_links(const Program& program, const Cluster& cluster, const UnitC
 class WorkOrder {
  public:
   explicit WorkOrder(const Program& program);
-  /// Index of the next work, -1 at the end; times of when streams are free and of when work taken before has ended.
+  /// Index of the next work; -1 at the end. Arguments: when each stream is free, and when processed work has ended.
   int next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s);
 
  private:
@@ -59,7 +59,7 @@ class WorkOrder {
   const bool by_time_;
   const bool takes_copies_early_;
   std::size_t taken_ = 0;
-  std::size_t next_ = 0;  // as enqueued: all before it are taken
+  std::size_t next_ = 0;  // in enqueueing order: all before it are processed
   std::vector<std::vector<int>> of_stream_;
   std::vector<std::size_t> head_;  // by stream
   std::vector<bool> is_taken_;     // by work

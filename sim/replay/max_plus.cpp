@@ -13,7 +13,7 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// Index of the last work that waits for each work; a work's times can be dropped after it.
+// Index of the last work that waits for each work. The work's times can be dropped after it.
 std::vector<int> last_uses(const Program& program) {
   std::vector<int> last(program.work.size());
   for (std::size_t w = 0; w < program.work.size(); ++w) {
@@ -24,8 +24,8 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
-// Where messages may meet on links: nowhere; within a round on links of one GPU; or within a round on any link, where
-// meetings of different rounds are neglected.
+// Where messages may meet on links: nowhere; within a round, on links of one GPU; or within a round, on any link. The
+// last neglects meetings between different rounds.
 
 enum class Meetings { none, on_own_links, in_rounds };
 
@@ -56,7 +56,7 @@ class MaxPlusReplay {
       if (!plan.has_time()) return false;
     for (const SharedPlan& plan : shared_plans_)
       if (meetings_ == Meetings::on_own_links && !plan.has_own_links()) return false;
-    // Copies and messages come at any time: a link that could not carry all of them at once may slow some.
+    // Copies and messages may be in flight at any time. A link slows them if it cannot carry all of them at once.
     for (const auto& [source, flows] : copies_)
       for (int flow : flows)
         if (links_.is_contested(flow)) return false;
@@ -92,7 +92,7 @@ class MaxPlusReplay {
     for (MaxPlusPlan& plan : plans_) plan.find_watched(links_);
   }
 
-  // A plan laid out so far between the same ranks; nullptr if there is none.
+  // A previous plan between the same ranks; nullptr if there is none.
   const SharedPlan* plan_with_ranks_of(const Plan& plan) const {
     for (std::size_t p = 0; p < shared_plans_.size() && !plan.call; ++p)
       if (!program_.plans[p].call && have_same_ranks(program_.plans[p], plan)) return &shared_plans_[p];
@@ -110,11 +110,11 @@ class MaxPlusReplay {
     free_s_.assign(program_.streams.size(), std::vector<double>(to_index(program_.gpus), 0));
   }
 
-  // GPUs first .. end - 1: all that a piece of work does not pass by.
+  // GPUs first .. end - 1, which include all that take part in a piece of work.
   struct GpuRange {
     int first, end;
   };
-  // When work ended on the GPUs from `first` on.
+  // Ends of work on the GPUs from `first` on.
   struct Ends {
     int first = 0;
     std::vector<double> of_gpu;
@@ -190,7 +190,7 @@ class MaxPlusReplay {
     replay_.events += program_.fed_gpus;
   }
 
-  // Moves the GPU's time on by the work; returns how much longer than alone it took.
+  // Advances the GPU's time by the work. Returns the seconds lost to collectives in flight.
   double beside_collectives(double& time_s, int gpu, double seconds) {
     const double start_s = time_s;
     time_s = in_flight_.end_s(gpu, start_s, seconds);
@@ -217,7 +217,7 @@ class MaxPlusReplay {
     return true;
   }
 
-  // Compute work that waits for a copy beyond everything else it waits for has run out of input.
+  // Compute work lacks input while it waits for a copy after all its other conditions are met.
   void note_input_wait(const Work& work, const std::vector<double>& stream_free) {
     const auto is_copy = [this](int waited) { return program_.work[to_index(waited)].kind == Work::Kind::copy; };
     if (work.kind != Work::Kind::compute || std::none_of(work.after.begin(), work.after.end(), is_copy)) return;
@@ -234,7 +234,7 @@ class MaxPlusReplay {
     replay_.input_wait_s[to_index(work.iteration)] += wait / program_.gpus;
   }
 
-  // By GPU.
+  // Returns factors by GPU.
   const std::vector<double>& factors_of(const Work& work) {
     Factors& factors = factors_[to_index(work.draw)];
     if (factors.iteration == work.iteration) return factors.of_gpu;
@@ -258,10 +258,10 @@ class MaxPlusReplay {
   LinkUse links_;
   const bool is_slowed_;  // compute is slower during collectives
   InFlight in_flight_;
-  std::optional<RoundOfMessages> round_;  // where messages may meet
-  std::vector<MaxPlusPlan> plans_;        // where they do not
+  std::optional<RoundOfMessages> round_;  // used if messages may meet
+  std::vector<MaxPlusPlan> plans_;        // used if they may not
   std::vector<SharedPlan> shared_plans_;
-  std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
+  std::map<Work::Source, std::vector<int>> copies_;  // flow of the copies, by GPU
   std::vector<GpuRange> ranges_of_roles_;
   std::vector<Ends> ends_;                   // by work
   std::vector<std::vector<double>> free_s_;  // by stream, then GPU

@@ -9,7 +9,7 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr double kTouch_s = 1e-12;  // intervals that touch do not overlap
+constexpr double kTouch_s = 1e-12;  // shorter overlaps do not count
 
 }  // namespace
 
@@ -100,7 +100,7 @@ MaxPlusShape MaxPlusPlan::shape_of(const Transfers::Block& transfers, LinkUse& l
   return shape;
 }
 
-// Calls what(source, destination, duration) for every transfer, in their order.
+// Calls what(source, destination, duration) for every transfer, in the plan's order.
 template <typename Do>
 void MaxPlusPlan::for_transfers(const Block& block, Do&& what) const {
   const MaxPlusShape& shape = *block.shape;
@@ -164,7 +164,7 @@ bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t
 
 bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
                              std::vector<GpuTimeline>& timelines) const {
-  if (call_) return run(times_s, links, events);  // its transfers stand for what channels send all the time
+  if (call_) return run(times_s, links, events);  // notes none: its transfers stand for continuous sending
   for (const Step& step : steps_) {
     std::vector<double> entered_s;
     for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[to_index(timeline.gpu)]);
@@ -189,7 +189,7 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
     std::size_t transfer;
     double start_s;
   };
-  std::vector<Start> starts;  // of the watched flows
+  std::vector<Start> starts;  // starts of the watched flows
   for (const Block& block : step.blocks)
     for (int watched : block.shape->watched) {
       const std::size_t i = to_index(watched);

@@ -1,5 +1,5 @@
 #pragma once
-// The max-plus form of plans: see replay.hpp, fidelity "fast".
+// The max-plus form of plans; replay.hpp describes it under fidelity `fast`.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,27 +16,28 @@
 
 namespace lockstep::sim::replay {
 
-/// Finds out whether messages of different rounds ever meet on a link, over all plans of a program. The messages of
-/// each round must fit on their links (rounds_fit.hpp).
+/// Checks whether messages of different rounds meet on a link, over all plans of a program. The messages of each round
+/// must fit on their links (rounds_fit.hpp).
 class LinkUse {
  public:
   explicit LinkUse(const Cluster& cluster) : cluster_(cluster) {}
   const Cluster& cluster() const { return cluster_; }
-  /// The flow of a pair of GPUs, registered on first sight.
+  /// The flow from one GPU to another, registered at the first call.
   int flow(int src, int dst);
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
-  /// Registers a flow of its own, in addition to those of pairs of GPUs.
+  /// Adds a flow for this route alone, in addition to those of pairs of GPUs.
   int other_flow(const Route& route) { return add_flow(route, LinkOwners::kNobody, LinkOwners::kNobody); }
   /// Adds the messages of a library operation (Plan::call), each transfer at the rate that fits the operation's time.
-  /// Operations that are not added are taken to meet nothing.
+  /// An operation that is not added is assumed to meet no other message.
   void add_call(const Plan& plan);
-  /// After all flows are known: links whose flows together could exceed the capacity are contested.
+  /// Call it when all flows are known. Marks links as contested if their flows together could exceed the capacity.
   void find_contested_links();
   bool is_contested(int flow) const { return flows_[static_cast<std::size_t>(flow)].is_contested; }
-  /// Contested on a link on which rounds may meet.
+  /// True if the flow crosses a contested link on which rounds may meet.
   bool is_watched(int flow) const { return flows_[static_cast<std::size_t>(flow)].is_watched; }
-  /// Notes that a flow was active in [start, end]; false when another flow was so on one of its watched links.
+  /// Records that a flow was active in [start, end]. Returns false if another flow was active then on one of its
+  /// watched links.
   bool occupy(int flow, double start_s, double end_s);
 
  private:
@@ -56,7 +57,7 @@ class LinkUse {
   int add_flow(const Route& route, int src, int dst);
 
   const Cluster& cluster_;
-  Route route_;                                     // its memory is used again
+  Route route_;                                     // kept to reuse its memory
   std::unordered_map<std::uint64_t, int> flow_of_;  // by pair of GPUs
   std::vector<Flow> flows_;
   std::vector<int> links_;          // of all flows
@@ -64,40 +65,40 @@ class LinkUse {
   std::vector<Occupied> occupied_;  // by link
 };
 
-/// Describes transfers between ranks, whatever their bytes.
+/// Describes transfers between ranks, without their bytes.
 struct MaxPlusShape {
   std::vector<int> src, dst;
   std::vector<double> latency_s, bandwidth;
   std::vector<int> flow;
   std::vector<int> members;  // ranks that take part
-  std::vector<int> watched;  // transfers whose flow is
+  std::vector<int> watched;  // transfers whose flow is watched
 };
 using MaxPlusShapes = ByShape<MaxPlusShape>;
 
-/// A plan with its transfers' times on a cluster; reducing transfers run at `reduction_rate` (bytes/s, 0: no limit) at
-/// most.
+/// A plan with its transfers' times on a cluster. Reducing transfers run at most at `reduction_rate` (bytes/s, 0: no
+/// limit).
 class MaxPlusPlan {
  public:
   MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate);
   /// Call after LinkUse::find_contested_links, before the rest.
   void find_watched(const LinkUse& links);
-  /// Whether its time is known: of a library's call whose messages do not fit on their links, it may not be.
+  /// False for a library operation whose messages do not fit on their links: its time is unknown.
   bool has_time() const { return !call_ || call_->fits; }
-  /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
+  /// times_s: on entry, when each rank arrives; on return, when it leaves. Returns false if flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
-  /// Also notes the exchanges of the timelines' GPUs in this piece of work.
+  /// Also records the exchanges of the timelines' GPUs in this piece of work.
   bool run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
                   std::vector<GpuTimeline>& timelines) const;
 
  private:
-  // Transfers that steps may have in common.
+  // Transfers that several steps may share.
   struct Block {
     std::shared_ptr<MaxPlusShape> shape;
     std::shared_ptr<const Transfers::Block> transfers;
   };
   struct Step {
     std::vector<Block> blocks;
-    std::vector<Ring> rings;  // all that the step is, where it is rings
+    std::vector<Ring> rings;  // all of the step's transfers, if they form rings
     int rounds = 1;
   };
   static MaxPlusShape shape_of(const Transfers::Block& transfers, LinkUse& links);

@@ -69,7 +69,7 @@ std::string MessageFlows::dump(double now_s) {
     const int gpus = cluster_.layout().gpus();
     return end.part < gpus ? "GPU " + std::to_string(end.node * gpus + end.part) : "node " + std::to_string(end.node);
   };
-  // A way's route has its number: each adds one.
+  // Each way adds one route, so a route has its way's number.
   const auto way_of = [this](const FairFlows::FlowState& flow) { return &ways_[to_index(flow.route)]; };
   const auto place_of = [&](const FairFlows::FlowState& flow) {
     const Way* way = way_of(flow);

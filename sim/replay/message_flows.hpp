@@ -1,6 +1,6 @@
 #pragma once
-// Messages as fair flows (fair_flows.hpp) on a cluster: a message pays its route's latency, overhead included, and then
-// flows. It keeps no clock: who uses it moves from one of its moments to the next.
+// Messages as fair flows (fair_flows.hpp) on a cluster. A message waits for its route's latency, overhead included, and
+// then flows. This class has no clock: the caller advances it from event to event.
 #include <cstdint>
 #include <limits>
 #include <queue>
@@ -15,15 +15,17 @@ namespace lockstep::sim::replay {
 class MessageFlows {
  public:
   explicit MessageFlows(const Cluster& cluster);
-  /// The number of the way between two different ends; the same for the same. Ways are best asked for before messages
-  /// are under way: a new one may cost time for each of these.
+  /// Returns the number of the way between two different ends; the same ends give the same number. Call it before
+  /// messages are in flight if possible, because a new way may cost time for each of them.
   int way(Endpoint from, Endpoint to);
-  /// A message that leaves at `now_s`, no earlier than advance() was last told. `token` comes back when it has arrived.
+  /// Sends a message at `now_s`, which must not precede the last advance(). advance() returns `token` when it has
+  /// arrived.
   void send(double now_s, int way, double bytes, int token,
             double most_bytes_per_s = std::numeric_limits<double>::infinity());
-  /// When something happens next; infinity: nothing is under way.
+  /// Time of the next event; infinity: nothing is in flight.
   double next_s();
-  /// Everything up to `now_s`, not after next_s() by more than rounding. Appends the tokens of what has arrived.
+  /// Processes all events up to `now_s`, which must not exceed next_s() except by rounding. Appends the tokens of
+  /// messages that have arrived.
   void advance(double now_s, std::vector<int>& arrived);
   /// For debugging: every link that carries messages at `now_s`, with its bandwidth, its load and these messages.
   std::string dump(double now_s);
@@ -36,7 +38,7 @@ class MessageFlows {
   };
   struct Departure {
     double at_s;
-    std::uint64_t number;  // of the message
+    std::uint64_t number;  // number of the message
     int route;
     int token;
     double bytes;
@@ -53,7 +55,7 @@ class MessageFlows {
   std::priority_queue<Departure, std::vector<Departure>, std::greater<Departure>> departures_;
   std::vector<int> token_of_flow_;
   std::uint64_t messages_ = 0;
-  Route route_;  // its memory is used again
+  Route route_;  // kept to reuse its memory
 };
 
 }  // namespace lockstep::sim::replay

@@ -12,15 +12,14 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// Memory estimated from the sizes of objects, not fitted. An actor has a stack of 64 KiB, few pages of which are used,
-// its semaphores and its mailboxes. A host has links and routes. A transfer has two ends and a mailbox. Measured were
-// 52 MB at 256 GPUs and 113 MB at 1024 (imagenet_64k.json), 79 kB a GPU with all its streams, which is less than these
-// estimates.
+// Memory is estimated from the sizes of objects, not fitted. An actor has a stack of 64 KiB (few of its pages are
+// used), semaphores and mailboxes. A host has links and routes. A transfer has two ends and a mailbox. Measured: 52 MB
+// at 256 GPUs and 113 MB at 1024 (imagenet_64k.json), so 79 kB per GPU with all its streams, less than these estimates.
 constexpr double kBytesPerActor = 32e3;
 constexpr double kBytesPerLink = 2e3;
 constexpr double kBytesPerTransfer = 600;
-constexpr std::int64_t kOtherMappings = 1000;  // the heap's, while it grows
-constexpr double kShare = 0.9;                 // of the memory that is free
+constexpr std::int64_t kOtherMappings = 1000;  // of the growing heap
+constexpr double kShare = 0.9;                 // usable share of free memory
 
 std::int64_t number_in(const std::string& path, const std::string& key) {
   std::ifstream file(path);
@@ -38,7 +37,7 @@ std::int64_t mappings_of_this_process() {
   return lines;
 }
 
-// Messages of a plan that are apart in the replay's tables.
+// Number of messages that have entries of their own in the replay's tables.
 double transfers_of(const Plan& plan) {
   double transfers = 0;
   for (const Phase& phase : plan.phases) transfers += static_cast<double>(phase.transfers.size());

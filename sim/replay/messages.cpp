@@ -41,7 +41,7 @@ class MessageReplay {
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
         if (!streams_[to_index(stream)].empty()) start_stream(gpu, stream);
-    static bool deadlock = false;  // SimGrid keeps the callback, also for a later replay on the cluster
+    static bool deadlock = false;  // SimGrid keeps the callback, even for later replays on the cluster
     sg4::Engine::on_deadlock_cb([] { deadlock = true; });
     sg4::Engine::get_instance()->run();
     if (deadlock) throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
@@ -49,8 +49,8 @@ class MessageReplay {
   }
 
  private:
-  using Peers = std::vector<std::pair<int, sg4::Mailbox*>>;  // few: searched from the front
-  // What a stream sends and receives by.
+  using Peers = std::vector<std::pair<int, sg4::Mailbox*>>;  // few entries, so searched linearly
+  // The mailboxes of a stream's sends and receives.
   struct Ports {
     Peers outgoing, incoming;
   };
@@ -81,7 +81,7 @@ class MessageReplay {
     }
   }
 
-  // Takes the tokens of copies last: what is then left to wait is the wait for input.
+  // Takes the tokens of copies last. The remaining wait is then the wait for input.
   void wait_for_others(int gpu, int stream, const Work& work, const StreamWork& mine, std::vector<int>& taken) {
     for (bool copies : {false, true}) {
       const double before = sg4::Engine::get_clock();
@@ -125,12 +125,13 @@ class MessageReplay {
       paces_[to_index(gpu)].compute(seconds);
       note_slowed(work.iteration, sg4::Engine::get_clock() - began_s - seconds);
     } else if (seconds > 0) {
-      // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
+      // Work of seconds * fill at a maximum rate of `fill`: alone it takes `seconds`, and leaves 1 - fill of the GPU to
+      // others.
       sg4::this_actor::exec_init(seconds * work.fill)->set_bound(work.fill)->wait();
     }
   }
 
-  // GPUs that only serve get no input.
+  // GPUs that only act as parameter servers get no input.
   void copy_over_links(int gpu, const Work& work) {
     if (gpu >= program_.fed_gpus) return;
     replay_.events += 1;
@@ -165,7 +166,8 @@ class MessageReplay {
     }
   }
 
-  // A call whose time its library's model gives: together in, all transfers at their rates, together out.
+  // Runs a library operation whose time comes from a model: ranks enter together, transfer at the model's rates, and
+  // leave together.
   void run_call(int gpu, int w, Ports& ports) {
     const Work& work = program_.work[to_index(w)];
     const RankOps& ops = ops_[to_index(work.plan)];
@@ -182,7 +184,7 @@ class MessageReplay {
     call.barrier->wait();
   }
 
-  // Runs all transfers of a rank in a round at once. The last one is posted and waited for in one call. Every transfer
+  // Runs all transfers of a rank in a round concurrently. The last is posted and waited for in one call. Every transfer
   // takes `at_least_s` in addition to its latency, even on the fastest links.
   void exchange(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s = 0) {
     std::vector<sg4::CommPtr> pending;
@@ -214,8 +216,8 @@ class MessageReplay {
     return box->get_init()->set_dst_data(&ignored, sizeof(void*));
   }
 
-  // Messages of one pair on one stream are sent and received in the same order, so a mailbox per (stream, sender,
-  // receiver) never matches the wrong ones.
+  // Messages of one pair on one stream are sent and received in the same order. So one mailbox per (stream, sender,
+  // receiver) never mismatches them.
   static sg4::Mailbox* mailbox(Peers& peers, int src, int dst, int stream, int peer) {
     for (const auto& [known, box] : peers)
       if (known == peer) return box;
@@ -251,7 +253,7 @@ class MessageReplay {
   std::vector<RankOps> ops_;                   // by plan
   std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
-  std::vector<Pace> paces_;  // by GPU; empty where collectives slow nothing
+  std::vector<Pace> paces_;  // by GPU; empty if collectives do not slow compute
   Replay replay_;
 };
 

@@ -12,7 +12,7 @@ void Pace::compute(double seconds) {
     const double slows = this->slows(), began_s = sg4::Engine::get_clock();
     waits_ = true;
     const bool is_done = changed_->acquire_timeout(left_s * slows);
-    // A change of this very moment may have released the semaphore all the same: its token must not stay.
+    // A change at this very moment may have released the semaphore as well: its token must not stay.
     if (is_done && !waits_) changed_->acquire();
     waits_ = false;
     if (is_done) return;
@@ -20,8 +20,8 @@ void Pace::compute(double seconds) {
   }
 }
 
-// Work as many times larger at the same share of the GPU: SimGrid shares it out among the streams, and neither shares
-// nor bounds of work under way can be changed.
+// Slowed work is larger by the factor of the collectives, at the same bound. SimGrid divides the GPU among the streams,
+// and can change neither share nor bound of running work.
 double Pace::share(double seconds, double fill) {
   double lost_s = 0;
   for (double left = seconds * fill; left > 0;) {
@@ -62,7 +62,7 @@ void Pace::leave(double slows) {
 
 void Pace::tell(double slows_before) {
   if (slows() != slows_before) {
-    const auto stopped = pieces_;  // other actors run, and change the list, while one is stopped
+    const auto stopped = pieces_;  // other actors run and change the list while one stops its work
     for (const std::shared_ptr<Piece>& piece : stopped) {
       piece->left = piece->exec->get_remaining();
       piece->exec->cancel();

@@ -1,6 +1,6 @@
 #pragma once
-// The pace of a GPU's compute during its collectives, in a replay by SimGrid's actors: the progress per second, and
-// whom to tell when it changes (in_flight.hpp). SimGrid runs one actor at a time, so that no lock is needed.
+// The pace of a GPU's compute during its collectives, in a replay by SimGrid's actors: its progress per second, and the
+// waiters to notify of changes (in_flight.hpp). SimGrid runs one actor at a time, so there is no lock.
 #include <memory>
 #include <set>
 #include <simgrid/s4u.hpp>
@@ -18,12 +18,12 @@ class Pace {
   /// `fill` of the GPU. Returns when it is done. A collective slows it by the same factor, whatever part of the GPU it
   /// gets. Returns the seconds that collectives cost it.
   double share(double seconds, double fill);
-  /// Call on another stream: a collective begins, and ends.
+  /// Call from another stream when a collective begins; call the next function when it ends.
   void enter(double slows);
   void leave(double slows);
 
  private:
-  // Work of SimGrid on the GPU, and what was left of it when it was stopped.
+  // SimGrid's work on the GPU, and the rest of it when it was stopped.
   struct Piece {
     simgrid::s4u::ExecPtr exec;
     double left = 0;
@@ -36,7 +36,7 @@ class Pace {
   std::multiset<double> in_flight_;
   bool waits_ = false;
   simgrid::s4u::SemaphorePtr changed_ = simgrid::s4u::Semaphore::create(0);
-  std::vector<std::shared_ptr<Piece>> pieces_;  // of streams that share the GPU
+  std::vector<std::shared_ptr<Piece>> pieces_;  // on streams that share the GPU
 };
 
 }  // namespace lockstep::sim::replay

@@ -15,7 +15,7 @@ Program program_of_plan(const Plan& plan, double reduction_rate) {
 
 namespace {
 
-// By a replay of the plan as a program, in which a rank's jitter is its arrival.
+// Replays the plan as a program. Jitter of a rank's compute gives its arrival time.
 std::vector<double> leaving_times(Replay (*replay)(const Program&, const Cluster&, const Jitter&, const ReplayOptions&),
                                   const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                   double reduction_rate) {

@@ -15,7 +15,8 @@ namespace {
 
 using Flow = PlanCosts::Flow;
 
-// Drops flows that another one outlasts whatever the perturbation: no less latency, no less transfer.
+// Drops flows that another flow outlasts under every perturbation: the other has no less latency and no less transfer
+// time.
 std::vector<Flow> longest_of(std::vector<Flow> flows) {
   std::sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
     return a.latency_s != b.latency_s ? a.latency_s > b.latency_s : a.transfer_s > b.transfer_s;
@@ -26,8 +27,8 @@ std::vector<Flow> longest_of(std::vector<Flow> flows) {
   return kept;
 }
 
-// Bytes that cross each link in one round of a phase, in which all flows start together and share every link evenly until
-// the last has left.
+// Bytes that cross each link in one round of a phase. All flows of the round start together, and share every link
+// evenly until the last has ended.
 class RoundLoad {
  public:
   explicit RoundLoad(const UnitClasses& units) : units_(units), bytes_(to_index(units.links()), 0) {}
@@ -45,7 +46,7 @@ class RoundLoad {
         if (run.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
         const Flow flow{way->latency_s, transfer_s};
-        // Many flows are equal. A flow that repeats, or never outlasts a known one, needs no place in the list.
+        // Many flows are equal. Skips a flow that repeats a known one or never outlasts it.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }
     });
@@ -69,7 +70,7 @@ class RoundLoad {
   std::vector<double> bytes_;  // by link
 };
 
-// Copies of one source: those of all GPUs start together and share every link until the last has ended.
+// The copies from one source: those to all GPUs start together, and share every link until the last has ended.
 PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, const Cluster& cluster) {
   const std::vector<Route> routes = routes_of_copies(program, source, cluster);
   const double bytes = static_cast<double>(bytes_of_copy(program, source));
@@ -96,7 +97,7 @@ PlanCost plan_cost(const Plan& plan, const UnitClasses& units, double reduction_
   return cost;
 }
 
-// Bytes of each phase's messages where they all have the same; nothing where some differ.
+// Bytes of each phase's messages, if all messages of the phase have equal size; else none.
 std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
   std::vector<double> bytes;
   for (const Phase& phase : plan.phases) {
@@ -111,7 +112,7 @@ std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
   return bytes;
 }
 
-// Whether the two have the same messages but for their bytes.
+// True if the two plans have the same messages, except for their bytes.
 bool are_alike(const Plan& plan, const Plan& other) {
   if (plan.ranks != other.ranks || plan.phases.size() != other.phases.size()) return false;
   std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
@@ -142,7 +143,7 @@ Plan of_one_byte(const Plan& plan) {
   return of_one;
 }
 
-// What a program's messages do on links, worked out when it is first asked for.
+// The costs of a program's messages on links, computed at the first request.
 class ProgramOnLinks {
  public:
   ProgramOnLinks(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
@@ -159,8 +160,8 @@ class ProgramOnLinks {
   std::optional<UnitClasses> units_;
 };
 
-// Costs of a program's collectives on a cluster: computed by messages of one byte, once for all collectives that differ in
-// size alone, as a job's buckets do.
+// Costs of a program's collectives on a cluster. They are computed with messages of one byte, once for all collectives
+// that differ only in size, such as a job's buckets.
 class CostsOfCollectives {
  public:
   explicit CostsOfCollectives(double reduction_rate) : reduction_rate_(reduction_rate) {}
@@ -184,7 +185,7 @@ class CostsOfCollectives {
 
  private:
   double reduction_rate_;
-  std::list<std::pair<Plan, PlanCost>> known_;  // the latest first
+  std::list<std::pair<Plan, PlanCost>> known_;  // most recently used first
 };
 
 }  // namespace

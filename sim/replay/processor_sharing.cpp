@@ -11,8 +11,8 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr double kSame = 1e-12;   // relatively: rounding
-constexpr std::size_t kFew = 48;  // flows for which every event may look at all
+constexpr double kSame = 1e-12;   // relative: rounding
+constexpr std::size_t kFew = 48;  // up to this number of flows, every event may visit all
 
 bool are_alike(const std::vector<SharingFlow>& flows) {
   const SharingFlow& first = flows.front();
@@ -22,7 +22,7 @@ bool are_alike(const std::vector<SharingFlow>& flows) {
   });
 }
 
-// The first starts no later than the second.
+// Requires that the first flow starts no later than the second.
 void run_two(const SharingFlow& first, const SharingFlow& second, double bandwidth, double& first_end_s,
              double& second_end_s) {
   const double first_alone = std::min(first.most_bytes_per_s, bandwidth);
@@ -100,7 +100,7 @@ void ProcessorSharing::run_few(const std::vector<SharingFlow>& flows, double ban
   }
 }
 
-// Who may have less than an even part of what is left takes its most, until nobody may.
+// A flow that can use less than an equal part of the rest gets its maximum. Repeats until no such flow is left.
 void ProcessorSharing::share_out(const std::vector<SharingFlow>& flows, double bandwidth) {
   double free = bandwidth;
   std::size_t open = active_.size();
@@ -120,8 +120,8 @@ void ProcessorSharing::share_out(const std::vector<SharingFlow>& flows, double b
     if (rate_[i] == 0) rate_[i] = free / static_cast<double>(open);
 }
 
-// With v the bytes that every flow under way has been served since the first began, a flow that starts at v ends at v +
-// its bytes.
+// Let v be the bytes served to every active flow since the first began. Then a flow that starts at v ends at v + its
+// bytes.
 void ProcessorSharing::run_many(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s) {
   order_.resize(flows.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});

@@ -14,8 +14,8 @@ struct SharingFlow {
   double most_bytes_per_s;  ///< above 0
 };
 
-/// When each flow ends. Many flows (more than some dozens) are given an even share while they are under way together, and
-/// end no sooner than at their most.
+/// Computes when each flow ends. More than some dozens of flows get an equal share while they are active together, and
+/// none ends earlier than at its maximum rate.
 class ProcessorSharing {
  public:
   void run(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s);
@@ -25,7 +25,7 @@ class ProcessorSharing {
   void run_many(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s);
   void share_out(const std::vector<SharingFlow>& flows, double bandwidth);
 
-  std::vector<std::size_t> order_, active_;  // by start; under way
+  std::vector<std::size_t> order_, active_;  // by start; the active ones
   std::vector<double> left_, rate_;          // by flow
 };
 

@@ -7,14 +7,14 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// A block in phases that follow each other.
+// A block in consecutive phases.
 struct BlockRun {
   const Transfers::Block* block;
   int first;
   int last;
 };
 
-// By first phase, then in the order in which that phase has them.
+// Ordered by first phase, then as in that phase.
 std::vector<BlockRun> runs_of(const Plan& plan) {
   std::vector<BlockRun> runs;
   std::unordered_map<const Transfers::Block*, std::size_t> latest;

@@ -1,6 +1,6 @@
 #pragma once
-// Lays out the transfers of every rank in a plan for a replay by flows. If consecutive phases have the same transfer of
-// a rank, it is stored as one span. A pipeline of many slices thus takes no more memory than one of a few.
+// Prepares the transfers of every rank in a plan for a replay by flows. A transfer of a rank that consecutive phases
+// repeat is stored as one span. So a pipeline of many slices takes no more memory than one of few.
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct Span {
   std::int32_t first;
   std::int32_t last;
   std::int32_t peer;
-  std::int32_t transfer;  ///< the same at both ends, below RankSpans::transfers()
+  std::int32_t transfer;  ///< equal at both ends, below RankSpans::transfers()
   bool is_send;
   bool reduces;
   bool is_in(int phase) const { return first <= phase && phase < last; }

@@ -26,26 +26,26 @@
 
 namespace lockstep::sim::replay {
 
-/// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
-/// leaves the last.
+/// Messages of a collective between one GPU and a peer, from the GPU's start of their first round to its end of the
+/// last.
 struct Exchange {
   int work;  ///< index in Program::work
   int peer;
   bool is_send;
-  std::int64_t bytes;  ///< of all messages
+  std::int64_t bytes;  ///< of all messages together
   int messages;
   double start_s;
   double end_s;
 };
 
-/// When one GPU began and ended every piece of the program's work, and what it sent and received.
+/// When one GPU started and ended each work of the program, and its exchanges.
 struct GpuTimeline {
   int gpu;
   std::vector<double> start_s;  ///< by index of Program::work
   std::vector<double> end_s;
   std::vector<Exchange> exchanges;
 
-  /// Notes an exchange; one of the same work, peer and direction goes on.
+  /// Adds an exchange, or extends the last one of the same work, peer and direction.
   void add(const Exchange& exchange);
 };
 
@@ -64,11 +64,11 @@ inline const Choices<ReplayMethod>& choices_of(ReplayMethod) {
 struct [[nodiscard]] Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
-  std::vector<double> slowed_s;             ///< per iteration, of compute_s: lost to collectives in flight
+  std::vector<double> slowed_s;             ///< per iteration, part of compute_s lost to collectives in flight
   std::vector<double> input_wait_s;         ///< per iteration, compute waiting for input, mean over GPUs
-  std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
-  std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
-  std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
+  std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept if requested
+  std::vector<GpuTimeline> timelines;       ///< of the requested GPUs
+  std::int64_t events = 0;                  ///< messages and compute steps that were replayed one by one
   ReplayMethod method = ReplayMethod::closed_form;
   std::string links_dump;  ///< links, their loads and messages at the requested time
 };
@@ -76,25 +76,25 @@ struct [[nodiscard]] Replay {
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
-  std::optional<double> dump_links_at_s;  ///< fills Replay::links_dump; replay_flows() alone does
+  std::optional<double> dump_links_at_s;  ///< fills Replay::links_dump; only in replay_flows()
 };
 
-/// A replay of the program that has not begun: zeros for every iteration, and empty timelines of the requested GPUs.
+/// An empty replay of the program: zeros for every iteration, and empty timelines of the requested GPUs.
 Replay begin_replay(const Program& program, ReplayMethod method, const ReplayOptions& options = {});
 /// By GPU, the index of its timeline in Replay::timelines; -1 if none was requested.
 std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& options);
 
-/// Makes a program of a plan. Its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at
-/// the end of its one iteration.
+/// Makes a program of a plan. A rank arrives when its compute of 1 s times its jitter ends, and leaves at the end of
+/// the only iteration.
 Program program_of_plan(const Plan& plan, double reduction_rate);
 
-/// Replays message by message on SimGrid, in the process's one simulation. A further program on the same cluster begins
-/// when the one before has ended, and its times continue from there.
+/// Replays message by message on SimGrid, in the process's one simulation. Another program on the same cluster begins
+/// when the previous one has ended, and its times continue from there.
 Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
                        const ReplayOptions& options = {});
 
-/// Message by message as flows of fair_flows.hpp: the same times without SimGrid, and sooner. Time grows with the
-/// messages (and the logarithm of the messages in flight), memory with the GPUs' transfers of a round.
+/// Replays message by message as flows of fair_flows.hpp: the same times as SimGrid's, but faster. Time grows with the
+/// number of messages (and the logarithm of those in flight), memory with the GPUs' transfers per round.
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options = {});
 
@@ -102,12 +102,14 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
 [[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                    const ReplayOptions& options, Replay& replay);
 
-/// The links on which messages may meet. `own`: links that carry messages from or to one GPU alone, of one collective
-/// at a time. `any`: all links.
+/// The links on which messages may meet. `own`: links that carry only messages from or to one GPU, of one collective at
+/// a time. `any`: all links.
 enum class MeetingLinks { own, any };
-/// Replays by recurrences, in which each round's messages share links among themselves (shared_rounds.hpp). In the
-/// tests the times of a collective are within 1 % of those by flows with own links, and within 15 % with any. Returns
-/// false if messages meet on other links, or if only a replay of single messages shows how compute and copies meet.
+/// Replays by recurrences in which each round's messages share links among themselves (shared_rounds.hpp). In the
+/// tests, times of a collective are within 1 % of those by flows with own links, and within 15 % with any.
+///
+/// Returns false if messages meet on other links, or if compute and copies interact in ways that require single
+/// messages.
 [[nodiscard]] bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                         const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
@@ -120,22 +122,22 @@ struct Perturbation {
 
 /// Times of a program's plans on a cluster as functions of the perturbation: computed once, evaluated for each.
 struct [[nodiscard]] PlanCosts {
-  /// A way in which a phase may be longest: rounds x (latency + transfer).
+  /// A flow that may be the longest of a phase: rounds x (latency + transfer).
   struct Flow {
     double latency_s;
     double transfer_s;
   };
   struct PhaseCost {
     int rounds;
-    std::vector<Flow> flows;  ///< those that can be the longest
+    std::vector<Flow> flows;  ///< those that may be the longest
   };
   /// Links by number, and the seconds for which messages occupy each. Equally busy links are merged.
   using LinkSeconds = std::vector<std::pair<int, double>>;
-  std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
-  std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
-  std::vector<LinkSeconds> busy_s;             ///< per plan; nothing where collectives meet neither others nor copies
+  std::vector<std::vector<PhaseCost>> phases;  ///< per plan; a plan with a time of its own has one entry, its operation
+  std::map<Work::Source, PhaseCost> copies;    ///< over links: to all GPUs at once
+  std::vector<LinkSeconds> busy_s;             ///< per plan; empty if collectives meet no others and no copies
   std::map<Work::Source, LinkSeconds> busy_by_copies_s;
-  int busy_links = 0;  ///< above every number of a link
+  int busy_links = 0;  ///< upper bound of the links' numbers, exclusive
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 /// Returns the seconds of phases that run one after the other.
@@ -144,15 +146,16 @@ double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturb
 /// Computes the closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
-/// Uses `costs` of this program, or of one with the same plans.
+/// Uses `costs` of this program, or of another with the same plans.
 Replay replay_analytic(const Program& program, double expected_slowest, const Perturbation& perturbation,
                        const PlanCosts& costs);
 
-/// Seconds of one plan with all ranks starting together, by the closed form.
+/// Seconds of one plan by the closed form, if all ranks start together.
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate = 0,
                        const Perturbation& perturbation = {});
 
-/// A plan alone: when each rank leaves, given when each arrives. The max-plus form returns false as above.
+/// Replays one plan alone: returns when each rank leaves, given when each arrives. The max-plus form returns false if
+/// flows would share a link.
 std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                   double reduction_rate = 0);
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,

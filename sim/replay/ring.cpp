@@ -11,7 +11,7 @@ namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
-constexpr double kRoundingOfRound = std::numeric_limits<double>::epsilon() / 8;  // relative, of one of many rounds
+constexpr double kRoundingOfRound = std::numeric_limits<double>::epsilon() / 8;  // relative, of each of many rounds
 
 class RingRounds {
  public:
@@ -57,7 +57,7 @@ class RingRounds {
       if (!is_steady(x_[i] - before_[i], x_[i])) unsteady_.push_back(static_cast<int>(i));
   }
 
-  // x holds each member's time at the round that since_ tells; it has been steady from then on.
+  // x holds each member's time at the round in since_; the member has been steady since then.
   std::int64_t run_unsteady(int round, int rounds) {
     since_.assign(x_.size(), round);
     looked_at_.assign(x_.size(), round);
@@ -71,7 +71,7 @@ class RingRounds {
   int before(int i) const { return i == 0 ? static_cast<int>(x_.size()) - 1 : i - 1; }
   int after(int i) const { return to_index(i) + 1 == x_.size() ? 0 : i + 1; }
 
-  // From the end of `round` to that of the next, for those that are not steady and their neighbours.
+  // Computes one round for the members that are not steady, and for their neighbours.
   std::int64_t one_round(int round) {
     changed_.resize(3 * unsteady_.size());
     std::size_t changes = 0;
@@ -137,9 +137,10 @@ std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::v
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s) {
   const std::size_t n = ring.members.size();
   std::vector<double> x(n);
-  const double base = times_s[to_index(ring.members[0])];  // small numbers keep the differences of rounds exact
+  const double base = times_s[to_index(ring.members[0])];  // small numbers keep differences between rounds exact
   for (std::size_t i = 0; i < n; ++i) x[i] = times_s[to_index(ring.members[i])] - base;
-  // After a ring all members finish together but for rounding, which the next ring would follow round by round.
+  // After a ring all members finish together except for rounding errors, which the next ring would follow round by
+  // round.
   const auto [first, last] = std::minmax_element(x.begin(), x.end());
   const double rounding_s = kSteady_s + kRoundingOfRound * rounds * std::abs(base);
   if (*last - *first <= rounding_s) std::fill(x.begin(), x.end(), double(*last));

@@ -21,8 +21,8 @@ struct Ring {
   std::vector<double> duration_s;  ///< of the message that the i-th sends
 };
 
-/// A phase in which every rank that takes part sends to one other and receives from one is rings: each in its order.
-/// Transfers by the sender; empty: it is something else.
+/// Finds the rings of a phase in which each participating rank sends to one rank and receives from one. Each ring lists
+/// its transfers by sender, in order. Empty: the phase does not consist of rings.
 std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks);
 
 /// Runs the rounds. `times_s`, by rank: on entry, when each enters the first round; on return, when it leaves the last.

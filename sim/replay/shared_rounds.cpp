@@ -11,8 +11,8 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// Links that messages of a phase together could fill at their own bandwidths; of phases that have blocks in common, all of
-// the plan's.
+// Links that the messages of a phase together could fill at their own bandwidths. If a phase has several blocks,
+// considers all blocks of the plan together.
 std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, double longest_call_s) {
   std::vector<bool> shared(to_index(cluster.link_count()), false);
   std::vector<double> load(shared.size(), 0);
@@ -60,7 +60,7 @@ void RoundOfMessages::gather() {
       }
       ++served_[to_index(place)].last;
     }
-  // A message alone on a link is held up by others of its route.
+  // If a link carries a single message, it may be delayed on other links of its route.
   std::size_t first = 0, kept = 0;
   for (const Served link : served_) {
     place_of_[to_index(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
@@ -78,11 +78,11 @@ void RoundOfMessages::gather() {
 }
 
 void RoundOfMessages::share_out(const Served& link, bool is_last) {
-  if (is_last && crossings_[link.first].rate == kInfinity) return;  // too wide to hold anything up
+  if (is_last && crossings_[link.first].rate == kInfinity) return;  // too wide to delay any flow
   const double bandwidth = cluster_.link_bandwidth(link.link);
   flows_.clear();
   double together = 0;
-  bool is_as_before = is_last;  // other links hold none of the flows up
+  bool is_as_before = is_last;  // other links delay none of the flows
   for (std::size_t c = link.first; c < link.last; ++c) {
     const std::size_t m = to_index(crossings_[c].message);
     double most = messages_[m].most_bytes_per_s;
@@ -119,7 +119,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   }
 }
 
-// What earlier messages are still to send when the first of flows_ begins joins them; returns the rate of all.
+// Adds the unsent rest of earlier messages when the first of flows_ starts. Returns their total rate.
 double RoundOfMessages::add_earlier(int link) {
   const std::vector<Earlier>& earlier = earlier_[to_index(link)];
   if (earlier.empty()) return 0;
@@ -206,7 +206,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     }
     steps_.push_back(std::move(step));
   }
-  if (end_rank_ == 0) {  // a barrier
+  if (end_rank_ == 0) {  // a barrier: no rank is in a later round
     first_rank_ = 0;
     end_rank_ = plan.ranks;
   }

@@ -27,7 +27,7 @@
 
 namespace lockstep::sim::replay {
 
-/// Messages of a round that may meet, in the memory of the rounds before.
+/// The messages of a round that may meet; reuses the memory of earlier rounds.
 class RoundOfMessages {
  public:
   explicit RoundOfMessages(const Cluster& cluster)
@@ -39,13 +39,13 @@ class RoundOfMessages {
     double start_s;
     double bytes;
     double most_bytes_per_s;
-    const int* links;  ///< those that may be filled
+    const int* links;  ///< links that may be filled
     int link_count;
   };
   std::vector<Message>& messages() { return messages_; }
   /// When each message ends.
   const std::vector<double>& ends_s();
-  /// As if the latest round had not been.
+  /// Forgets the messages of earlier rounds, including the latest.
   void forget_earlier() {
     for (const Served& link : served_) earlier_[static_cast<std::size_t>(link.link)].clear();
   }
@@ -53,8 +53,8 @@ class RoundOfMessages {
  private:
   struct Crossing {
     int message;
-    double rate;   // mean, that the link gave it as if no other link held its flows up
-    double end_s;  // likewise
+    double rate;   // mean, given by this link if no other link delays its flows
+    double end_s;  // under the same assumption
   };
   struct Served {
     int link;
@@ -77,7 +77,7 @@ class RoundOfMessages {
   std::vector<Served> served_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<Earlier>> earlier_;  // by link
-  std::vector<double> least_, second_;         // by message, of the rates that its links gave it
+  std::vector<double> least_, second_;         // by message: rates that its links gave it
   std::vector<SharingFlow> flows_;
   std::vector<double> flow_ends_s_;
   ProcessorSharing sharing_;
@@ -85,26 +85,27 @@ class RoundOfMessages {
 
 class SharedPlan {
  public:
-  /// Reducing messages run at `reduction_rate` (bytes/s, 0: no limit) at most. `alike`: of a plan between the same ranks
-  /// (block_shapes.hpp), without a call.
+  /// Reducing messages run at most at `reduction_rate` (bytes/s, 0: no limit). `alike`: another plan between the same
+  /// ranks (block_shapes.hpp), without a library operation; reuses its shape.
   SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round,
              const SharedPlan* alike = nullptr);
-  /// True if every link that may be filled carries messages from or to one rank alone.
+  /// True if every link that may be filled carries messages from or to only one rank.
   bool has_own_links() const { return has_own_links_; }
-  /// Between these, the second excluded, are all ranks that take part.
+  /// All participating ranks are from first_rank() to the next, exclusive.
   int first_rank() const { return first_rank_; }
   int end_rank() const { return end_rank_; }
-  /// times_s: in, when each rank arrives; out, when it leaves. Notes what the timelines' GPUs exchange in the piece of work.
+  /// times_s: on entry, when each rank arrives; on return, when it leaves. Records exchanges of the timelines' GPUs in
+  /// the work.
   void run(std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events, int work,
            std::vector<GpuTimeline>& timelines) const;
 
  private:
-  // Messages whatever their bytes.
+  // Messages without their bytes.
   struct Shape {
     std::vector<int> src, dst;
     std::vector<double> latency_s, bytes_per_s;  // of the route
     std::vector<std::uint32_t> first_link;       // by message, in `links`; then the end of the last
-    std::vector<int> links;                      // those that may be filled
+    std::vector<int> links;                      // links that may be filled
   };
   struct Block {
     std::shared_ptr<const Shape> shape;
@@ -112,7 +113,7 @@ class SharedPlan {
   };
   struct Step {
     std::vector<Block> blocks;
-    std::vector<Ring> rings;  // where it is rounds of rings
+    std::vector<Ring> rings;  // if the rounds are rings
     int rounds;
   };
   Shape shape_of(const Transfers::Block& transfers, const Cluster& cluster, const std::vector<bool>& shared,
@@ -128,7 +129,7 @@ class SharedPlan {
   std::vector<Step> steps_;
   int first_rank_ = 0, end_rank_ = 0;
   bool has_own_links_ = true;
-  double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
+  double call_s_ = -1;  // of a library operation, from the last arrival; below 0: not an operation
 };
 
 }  // namespace lockstep::sim::replay

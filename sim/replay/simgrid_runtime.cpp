@@ -18,7 +18,7 @@ class SimgridWaiter : public Waiter {
   }
   void wait_within(double timeout_s) override {
     const bool timed_out = token_->acquire_timeout(timeout_s);
-    // Who wakes at this very moment has released the semaphore all the same: its token must not stay.
+    // An actor that wakes it at this very moment has released the semaphore as well: its token must not stay.
     if (timed_out && is_woken_) token_->acquire();
     is_woken_ = false;
   }
@@ -42,11 +42,12 @@ class SimgridRuntime : public ActorRuntime {
       body();
     });
   }
-  void run() override { sg4::Engine::get_instance()->run(); }  // throws when the actors deadlock
+  void run() override { sg4::Engine::get_instance()->run(); }  // throws if the actors deadlock
 
   double now_s() const override { return sg4::Engine::get_clock(); }
   void sleep(double seconds) override { sg4::this_actor::sleep_for(seconds); }
-  // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
+  // Work of seconds * fill at a maximum rate of `fill`: alone it takes `seconds`, and leaves 1 - fill of the GPU to
+  // others.
   void compute(Endpoint, double seconds, double fill) override {
     sg4::this_actor::exec_init(seconds * fill)->set_bound(fill)->wait();
   }
@@ -54,8 +55,8 @@ class SimgridRuntime : public ActorRuntime {
   void carry(Endpoint from, Endpoint to, std::int64_t bytes) override {
     sg4::Comm::sendto(platform_.host(from), platform_.host(to), static_cast<std::uint64_t>(bytes));
   }
-  // A courier, a SimGrid actor, waits for the message in the sender's place. There are as many as there ever are
-  // messages on their way at once.
+  // A courier, a SimGrid actor at the sender's place, waits for the message. There are as many couriers as the largest
+  // number of messages in flight.
   void send_off(Endpoint from, Endpoint to, std::int64_t bytes, std::function<void()> arrived) override {
     if (idle_.empty()) {
       couriers_.push_back({sg4::Semaphore::create(0), {}});
@@ -94,7 +95,7 @@ class SimgridRuntime : public ActorRuntime {
   }
 
   const Platform& platform_;
-  std::deque<Courier> couriers_;  // a deque: they are pointed to
+  std::deque<Courier> couriers_;  // a deque, because pointers to couriers must stay valid
   std::vector<Courier*> idle_;
 };
 

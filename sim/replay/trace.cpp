@@ -34,12 +34,13 @@ Json span(const Work& work, int gpu, const std::string& name, double start_s, do
           {"args", {{"iteration", work.iteration}}}};
 }
 
-// Threads of the link to or from a peer. Spans of a thread must not overlap, so exchanges in flight at the same time
-// have threads of their own.
+// Threads of the link to or from a peer. Spans of a thread must not overlap, so concurrent exchanges get threads of
+// their own.
 class LinkThreads {
  public:
   explicit LinkThreads(std::size_t first) : next_(first) {}
-  /// The thread of an exchange, and the name of the thread where it is new. In the order of their start.
+  /// Returns the thread of an exchange; if the thread is new, sets its name. Call it in the order of the exchanges'
+  /// starts.
   std::size_t thread_of(const Exchange& exchange, std::string& new_name) {
     std::vector<Lane>& lanes = lanes_[{exchange.is_send, exchange.peer}];
     for (Lane& lane : lanes) {
@@ -62,7 +63,7 @@ class LinkThreads {
   std::size_t next_;
 };
 
-// Below the streams' threads.
+// Adds exchanges below the streams' threads.
 void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& timeline) {
   std::vector<Exchange> exchanges = timeline.exchanges;
   std::stable_sort(exchanges.begin(), exchanges.end(),
@@ -90,7 +91,7 @@ void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& 
   }
 }
 
-// Compute work is shown layer by layer: its parts in proportion to their share of its nominal time.
+// Shows compute work layer by layer, each in proportion to its share of the nominal time.
 void add_parts(TraceText& trace, const Work& work, int gpu, double start_s, double end_s) {
   const double stretch = (end_s - start_s) / work.seconds;
   double at_s = start_s;
@@ -107,7 +108,7 @@ void TraceText::add(const Json& event) {
   if (has_events_) text_ += ",\n";
   has_events_ = true;
   text_ += event.dump();
-  constexpr std::size_t kPiece = 1 << 16;  // bytes that are passed on together, at least
+  constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes passed on at once
   if (text_.size() >= kPiece) pass_on();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Timelines as Chrome trace events (the format that Perfetto and chrome://tracing load): a process per GPU, a thread
-// per stream and per link to or from a peer. Times in microseconds, as the format wants.
+// Writes timelines as Chrome trace events (the format that Perfetto and chrome://tracing load). A GPU is a process; a
+// stream, or a link to or from a peer, is a thread. Times are in microseconds, as the format requires.
 #include <functional>
 #include <string>
 
@@ -10,15 +10,15 @@
 
 namespace lockstep::sim::replay {
 
-/// Takes a trace's text piece by piece.
+/// Receives a trace's text in pieces.
 using TraceSink = std::function<void(const std::string& piece)>;
 
-/// Events, which become pieces of text.
+/// Collects events and passes them on as pieces of text.
 class TraceText {
  public:
   explicit TraceText(const TraceSink& sink) : sink_(sink) {}
   void add(const Json& event);
-  void pass_on();  ///< what is left; once, at the end
+  void pass_on();  ///< passes the rest on; call it once at the end
 
  private:
   const TraceSink& sink_;
@@ -26,7 +26,8 @@ class TraceText {
   bool has_events_ = false;
 };
 
-/// The events of the replay's timelines, comma-separated JSON objects without the enclosing array; pieces of some kilobytes.
+/// Writes the events of the replay's timelines: comma-separated JSON objects without the enclosing array, in pieces of
+/// some kilobytes.
 void write_trace_events(const Program& program, const Replay& replay, int gpus_per_node, const TraceSink& sink);
 
 }  // namespace lockstep::sim::replay

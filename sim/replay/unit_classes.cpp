@@ -18,7 +18,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 31);
 }
 
-// One end of a run's messages, ascending, and what is at the other.
+// One end of a run's messages (ascending), and the other end of each.
 struct Side {
   int first, stride, count;
   int other, other_stride;
@@ -34,7 +34,7 @@ Side side_of(const Run& run, bool is_src) {
   return {side.at(side.count - 1), -side.stride, side.count, side.other_at(side.count - 1), -side.other_stride};
 }
 
-// Signatures of units: hashes of the messages that begin or end in each, added up.
+// Signatures of units: the sum of the hashes of all messages that begin or end in a unit.
 class UnitSignatures {
  public:
   UnitSignatures(int units, int gpus_of_unit)
@@ -66,7 +66,7 @@ class UnitSignatures {
   }
 
  private:
-  // Whether units repeat, with the other end at the same place in each.
+  // True if units repeat at an even distance and the other end is at the same position in each.
   bool is_even(const Side& side) const {
     if (side.stride % gpus_ != 0 && gpus_ % side.stride != 0) return false;
     if (side.other_stride == side.stride) return true;
@@ -79,7 +79,7 @@ class UnitSignatures {
         static_cast<std::uint64_t>(mine % gpus_) << 32 | static_cast<std::uint32_t>(other % gpus_);
     return mixed(mixed(salt, place), mine / gpus_ == other / gpus_ ? 1 : 2);
   }
-  // To units first, first + apart, ...
+  // Adds to units first, first + apart, ...
   void add_evenly(int first, int apart, int count, std::uint64_t touch) {
     if (apart == 1) {
       steps_[to_index(first)] += touch;
@@ -88,7 +88,7 @@ class UnitSignatures {
       for (int i = 0; i < count; ++i) sums_[to_index(first + i * apart)] += touch;
     }
   }
-  // Several messages in a unit: all units between the first and the last have the same.
+  // Used if a unit has several messages: all units between the first and the last have the same number.
   void add_rows(const Side& side, std::uint64_t salt) {
     const int in_row = gpus_ / side.stride, first_unit = side.first / gpus_;
     const int until = std::min(side.count, ((first_unit + 1) * gpus_ - side.first + side.stride - 1) / side.stride);
@@ -103,7 +103,7 @@ class UnitSignatures {
 
   int gpus_;
   std::vector<std::uint64_t> sums_;   // by unit
-  std::vector<std::uint64_t> steps_;  // by unit: what is added from it on
+  std::vector<std::uint64_t> steps_;  // by unit: added from this unit on
 };
 
 // Indices of a side's messages from .. to - 1 whose own end is in the unit.
@@ -117,7 +117,7 @@ std::pair<int, int> in_unit(const Side& side, int unit, int gpus) {
   return {below(std::int64_t{unit} * gpus), below((std::int64_t{unit} + 1) * gpus)};
 }
 
-// After how many messages both ends are at the same places of their units again.
+// Number of messages after which both ends are at the same positions of their units again.
 int period_of(const Run& run, int gpus) {
   const auto of_stride = [gpus](int stride) { return gpus / std::gcd(stride, gpus); };
   return std::lcm(of_stride(run.src_stride), of_stride(run.dst_stride));
@@ -145,7 +145,7 @@ UnitClasses::UnitClasses(const std::vector<const Plan*>& plans, const Cluster& c
   }
 }
 
-// Runs of a block with the same bytes count the same, because a block's links carry its runs together.
+// Runs of a block with the same bytes count as equal, because links carry the runs of a block together.
 void UnitClasses::find_classes(const std::set<const Transfers::Block*>& blocks) {
   const int units = (cluster_.gpus() + gpus_of_unit_ - 1) / gpus_of_unit_;
   if (units == 1) {
@@ -193,7 +193,8 @@ void UnitClasses::find_crossings(const Run& run, RunOnLinks& found) {
         for (int i = first; i < last; ++i) crossing(i, 1);
         continue;
       }
-      // All from or to one rank: of those whose other ends are at one place of other units, one stands for all.
+      // If all messages come from or go to one rank, one message represents all whose other ends have the same position
+      // in other units.
       for (int place = 0; place < period; ++place) {
         int elsewhere = -1, messages = 0;
         const Side others{side.other_at(place), side.other_stride * period, (side.count - place + period - 1) / period,
@@ -231,7 +232,7 @@ void UnitClasses::cross(const Run& run, int i, int unit, double messages, RunOnL
   }
 }
 
-// Messages whose ends are at the same places of their units differ by these units' classes alone.
+// Messages whose ends have the same positions in their units differ only by the classes of these units.
 void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
   const int period = period_of(run, gpus_of_unit_);
   if (as_one_ || period >= run.count) {
@@ -239,7 +240,7 @@ void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
     return;
   }
   const int src_apart = run.src_stride * period / gpus_of_unit_, dst_apart = run.dst_stride * period / gpus_of_unit_;
-  std::vector<int> first;  // messages of each two classes, counted from the place's
+  std::vector<int> first;  // messages of each pair of classes, counted from those of the position
   int src_before = -1, dst_before = -1, count_before = 0;
   for (int place = 0; place < period; ++place) {
     const int src = unit_of(run.src_at(place)), dst = unit_of(run.dst_at(place));

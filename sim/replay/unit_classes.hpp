@@ -1,6 +1,6 @@
 #pragma once
-// Links that the messages of plans cross, found once per class of equivalent units of a cluster (cluster.hpp). Time and
-// memory grow with the classes and the runs of the plans, and with the cluster only by some sums over its units.
+// Finds the links that the messages of plans cross, once per class of equivalent units of a cluster (cluster.hpp). Time
+// and memory grow with the number of classes and of runs in the plans, but hardly with the number of units.
 //
 // Two units are equivalent if every block sends the same bytes from and to the same of their GPUs. The GPUs at the
 // other ends must be the same, too, inside the unit or outside it. Each unit has a signature, the sum of a 64-bit hash
@@ -20,8 +20,8 @@
 
 namespace lockstep::sim::replay {
 
-/// Links that a run's messages cross, whatever their bytes. Links are numbered by class: UnitClasses::bandwidth(). Crossings
-/// are those of one unit of each class: the runs of a block load all units of a class equally.
+/// Links that a run's messages cross, whatever their bytes. Links are numbered by class: UnitClasses::bandwidth().
+/// Crossings are those of one unit of each class, because the runs of a block load all units of a class equally.
 struct RunOnLinks {
   /// Messages that cross a link and have the same bandwidth on their routes.
   struct Crossing {
@@ -29,14 +29,14 @@ struct RunOnLinks {
     double route_bytes_per_s;
     double messages;
   };
-  /// A route of messages.
+  /// A route that messages take.
   struct Way {
     double latency_s;
     double route_bytes_per_s;
     std::vector<int> links;
   };
   std::vector<Crossing> crossings;
-  std::vector<const Way*> ways;  ///< kept by UnitClasses
+  std::vector<const Way*> ways;  ///< owned by UnitClasses
 };
 
 class UnitClasses {
@@ -72,12 +72,12 @@ class UnitClasses {
   const int gpus_of_unit_;
   const int links_of_unit_;
   std::vector<int> class_of_;      // by unit
-  std::vector<int> first_of_;      // by class, a unit of it
-  std::vector<double> bandwidth_;  // by link of the classes; 0 where no message has met it
-  std::vector<int> crossing_of_;   // by link, of the run at hand; -1: none
+  std::vector<int> first_of_;      // by class: one of its units
+  std::vector<double> bandwidth_;  // by link of the classes; 0 if no message crosses it
+  std::vector<int> crossing_of_;   // by link, for the current run; -1: none
   Runs runs_;
   std::deque<RunOnLinks::Way> ways_;
-  std::unordered_map<std::uint64_t, const RunOnLinks::Way*> known_ways_;  // by the classes and places of both ends
+  std::unordered_map<std::uint64_t, const RunOnLinks::Way*> known_ways_;  // by classes and positions of both ends
   Route route_;
 };
 

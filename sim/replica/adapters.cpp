@@ -17,7 +17,7 @@ std::int64_t tokens_of(const Layer& layer) {
   return std::int64_t{layer.out.height} * layer.out.width;
 }
 
-// Its inputs are those of `beside`: where gradients come from and go to.
+// Makes a layer with the inputs of `beside`: gradients come from and go to the same layers.
 Layer layer_beside(const Layer& beside, const std::string& name, LayerKind kind, int in, int out) {
   Layer layer;
   layer.name = beside.name + kAdapter + name;
@@ -76,8 +76,7 @@ model::Graph with_adapters(const model::Graph& graph, int rank) {
   std::vector<Layer> all;
   std::vector<int> new_index(graph.layers.size(), 0);
   const ModelBlocks blocks = blocks_of(graph);
-  std::map<int, AttentionMatrices>
-      by_output;  // by the layer behind which they stand; none where a block has no attention
+  std::map<int, AttentionMatrices> by_output;  // by the layer that they follow; none if a block has no attention
   for (const Block& block : blocks.blocks)
     if (const AttentionMatrices matrices = matrices_of(graph, block); matrices.behind != nullptr)
       by_output.emplace(matrices.behind_at, matrices);

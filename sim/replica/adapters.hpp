@@ -12,9 +12,10 @@
 
 namespace lockstep::sim::replica {
 
-/// `graph` has blocks of attention and linear layers (sim/split/stages.hpp); what it has keeps its order. rank >= 1.
+/// `graph` must have blocks of attention and linear layers (sim/split/stages.hpp); its layers keep their order. rank >=
+/// 1.
 model::Graph with_adapters(const model::Graph& graph, int rank);
-/// Whether the layer is one of an adapter.
+/// True if the layer belongs to an adapter.
 bool is_of_adapter(const model::Layer& layer);
 
 }  // namespace lockstep::sim::replica

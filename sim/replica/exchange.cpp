@@ -24,7 +24,7 @@ Shares shares_of(const SplitJob& job, const ModelPart& part) {
 class Filling {
  public:
   explicit Filling(double most_parameters) : most_(most_parameters) {}
-  /// `at_s`: of gradients when they are there; of weights when the first of a bucket is needed.
+  /// `at_s`: when gradients are ready, or when the first weights of a bucket are needed.
   void add_block(const RankParameters& parameters, double at_s, bool takes_first_time) {
     if (parameters.total() <= 0) return;
     if (!is_open_ || !takes_first_time) open_.from_start_s = at_s;

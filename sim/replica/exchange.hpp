@@ -1,5 +1,6 @@
 #pragma once
-// Inside sim/replica: gradients after the last backward pass, weights before the first forward pass, bucket by bucket.
+// Inside sim/replica: exchanges gradients after the last backward pass and weights before the first forward pass,
+// bucket by bucket.
 #include <vector>
 
 #include "sim/replica/passes.hpp"
@@ -13,7 +14,7 @@ struct ExchangeBucket {
   double from_start_s = 0;  ///< of the chunk's pass, when the gradients are there or the weights are needed
 };
 
-/// Blocks whose bytes together reach `bucket_bytes` (0: each alone).
+/// Combines blocks until their bytes reach `bucket_bytes` (0: each block alone).
 struct ExchangeRule {
   double bucket_bytes = 0;
   double launch_s = 0;  ///< of each exchange
@@ -29,10 +30,10 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
                                            const std::vector<double>& blocks_s, double before_blocks_s,
                                            const ExchangeRule& rule);
 
-/// First and last stage have a table of words each, whose gradients are added up.
+/// True if first and last stage have a copy of the embedding table each, whose gradients are summed.
 bool exchanges_tied_embedding(const SplitJob& job);
 
-/// Table of words, output's matrix and what else is no block's.
+/// Counts parameters outside blocks: the embedding table, the output matrix and others.
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
 /// Returns the trained ones among them; with adapters there are none.
 RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part);

@@ -7,7 +7,7 @@
 namespace lockstep::sim::replica {
 namespace {
 
-constexpr double kAtOnce_s = 1e-15;  // of a barrier: a call takes some time
+constexpr double kAtOnce_s = 1e-15;  // of a barrier, because an operation must take some time
 
 std::int64_t whole(double bytes) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(bytes)));
@@ -28,7 +28,7 @@ void everyone_to_everyone(const RankGroup& members, std::int64_t bytes, Transfer
       if (from != to) block.push_back({from, to, bytes});
 }
 
-// All that the ranks exchange: around each node, and from each member to its like on the next node.
+// All exchanges of the ranks: rings around each node, and from each member to its counterpart on the next node.
 void around_nodes(const RankGroup& members, int gpus_per_node, double bytes, Transfers::Block& block) {
   std::map<int, RankGroup> nodes;
   for (int rank : members) nodes[rank / gpus_per_node].push_back(rank);

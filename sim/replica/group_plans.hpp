@@ -1,8 +1,8 @@
 #pragma once
-// What the groups of a split exchange, as plans of messages: of one kind of groups those of one stage, all at once.
+// Plans the exchanges of a split's groups as messages. A plan contains all groups of one kind in one stage.
 //
-// Rings are rounds of neighbours, which wait for nobody else. By NCCL's model a call has the model's time; its ranks, and all
-// groups of the stage with them, begin and leave it together.
+// Rings are rounds between neighbours, which wait for no other rank. An operation of NCCL's model has the model's time;
+// all groups of the stage begin and leave it together.
 
 #include "sim/replica/split_links.hpp"
 
@@ -17,7 +17,7 @@ class GroupPlans {
   Plan exchange(const Traffic& traffic, int stage) const;
   /// Sends a message from every rank of a stage to the rank in the same place of another stage.
   Plan message(double bytes, int from_stage, int to_stage) const;
-  /// All GPUs begin and leave together, in no time.
+  /// All GPUs begin and leave together; it takes no time.
   Plan barrier() const;
   int stage_of(int rank) const;
 

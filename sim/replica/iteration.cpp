@@ -8,10 +8,10 @@
 namespace lockstep::sim::replica {
 namespace {
 
-// A chunk's passes of a micro-batch.
+// The passes of a micro-batch through a chunk.
 struct ChunkPasses {
   PassSeconds forward, backward;
-  PassSeconds input_gradient;  // and, behind it, the weights'
+  PassSeconds input_gradient;  // and, after it, the weights'
   ChunkTimes times;
   // Seconds of each block's passes.
   std::vector<double> forward_blocks_s, backward_blocks_s, weight_gradient_blocks_s;
@@ -24,7 +24,7 @@ void add(PassSeconds& sum, const PassSeconds& more) {
   sum.tensor_s += more.tensor_s;
   sum.context_s += more.context_s;
   sum.expert_s += more.expert_s;
-  sum.beside_s += more.sharding_s();  // from here on: what is waited for
+  sum.beside_s += more.sharding_s();  // from here on: time that is waited for
 }
 
 class IterationTime {
@@ -100,7 +100,7 @@ class IterationTime {
       const PassSeconds &forward = passes_.forward(block), &backward = passes_.backward(block);
       chunk.forward_blocks_s.push_back(forward.total_s());
       chunk.backward_blocks_s.push_back(backward.total_s());
-      // The pass's first gather hides behind nothing.
+      // Nothing hides the first gather of a pass.
       if (block == part.first_block) chunk.times.forward_s += forward.beside_s;
       chunk.times.forward_s += forward.total_s();
       chunk.times.backward_s += backward.total_s();
@@ -120,7 +120,7 @@ class IterationTime {
     add(chunk.input_gradient, weights);
   }
 
-  // Embedding or loss, with what of the sharded weights is theirs.
+  // Adds embedding or loss, with their part of the sharded weights.
   void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
     RankParameters parameters = parameters_beside_blocks(job_, part), trained = trained_beside_blocks(job_, part);
     if (part.has_embedding && part.has_loss) {
@@ -164,7 +164,7 @@ class IterationTime {
     return times;
   }
 
-  // When the chunks' first forward passes may begin so that none of their blocks waits for its weights.
+  // Earliest starts of the chunks' first forward passes for which no block waits for its weights.
   std::vector<double> releases_s(int stage) const {
     std::vector<double> releases;
     double gathered_s = 0;
@@ -186,7 +186,7 @@ class IterationTime {
     return times.release_s.empty() ? 0 : times.release_s.front().front();
   }
 
-  // The last op of a chunk that gives gradients of weights.
+  // The last op of a chunk that computes gradients of weights.
   struct LastPass {
     double start_s = 0, seconds = 0;
     int chunk = 0;
@@ -213,7 +213,7 @@ class IterationTime {
                             is_whole ? of.before_backward_blocks_s : 0, rule());
   }
 
-  // When a stage's gradients are exchanged.
+  // When a stage has exchanged its gradients.
   double exchanged_s(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
     double end_s = 0, exchanged_s = 0;
     const std::vector<LastPass> last = last_passes(stage, line, times);
@@ -235,7 +235,8 @@ class IterationTime {
     return std::max(end_s, exchanged_s) + copies_s(stage);
   }
 
-  // Gradients of a part's other copy. A chunk's part is on the stage across, whose exchange ends at the same time.
+  // Exchange of gradients with a part's other copy. That copy is on the mirrored stage, whose exchange ends at the same
+  // time.
   double copies_s(int stage) const {
     if (!job_.spec.has_two_copies()) return 0;
     RankParameters trained;
@@ -300,8 +301,8 @@ class IterationTime {
   std::vector<ChunkPasses> chunks_;  // chunk c of stage s at c p + s
 };
 
-// A full pipeline repeats its order, so that its time grows linearly. Pipelines of more passes are timed with fewer
-// micro-batches, about as many passes as take a second.
+// A full pipeline repeats its order, so its time grows linearly. Pipelines with more passes than this, about a second
+// of computing, are timed with fewer micro-batches.
 constexpr double kMostPasses = 1e6;
 constexpr int kLeastRounds = 16;
 
@@ -314,7 +315,7 @@ SplitJob with_fewer_micro_batches(SplitJob job, int times) {
   return job;
 }
 
-// The iteration whose micro-batches are `steps` times as far from those of `first` as those of `second`.
+// Extrapolates linearly in micro-batches: the result is `steps` times as far from `first` as `second` is.
 SplitIteration extrapolate(const SplitIteration& first, const SplitIteration& second, double steps) {
   const auto linear = [&](double a, double b) { return a + steps * (b - a); };
   SplitIteration result = first;

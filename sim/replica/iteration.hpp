@@ -1,6 +1,6 @@
 #pragma once
-// One iteration of a split in closed form: passes of every stage, the pipeline's timeline, then the exchange between
-// replicas.
+// Computes one iteration of a split in closed form: passes of every stage, the pipeline's timeline, then the exchange
+// between replicas.
 //
 // Pass of a block: The pass computes (rank_cost.hpp), then tensor and expert ranks communicate. Some communication
 // overlaps computing, and only its excess counts:
@@ -23,9 +23,8 @@
 //
 // Weights: With zero1 and zero2 they are gathered before the next forward pass, or bucket by bucket during it with
 // overlap.
-//
 // Compute jitter counts as its expected maximum over the GPUs, as everywhere in closed form. Different kinds of groups
-// (of stages, of ranks, of the exchange) that send at the same time are taken not to share links.
+// (of stages, of ranks, of the exchange) that send at the same time are assumed not to share links.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -36,21 +35,21 @@
 
 namespace lockstep::sim::replica {
 
-/// Seconds of a GPU in an iteration, mean over the stages.
+/// Seconds of a GPU per iteration, mean over the stages.
 struct SplitSeconds {
   double compute_s = 0;  ///< passes and update
-  double tensor_s = 0;   ///< waited for, as the next two
+  double tensor_s = 0;   ///< waited for; likewise the next two
   double context_s = 0;
   double expert_s = 0;
-  double sharding_s = 0;  ///< weights and gradients of zero2 and zero3, as far as passes do not hide them
-  double update_s = 0;    ///< of compute_s
+  double sharding_s = 0;  ///< weights and gradients of zero2 and zero3 that passes do not hide
+  double update_s = 0;    ///< part of compute_s
 };
 
 struct SplitIteration {
   double iteration_s = 0;
-  double pipeline_s = 0;          ///< from the first pass until the last one has ended
-  double bubble_fraction = 0;     ///< of it, that stages wait for others
-  double exposed_exchange_s = 0;  ///< gradients behind the last pass, weights before the first
+  double pipeline_s = 0;          ///< from the start of the first pass to the end of the last
+  double bubble_fraction = 0;     ///< share of it in which stages wait for others
+  double exposed_exchange_s = 0;  ///< gradients after the last pass, weights before the first
   SplitSeconds of_gpu;
   double forward_s = 0, backward_s = 0;  ///< of a micro-batch through the slowest stage
   double message_s = 0;                  ///< from stage to stage
@@ -90,11 +89,11 @@ class SplitModel {
 
   const Scenario& scenario_;
   SplitJob job_;
-  SplitJob timed_;  ///< of fewer micro-batches, where the pipeline would have too many passes
+  SplitJob timed_;  ///< with fewer micro-batches, if the pipeline would have too many passes
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
   PipelineOrder pipeline_;               ///< of timed_
-  std::optional<PipelineOrder> longer_;  ///< of twice as many, where timed_ has fewer than the job
+  std::optional<PipelineOrder> longer_;  ///< with twice as many micro-batches, if timed_ has fewer than the job
 };
 
 }  // namespace lockstep::sim::replica

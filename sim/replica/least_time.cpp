@@ -49,7 +49,7 @@ double LeastTime::seconds(const SplitJob& job) const {
   const PipelineShape pipeline = job.pipeline();
   const auto part = [&](int stage, int chunk) { return of_part(job.parts[to_index(chunk * stages + stage)]); };
   double seconds = 0;
-  // The last stage waits for the first pass of the others, unless micro-batches also begin at it. If its last pass only
+  // The last stage waits for the first pass of the others, unless micro-batches also enter at it. If its last pass only
   // computes gradients of weights, the other stages need not wait for it.
   const bool begins_later = pipeline.order != ChunkOrder::mirrored;
   for (int stage = 0; begins_later && stage + 1 < stages; ++stage) {

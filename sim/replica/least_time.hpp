@@ -17,7 +17,7 @@ namespace lockstep::sim::replica {
 /// Bounds the time of all splits with the same tensor, context and expert ranks, micro-batch and recomputation.
 class LeastTime {
  public:
-  /// `links` are those of the job's ranks; `slowest` as of SplitModel::iteration().
+  /// `links` are those of the job's ranks; `slowest` is that of SplitModel::iteration().
   LeastTime(const SplitJob& job, RankSecondsOfSplits& seconds, const SplitLinks& links, double slowest);
   double seconds(const SplitJob& job) const;
 

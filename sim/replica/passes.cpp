@@ -103,7 +103,7 @@ double Passes::scattered_s(int block) const {
   return scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
 }
 
-// 0 where weights are not sharded.
+// Returns 0 if weights are not sharded.
 double Passes::gathered_backward_s(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero3)) return 0;
   return gathers_of_backward(job_.spec) * gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
@@ -127,7 +127,8 @@ PassSeconds Passes::loss_backward() const {
               sim::loss_backward(job_.shape, job_.spec, job_.traffic));
 }
 
-// One reduce-scatter or all-gather of what is sharded: of the list of an iteration of one micro-batch the half of that kind.
+// One reduce-scatter or all-gather of the sharded state: the operations of that kind in an iteration of one
+// micro-batch.
 double Passes::once_s(const RankParameters& parameters, TrafficKind kind) const {
   ParallelSpec once = job_.spec;
   once.sharding = ShardingStage::zero1;

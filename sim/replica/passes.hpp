@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: the time of a block's passes, and the passes of a chunk.
+// Inside sim/replica: computes the time of a block's passes, and the passes of a chunk.
 #include <algorithm>
 
 #include "sim/replica/iteration.hpp"
@@ -8,8 +8,8 @@ namespace lockstep::sim::replica {
 
 struct PassSeconds {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0;
-  double beside_s = 0;  ///< of weights and gradients that are sharded
-  double alone_s = 0;   ///< of the same, while nothing is computed
+  double beside_s = 0;  ///< to gather sharded weights and scatter gradients, overlapped with the pass
+  double alone_s = 0;   ///< likewise, while nothing is computed
 
   double waited_s() const { return tensor_s + context_s + expert_s + alone_s; }
   double total_s() const;
@@ -55,7 +55,7 @@ class Passes {
   double scatter_s(const RankParameters& parameters) const;
   /// Adds the seconds of gathering or scattering shards to the pass, overlapped with it or not.
   void add_shards(PassSeconds& pass, double seconds) const;
-  /// Gradients over all replicas, as the sharding has it, once.
+  /// Seconds to exchange gradients between all replicas once, by the kind of sharding.
   double exchange_s(const RankParameters& parameters) const;
   double message_s() const;
 
@@ -63,7 +63,7 @@ class Passes {
   struct BlockPasses {
     PassSeconds forward, backward, input_gradient, weight_gradient;
   };
-  // A kind of blocks: equal ones take equally long.
+  // A kind of blocks; equal blocks take equally long.
   struct BlockKind {
     int first;
     BlockPasses passes;

@@ -25,7 +25,7 @@ Piece piece_of_block(const SplitJob& job, const RankSeconds& seconds, int block,
           gradients};
 }
 
-// The embedding, or the loss.
+// Makes the piece of the embedding, or of the loss.
 Piece piece_of_end(const SplitJob& job, const ModelPart& part, const BlockSeconds& seconds, TrafficOfEnd forward,
                    TrafficOfEnd backward, Pass pass) {
   RankParameters weights = parameters_beside_blocks(job, part), trained = trained_beside_blocks(job, part);

@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: the pieces of a chunk's pass, in their order.
+// Inside sim/replica: lists the pieces of a chunk's pass, in order.
 #include <vector>
 
 #include "sim/replica/passes.hpp"
@@ -12,11 +12,11 @@ struct Piece {
   TrafficList traffic;
   RankParameters weights;    ///< gathered before it
   RankParameters gradients;  ///< exchanged after it
-  int block = -1;            ///< of the part; -1: the embedding or the loss
+  int block = -1;            ///< index in the part; -1: the embedding or the loss
 };
 
-/// The pass of the inputs' gradients includes the backward pass of embedding and loss. The gradients of their weights are
-/// exchanged with those of the blocks'.
+/// The pass of the inputs' gradients includes the backward pass of embedding and loss. The gradients of their weights
+/// are exchanged together with those of the blocks.
 std::vector<Piece> pieces_of(const SplitJob& job, const RankSeconds& seconds, const ModelPart& part, Pass pass);
 
 }  // namespace lockstep::sim::replica

@@ -77,7 +77,8 @@ class Builder {
     return entry->second;
   }
 
-  // All its times, one after the other; -1: nothing is exchanged. A ring's steps are rounds of its plan.
+  // Adds the exchange as often as `traffic` says, one after the other; -1: nothing is exchanged. Steps of a ring are
+  // rounds of its plan.
   int exchange(const Traffic& traffic, int stage, Stream which, const After& after, double launch_s = 0) {
     if (traffic.ranks == 1 || traffic.bytes <= 0) return -1;
     const int times = traffic.kind == TrafficKind::send ? 1 : static_cast<int>(std::lround(traffic.times));
@@ -88,7 +89,7 @@ class Builder {
     return last;
   }
 
-  // One after the other; the last one, -1: none.
+  // Adds all exchanges one after the other. Returns the last one; -1: none.
   int exchange_all(const TrafficList& list, int stage, Stream which, const After& after, double launch_s = 0) {
     int last = -1;
     for (const Traffic& traffic : list) {
@@ -116,7 +117,7 @@ class Builder {
   // Adds computing and the exchanges that follow or overlap it, on the passes' stream and on others. Returns the last
   // work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind, beside, rings, routed;  // two rings where the pass before is computed again
+    TrafficList behind, beside, rings, routed;  // two rings if the forward pass is recomputed
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
         rings.push_back(traffic);
@@ -144,7 +145,7 @@ class Builder {
     return sent >= 0 ? sent : last;
   }
 
-  // A pass of a micro-batch through a chunk; gives its last work.
+  // Adds a micro-batch's pass through a chunk; returns its last work.
   int run_op(int stage, const PipelineOp& op, const After& arrived) {
     static const char* const kNames[] = {"forward", "backward", "backward", "weights' gradients"};
     const bool is_last = is_last_of_gradients(stage, op);
@@ -161,7 +162,7 @@ class Builder {
       if (gathers && waits) gathered = gather_alone(stage, op.pass, all[i], needs);
       if (gathered >= 0) needs.push_back(gathered);
       if (op.pass == Pass::forward && is_first_of_chunk(op)) await_weights(stage, op.chunk, all[i].block, needs);
-      // While this piece is computed, the next one's weights are gathered.
+      // The next piece's weights are gathered while this piece is computed.
       if (gathers && !waits && i + 1 < all.size())
         gathered = exchange_state(all[i + 1].weights, TrafficKind::all_gather, stage, kShards,
                                   before >= 0 ? After{before} : known(after), 0);
@@ -176,7 +177,7 @@ class Builder {
     return last;
   }
 
-  // A piece's weights, while the stage computes nothing; gives the last call.
+  // Gathers a piece's weights while the stage computes nothing; returns the last operation.
   int gather_alone(int stage, Pass pass, const Piece& piece, const After& after) {
     const bool is_repeated = pass != Pass::forward && piece.block >= 0;
     int gathered = -1;
@@ -197,7 +198,7 @@ class Builder {
            (pipeline_.order == ChunkOrder::mirrored ? op.chunk * pipeline_.micro_batches_of_chunk() : 0);
   }
 
-  // The op gives gradients of weights, the last ones of its chunk.
+  // True if the op computes gradients of weights, and is the last of its chunk to do so.
   bool is_last_of_gradients(int stage, const PipelineOp& wanted) const {
     const StageOps& ops = ops_[to_index(stage)];
     const auto last = std::find_if(ops.rbegin(), ops.rend(), [&](const PipelineOp& op) {
@@ -206,14 +207,14 @@ class Builder {
     return last != ops.rend() && *last == wanted;
   }
 
-  // Weights that were gathered before the iteration's first passes.
+  // Gathers weights before the iteration's first passes.
   void gather_weights(int stage) {
     if (job_.spec.sharding != ShardingStage::zero1 && job_.spec.sharding != ShardingStage::zero2) return;
     const double launch_s = scenario_.communication.launch_overhead_s;
     int gathered = -1;
     for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk) {
       const ModelPart& of = part(stage, chunk);
-      // Each block's place is told by counting one second each.
+      // With one second per block, the time of a bucket is the number of its first block.
       for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(to_index(of.blocks), 1.0), 0.5,
                                                          {double(scenario_.communication.bucket_bytes()), launch_s})) {
         const int index =
@@ -227,7 +228,7 @@ class Builder {
       for (auto& [place, index] : weights_[{stage, chunk}]) index = gathered;
   }
 
-  // Adds the gathers of weights that are needed by now; for the embedding only the first.
+  // Adds the gathers of weights that are needed by now; for the embedding only the first one.
   void await_weights(int stage, int chunk, int block, After& needs) {
     const auto found = weights_.find({stage, chunk});
     if (found == weights_.end()) return;
@@ -237,7 +238,7 @@ class Builder {
       if (from <= place && index >= 0) needs.push_back(index);
   }
 
-  // Gives what scatters them; -1: nothing does.
+  // Returns the work that scatters the gradients; -1: none.
   int leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
     if (!gives_weight_gradients(op.pass)) return -1;
     int scattered = -1;
@@ -266,7 +267,8 @@ class Builder {
     open = {};
   }
 
-  // When what an op needs from another stage is there; none: it needs nothing; not yet known: std::nullopt.
+  // The works after which an op's inputs from other stages have arrived; empty: it has no such inputs; nullopt: not
+  // known yet.
   std::optional<After> arrived(int stage, const PipelineOp& op) const {
     if (op.pass == Pass::weight_gradient) return After{};
     const bool is_forward = op.pass == Pass::forward;
@@ -292,7 +294,8 @@ class Builder {
                                   message_plan(traffic.bytes, stage, there->stage), 0, {last});
   }
 
-  // The stage's next op, or the next two where they are computed together: both wait for both, and both send at the end.
+  // Runs the stage's next op, or the next two if they are computed together. Two ops wait for each other's inputs, and
+  // both send at the end.
   bool run_next(int stage, std::size_t& next) {
     const StageOps& ops = ops_[to_index(stage)];
     const std::size_t end = next + (ops[next].is_beside_next ? 2 : 1);
@@ -393,10 +396,10 @@ class Builder {
   int barrier_ = -1, ended_ = -1;
   After start_;
   std::vector<int> last_of_stage_, exchanged_;  // works
-  std::vector<RankParameters> open_;            // gradients of a bucket that is not full
+  std::vector<RankParameters> open_;            // gradients of a bucket that is not full yet
   std::map<std::pair<int, int>, std::vector<std::pair<double, int>>>
-      weights_;                                          // by stage and chunk: from where, gathered by
-  std::map<std::tuple<bool, int, int, int>, int> sent_;  // forward or backward, stage, chunk, micro-batch: arrives by
+      weights_;                                          // by stage and chunk: first block, work that gathers it
+  std::map<std::tuple<bool, int, int, int>, int> sent_;  // forward or backward, stage, chunk, micro-batch -> arrival
 };
 
 }  // namespace

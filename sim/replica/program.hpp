@@ -1,5 +1,5 @@
 #pragma once
-// An iteration of a split as the program that its GPUs run, for replay by messages.
+// Writes an iteration of a split as the program that its GPUs run, for replay by messages.
 //
 // A program is the same for all GPUs, but stages run different work. The program therefore has streams for each stage.
 // On GPUs of other stages their computing takes no time (the jitter factor is 0), and their exchanges skip these GPUs.
@@ -24,7 +24,7 @@ namespace lockstep::sim::replica {
 /// of all replicas. Jitter factors are drawn for stages: Program::draws is the number of stages.
 Program split_program(const Scenario& scenario, const SplitModel& model, int iterations, int replicas);
 
-/// The factor of a GPU's own stage; 0 of the others.
+/// The factor of a GPU for its own stage; 0 for other stages.
 Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas);
 
 /// Counts the messages and pieces of computing that a replay of one iteration processes.

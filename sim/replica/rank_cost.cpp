@@ -32,7 +32,7 @@ model::TransformerSpec of_rank(const model::TransformerSpec& whole, const Parall
   return spec;
 }
 
-// What tensor parallelism leaves whole.
+// True for outputs that tensor parallelism leaves whole.
 bool is_whole_of_token(const Layer& layer, int hidden) {
   switch (layer.kind) {
     case LayerKind::layer_norm:
@@ -52,7 +52,7 @@ model::Graph graph_of_rank(const SplitJob& job, const model::TransformerSpec& wh
   for (Layer& layer : graph.layers.edit()) {
     if (layer.kind == LayerKind::experts) {
       layer.experts.count /= spec.expert;
-      // A tensor rank has a part of the sequence, and sends its rows itself.
+      // A tensor rank has a part of the sequence, and sends its own rows.
       if (spec.folds_experts()) layer.in.height /= spec.tensor;
     }
     if (!spec.sequence || !is_whole_of_token(layer, job.shape.hidden)) continue;
@@ -63,7 +63,7 @@ model::Graph graph_of_rank(const SplitJob& job, const model::TransformerSpec& wh
   return graph;
 }
 
-// The kernels are as many; what they do is divided.
+// The number of kernels stays the same; their work is divided by the ranks.
 double shared(double seconds, double launches_s, int ranks) {
   return launches_s + (seconds - launches_s) / ranks;
 }
@@ -88,7 +88,8 @@ void share_attention(const SplitJob& job, const model::TransformerSpec& spec, co
     if (layer.kind != LayerKind::attention) continue;
     while (graph.layers[i].kind != LayerKind::attention) ++i;
     if (device.kernels != nullptr) {
-      // A step of the ring for each part of the keys, as efficient as its own length: the rank's part of the pairs.
+      // The ring has a step for each part of the keys. Its efficiency depends on its own length; together the steps
+      // compute the rank's part of the pairs.
       const double pairs = static_cast<double>(layer.attention.seen_pairs(job.shape.sequence)) / job.spec.context;
       const Layer& own = graph.layers[i];
       const double steps = pairs / static_cast<double>(own.attention.seen_pairs(own.attention.keys));
@@ -105,7 +106,7 @@ void share_attention(const SplitJob& job, const model::TransformerSpec& spec, co
   }
 }
 
-// What experts do grows with their rows; their weights are read once, which is counted as if it grew, too.
+// The work of experts grows with their rows. Their weights are read only once, but counted as if they grew as well.
 void load_experts(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                   std::vector<LayerCost>& costs) {
   const double load = job.spec.expert_load();
@@ -148,7 +149,7 @@ void add_up_gradients(const SplitJob& job, const model::Graph& graph, const Devi
   }
 }
 
-// Where experts' non-linearity alone is computed again: gate and other half are read, their product is written.
+// Recomputes only the non-linearity of experts: reads the gate and the other half, writes their product.
 void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                                std::vector<LayerCost>& costs) {
   if (!job.spec.recomputes(RecomputeModule::activation) || job.spec.recomputes(RecomputeModule::moe)) return;
@@ -163,8 +164,8 @@ void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, c
   }
 }
 
-// `repeated`: of each layer's forward pass, the share that the backward pass repeats; `is_trained`: gradients of weights are
-// needed, not of adapters alone.
+// `repeated`: share of each layer's forward pass that the backward pass recomputes. `is_trained`: gradients of weights
+// are needed, not only those of adapters.
 BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const Block& block,
                     const std::vector<double>& repeated, bool is_trained) {
   BlockSeconds sum;
@@ -191,7 +192,7 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
   return sum;
 }
 
-// How often the whole model has each layer of the graph.
+// Number of layers of the whole model that each layer of the graph represents.
 std::vector<int> count_layer_repeats(const model::Graph& graph, const ModelBlocks& blocks,
                                      const model::DistinctLayers& layers) {
   std::vector<int> of_block(blocks.blocks.size(), 0), repeats(graph.layers.size(), 1);
@@ -202,13 +203,13 @@ std::vector<int> count_layer_repeats(const model::Graph& graph, const ModelBlock
   return repeats;
 }
 
-// Rates that were measured scale the roofline of the whole model.
+// Measured rates scale the roofline of the whole model.
 double factor_of_measurements(const Scenario& scenario, int batch) {
   if (scenario.compute.rates.empty()) return scenario.compute.time_factor;
   return model_cost(scenario, batch).iteration_s() / roofline_cost(scenario, batch).iteration_s();
 }
 
-// Parameters of which a rank of the stage keeps the optimizer's state.
+// Number of parameters whose optimizer state a rank of the stage keeps.
 double kept_parameters(const SplitJob& job, int stage) {
   const ParallelSpec& spec = job.spec;
   RankParameters parameters;
@@ -301,7 +302,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
     return std::vector<double>(to_index(block.last_layer - block.first_layer + 1), 0.0);
   };
   seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
-  if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
+  if (!is_trained) seconds.embedding.backward_s = 0;  // layers before it need no gradient
   seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
   // Each kind of block has two costs: with activations recomputed as the split says, and with all activations kept.
   std::vector<BlockSeconds> of_kind, of_kept_kind;

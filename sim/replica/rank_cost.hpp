@@ -1,15 +1,18 @@
 #pragma once
-// Seconds of a micro-batch on a rank of a split, block by block, by the roofline of sim/cost.
+// Computes the seconds of a micro-batch on a rank of a split, block by block, by the roofline of sim/cost.
 //
-// A rank computes the transformer whose heads, inner columns and vocabulary are divided by the tensor ranks (Shoeybi et
-// al. 2019), on 1/c of the tokens. With sequence parallelism norms, dropouts and sums over the hidden state are on 1/t of
-// those (Korthikanti et al. 2022). Attention is 1/c of that of the whole sequence: each context rank has a piece from the
-// front and one from the back, so that all see as many pairs. A rank has 1/x of the experts and the rows of as many, which
-// it orders by expert (token_cost.hpp). Tensor ranks that hold whole experts (/parallel/expert_tensor of 1) have the rows of
-// their 1/t of the sequence.
+// A rank computes a transformer whose heads, inner columns and vocabulary are divided by the tensor ranks (Shoeybi et
+// al. 2019), on 1/c of the tokens. With sequence parallelism, norms, dropouts and sums over the hidden state are on 1/t
+// of those (Korthikanti et al. 2022).
 //
-// An expert has few rows in a micro-batch, so that adding up its weights' gradients takes as long as the GEMMs before.
-// With several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes a
+// Attention is 1/c of that of the whole sequence. Each context rank has a piece of the front and one of the back, so
+// that all have equally many pairs.
+//
+// A rank has 1/x of the experts and that share of the rows, which it orders by expert (token_cost.hpp). Tensor ranks
+// that hold whole experts (/parallel/expert_tensor of 1) have the rows of their 1/t of the sequence.
+//
+// An expert has few rows in a micro-batch, so summing its weights' gradients takes as long as the GEMMs before it. With
+// several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes per
 // gradient. With one micro-batch they are only written.
 //
 // Recomputation adds to the backward pass. `selective` adds the attention's forward pass. `alternate_matrices` adds all
@@ -30,11 +33,11 @@ namespace lockstep::sim::replica {
 
 struct BlockSeconds {
   double forward_s = 0;
-  double backward_s = 0;                                     ///< recomputation included
-  double weight_gradient_s = 0;                              ///< of backward_s, the part of the weights' gradients
-  double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for communication that overlaps it
-  double products_forward_s = 0, products_backward_s = 0;    ///< of products with weights, the same
-  double products_s = 0, attention_s = 0;                    ///< of both passes, recomputation included
+  double backward_s = 0;                                     ///< includes recomputation
+  double weight_gradient_s = 0;                              ///< part of backward_s for the gradients of weights
+  double attention_forward_s = 0, attention_backward_s = 0;  ///< part of these that communication can overlap
+  double products_forward_s = 0, products_backward_s = 0;    ///< likewise, for GEMMs with weights
+  double products_s = 0, attention_s = 0;                    ///< in both passes, with recomputation
 
   bool operator==(const BlockSeconds& o) const {
     return forward_s == o.forward_s && backward_s == o.backward_s && weight_gradient_s == o.weight_gradient_s &&
@@ -49,8 +52,8 @@ struct RankSeconds {
   std::vector<BlockSeconds> blocks;
 };
 
-/// Weights stay in the precision of the activations: no copies of them are made, whatever the scenario says of other
-/// training. A measured rate of one GPU scales all.
+/// Weights stay in the precision of the activations: no copies are made of them, whatever the scenario says for other
+/// trainings. A measured rate of one GPU scales all times.
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 
 /// If only the first layers of each chunk are recomputed, their seconds also depend on the number of these layers and
@@ -64,7 +67,7 @@ RecomputedLayersKey layers_key(const ParallelSpec& spec);
 /// thread-safe.
 class RankSecondsOfSplits {
  public:
-  /// The scenario must outlive it; its split is not looked at.
+  /// The scenario must outlive it; its split is ignored.
   explicit RankSecondsOfSplits(const Scenario& scenario) : scenario_(scenario) {}
   std::shared_ptr<const RankSeconds> at(const SplitJob& job);
 
@@ -77,8 +80,8 @@ class RankSecondsOfSplits {
   std::map<Key, std::shared_ptr<const RankSeconds>> all_;
 };
 
-/// For each layer, the share of its forward pass that the backward pass recomputes under `spec`, 0 to 1; 0 outside of blocks.
-/// The graph is a transformer by its numbers.
+/// For each layer, the share of its forward pass that the backward pass recomputes under `spec`, 0 to 1; 0 outside
+/// blocks. The graph must be a transformer described by numbers.
 std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpec& spec);
 
 /// Returns the share of recomputed work in the scenario's split, over forward and backward pass of the model; 0 without

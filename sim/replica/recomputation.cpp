@@ -10,7 +10,7 @@ namespace {
 using model::Layer;
 using model::LayerKind;
 
-// Where a layer stands in its block, in the order of the forward pass.
+// Position of a layer in its block, in the order of the forward pass.
 enum class Place { before_attention, attention, behind_attention, mlp };
 
 bool is_norm(const Layer& layer) {

@@ -1,5 +1,5 @@
 #pragma once
-// Inside sim/replica: the layers that the backward pass computes again (ParallelSpec::recompute).
+// Inside sim/replica: selects the layers that the backward pass recomputes (ParallelSpec::recompute).
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::replica {
 
-/// The layer multiplies by weights.
+/// True if the layer is a multiplication by weights.
 bool has_matrix(const model::Layer& layer);
 
 /// Returns, for each layer of the block, the share of its forward pass that the backward pass repeats, 0 to 1.

@@ -1,6 +1,6 @@
 #pragma once
-// --expect 'METRIC>=VALUE': a condition on a result, for tests and acceptance. Metrics are the keys of the rows that --json
-// writes, those of objects within them as "iteration_s/mean".
+// --expect 'METRIC>=VALUE': a condition on a result, for tests and acceptance. Metrics are the keys of the rows in
+// --json. Keys of nested objects are written "iteration_s/mean".
 #include <string>
 #include <vector>
 
@@ -18,14 +18,14 @@ struct Expectation {
   double value = 0;
 };
 
-/// Reads "samples_per_s>=4e4", blanks allowed. Throws InputError: no comparison, no number.
+/// Reads "samples_per_s>=4e4"; blanks are allowed. Throws InputError without a comparison or a number.
 Expectation read_expectation(const std::string& text);
 std::vector<Expectation> read_expectations(const std::vector<std::string>& texts);
 
 /// A row of a result: its name ("16 GPUs") and its numbers.
 struct ExpectedRow {
   std::string name;
-  Json numbers;  ///< an object; only its numbers count, those of objects within it too
+  Json numbers;  ///< an object; only its numbers count, including those of nested objects
 };
 
 /// Return rows by number of GPUs, from the points of a result file (lockstep/result/1), the rows of all-reduces
@@ -42,7 +42,7 @@ struct ExpectationResult {
   int exit_code() const { return holds ? 0 : 1; }
 };
 
-/// Throws InputError for a metric that no row has, with those that there are.
+/// Throws InputError for a metric that no row has, and lists the metrics.
 ExpectationResult check_expectations(const std::vector<Expectation>& expectations,
                                      const std::vector<ExpectedRow>& rows);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Pictures of predictions and published results, with a panel for each scenario of a paper. `validate --plot PAPER` writes them.
+// Draws predictions and published results, with a panel for each scenario of a paper. `validate --plot PAPER` writes
+// them.
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,11 @@ struct FigureSeries {
   std::vector<std::pair<double, double>> published;  ///< x, value
 };
 
-/// One picture: lines over x, or, where every series has one point, a row for each series.
+/// One panel: lines over x, or a row for each series if every series has one point.
 struct FigurePanel {
   std::string title;
   std::string x_name, y_name;  ///< with units
-  bool is_ideal_x = false;     ///< also draws value = x, such as of a speed-up without loss
+  bool is_ideal_x = false;     ///< also draws value = x, as for a speed-up without loss
   std::vector<FigureSeries> series;
   bool has_rows() const;
 };
@@ -40,7 +41,8 @@ struct FigurePanel {
 /// there are others, it is left out.
 std::vector<FigurePanel> figure_panels(const std::string& title, const Report& report);
 
-/// Two panels a row, each 600 x 340, of up to eight lines or fourteen rows. Predictions are lines or dots with their intervals, published results rings.
+/// Two panels per row, each 600 x 340, with up to eight lines or fourteen rows. Predictions are lines or dots with
+/// their intervals; published results are rings.
 std::string figure_svg(const std::string& title, const std::vector<FigurePanel>& panels);
 
 }  // namespace lockstep::sim::report

@@ -16,12 +16,12 @@
 namespace lockstep::sim::report {
 namespace {
 
-// A search: what settings are tried at a GPU count, and how one is put into the scenario.
+// A search: the settings to try at a number of GPUs, and how to apply one to the scenario.
 struct Target {
   const char* name;
   std::vector<int> (*settings)(int gpus);
   void (*apply)(Scenario& scenario, int setting);
-  bool takes_memory;  ///< of the GPUs, the more the larger the setting is
+  bool takes_memory;  ///< larger settings need more GPU memory
 };
 
 void set_backups(Scenario& scenario, int backups) {
@@ -81,7 +81,7 @@ void check(const Target& target, const Scenario& s) {
                      "; allowed: /convergence/profile");
 }
 
-/// Within the range of the profile's runs: a recommendation does not rest on an extrapolation.
+/// True within the range of the profile's runs, because recommendations must not be extrapolated.
 bool is_covered(const Scenario& scenario, int gpus) {
   if (!scenario.convergence->profile) return true;
   const ConvergenceProfile& profile = *scenario.convergence->profile;

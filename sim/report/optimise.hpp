@@ -34,7 +34,7 @@ struct Optimisation {
   std::string variant;
   int gpus;
   std::vector<Candidate> candidates;  ///< ascending setting
-  int beyond_memory;                  ///< the smallest setting that a GPU's memory does not hold; 0: all tried are held
+  int beyond_memory;                  ///< the smallest setting that exceeds a GPU's memory; 0: all tried fit
   const Candidate& best() const;
 };
 

@@ -17,8 +17,8 @@
 namespace lockstep::sim::report {
 namespace {
 
-// Every point and every baseline, each predicted once. Baselines that follow from a point's result come in a second
-// round.
+// Every point and every baseline, each predicted once. Baselines that depend on a point's result are predicted in a
+// second round.
 class Predictions {
  public:
   Predictions(const std::vector<Scenario>& variants, const TraceRequest& trace) : variants_(variants) {
@@ -67,7 +67,7 @@ class Predictions {
       }
   }
 
-  // A point of the scenario where one is the same, else a job of its own.
+  // A point of the scenario that is identical to the baseline, else a job of its own.
   std::size_t baseline_for(std::size_t v, int learners_per_gpu, int batch) {
     const Scenario& s = variants_[v];
     for (std::size_t i = 0; i < points_[v].size(); ++i) {
@@ -86,7 +86,7 @@ class Predictions {
   }
 
   const std::vector<Scenario>& variants_;
-  std::deque<Scenario> baseline_scenarios_;  // at addresses that stay
+  std::deque<Scenario> baseline_scenarios_;  // a deque, because pointers to its elements must stay valid
   std::vector<PointJob> jobs_;
   std::vector<PointResult> results_;                                    // of the jobs
   std::vector<std::vector<std::size_t>> points_;                        // jobs, by variant and GPU count
@@ -99,7 +99,7 @@ std::string bounds_text(const PointResult& point) {
          " images/s";
 }
 
-// Where the point reaches beyond its profile: for the reader of the table and of the result file.
+// Where the point exceeds its profile's range, for readers of the table and of the result file.
 std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
   std::vector<double> call_bytes;
   for (const CollectiveCall& call : point.details.calls) call_bytes.push_back(static_cast<double>(call.bytes));
@@ -116,7 +116,7 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
   return lines;
 }
 
-// With as many learners as the auto-tuner has chosen.
+// With the number of learners that the auto-tuner chose.
 GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
   if (!scenario.trains_learners() || !scenario.learners.auto_tune)
     return gpu_memory(scenario, point.gpus, point.batch_per_gpu);
@@ -159,7 +159,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   return row;
 }
 
-// All but throughput_gain, which needs another row.
+// Returns the value of any metric except throughput_gain, which needs another row.
 double predicted_value(const ReportPoint& row, PublishedMetric metric) {
   switch (metric) {
     case PublishedMetric::scaling_efficiency:
@@ -175,7 +175,7 @@ double predicted_value(const ReportPoint& row, PublishedMetric metric) {
   return row.accuracy.seconds;
 }
 
-// Samples/s over those of another variant at the same GPU count, minus 1; NaN where that was not predicted.
+// Samples/s relative to another variant's at the same number of GPUs, minus 1; NaN if that was not predicted.
 double throughput_gain(const ReportPoint& row, const std::string& over, const std::vector<ReportPoint>& points) {
   for (const ReportPoint& other : points)
     if (other.variant == over && other.point.gpus == row.point.gpus)
@@ -183,7 +183,7 @@ double throughput_gain(const ReportPoint& row, const std::string& over, const st
   return std::nan("");
 }
 
-// Published results whose GPU count was predicted.
+// Compares published results with predictions at the same number of GPUs.
 void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
   for (const PublishedSpec& published : scenario.published) {
     if (published.gpus != row.point.gpus ||
@@ -196,7 +196,8 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
   }
 }
 
-// Heads, columns and experts that the ranks do not divide are found where the model's numbers are.
+// Model and split can be compared only when the model's numbers are known: heads, columns and experts must be
+// divisible.
 void check_split(const Scenario& scenario, int gpus, const std::string& file) {
   if (!scenario.model.transformer) return;
   try {

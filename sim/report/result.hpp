@@ -14,21 +14,21 @@ struct ReportPoint {
   std::string variant;
   PointResult point;
   std::int64_t global_batch = 0;
-  double scaling_efficiency = 0;  ///< samples/s per GPU over that of the baseline at the same batch per GPU
+  double scaling_efficiency = 0;  ///< samples/s per GPU relative to the baseline at the same batch per GPU
   bool has_accuracy = false;
   TimeToAccuracy accuracy{};
   GpuMemory memory{};
-  double tokens_per_s = 0;         ///< where samples are sequences
-  double model_flops_per_gpu = 0;  ///< FLOP/s of the model's own arithmetic, without what is computed again: see mfu()
-  double peak_flops = 0;           ///< that utilisation is over (sim/cost/utilisation.hpp)
+  double tokens_per_s = 0;         ///< if samples are sequences
+  double model_flops_per_gpu = 0;  ///< FLOP/s of the model's arithmetic without recomputation: see mfu()
+  double peak_flops = 0;           ///< to which utilisation is relative (sim/cost/utilisation.hpp)
   /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): the model's FLOP/s over the GPUs' peak. Each
   /// multiply-add of the model counts as 3 x 2 FLOP, forward and backward. Each pair of attention counts, whatever a
   /// mask hides.
   double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }
   /// Hardware FLOP utilisation (the same paper): recomputation included.
   double hfu() const { return mfu() * (1 + recomputed_share); }
-  double recomputed_share = 0;              ///< over the model's own arithmetic
-  std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
+  double recomputed_share = 0;              ///< recomputed FLOP over the model's
+  std::vector<std::string> extrapolations;  ///< where it exceeds a profile's range; included in the point's notes
 };
 
 /// A published result and its prediction, in SI units.
@@ -45,12 +45,12 @@ struct [[nodiscard]] Report {
   std::vector<Comparison> comparisons;
 };
 
-/// Predicts every GPU count of every variant and, where it is not among them, the baseline at each batch size.
-/// `trace`: of the largest GPU count of the first variant.
+/// Predicts every number of GPUs of every variant, and missing baselines at each batch size. `trace`: for the largest
+/// number of GPUs of the first variant.
 Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace);
 
-/// Refuses the scenario of `file` where a point that it asks for does not fit into a GPU's memory, unless it ignores
-/// memory: throws InputError. A baseline that was not asked for may be more than fits.
+/// Throws InputError if a requested point of `file` does not fit into a GPU's memory, unless the scenario ignores
+/// memory. A baseline that was not requested need not fit.
 void check_memory(const LoadedScenario& loaded, const std::string& file);
 
 std::string table_text(const Report& report);

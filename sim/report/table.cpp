@@ -99,7 +99,7 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
   return text;
 }
 
-// What a sample is.
+// The name of a sample: image or sequence.
 std::string samples_name(const Scenario& s) {
   return s.model.tokens > 0 ? "sequences" : "images";
 }
@@ -185,7 +185,7 @@ const ReportPoint* point_at(const Report& report, const Scenario& scenario, int 
   return nullptr;
 }
 
-// Variants side by side: throughput at every number of GPUs, and what they make of the largest that all have.
+// Compares variants: throughput at every number of GPUs, and their results at the largest number that all have.
 std::string variants_text(const Report& report) {
   const std::vector<Scenario>& variants = report.loaded.variants;
   if (variants.size() < 2) return "";
@@ -238,7 +238,7 @@ std::string value_text(PublishedMetric metric, double value, const std::string& 
   return duration_text(value);
 }
 
-// Efficiencies and gains differ by points, the rest by per cent.
+// Errors of efficiencies and gains are in percentage points, all others in per cent.
 std::string error_text(const Comparison& c) {
   if (c.published.metric == PublishedMetric::scaling_efficiency ||
       c.published.metric == PublishedMetric::throughput_gain)

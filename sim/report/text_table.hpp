@@ -1,5 +1,5 @@
 #pragma once
-// Tables on a terminal.
+// Prints tables for a terminal.
 #include <string>
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace lockstep::sim::report {
 
-/// Right-aligned columns, two blanks apart, the first of names to the left if so asked; the first row has as many cells as
-/// any.
+/// Right-aligned columns, two blanks apart; the first column is left-aligned on request. No row may have more cells
+/// than the first.
 class TextTable {
  public:
   explicit TextTable(bool begins_with_names = false) : begins_with_names_(begins_with_names) {}

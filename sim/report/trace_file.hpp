@@ -1,6 +1,6 @@
 #pragma once
-// A trace as a file (sim/replay/trace.hpp has its events): written as the point's process makes them, so that neither it nor
-// this one ever holds the whole.
+// Writes a trace to a file while the point's process makes its events (sim/replay/trace.hpp), so that no process holds
+// the whole trace.
 #include <string>
 
 #include "engine/base/atomic_writer.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// The facts of a training algorithm that other modules need, in one place. A new algorithm gets its row here; the
-// compiler then asks for the schedule that makes its program (sim/program/programs.cpp).
+// The facts of a training algorithm that other modules need, in one place. A new algorithm gets a row here. The
+// compiler then requires a schedule that makes its program (sim/program/programs.cpp).
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@ namespace lockstep::sim::scenario {
 
 struct AlgorithmTraits {
   std::string title;                      ///< in tables
-  bool has_input;                         ///< its GPUs load batches; otherwise input is no part of the simulation
+  bool has_input;                         ///< its GPUs load batches; false: input is not simulated
   bool may_block;                         ///< may load a batch between two steps ("loading": "blocking")
   bool accumulates;                       ///< may add up the gradients of several micro-steps
   bool has_kernels_beside;                ///< its collectives are kernels that overlap computing (overlap_slowdown)
   bool fuses;                             ///< gathers gradients in a buffer before they are sent
-  bool updates_on_servers;                ///< which keep the optimizer's state then
-  std::optional<Algorithm> law;           ///< whose law of convergence it follows; none: there is none
-  std::vector<std::string> optimised_by;  ///< what --optimise may search for it
+  bool updates_on_servers;                ///< servers keep the optimizer's state
+  std::optional<Algorithm> law;           ///< algorithm whose law of convergence it follows; none: no law
+  std::vector<std::string> optimised_by;  ///< quantities that --optimise may search for it
 };
 
 inline const AlgorithmTraits& traits_of(Algorithm algorithm) {

@@ -18,7 +18,7 @@ int nodes_of(const Scenario& s, int gpus) {
   return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
 }
 
-// Whole nodes, or a part of one.
+// Finds numbers of GPUs that fill some nodes only partly. A part of one node is allowed.
 Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const ClusterSpec& cluster = s.cluster;
   const int most = cluster.nodes * cluster.gpus_per_node;
@@ -44,7 +44,7 @@ Problem find_torus_problem(const std::string& pointer, int gpus, const Scenario&
            "a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs", ""}};
 }
 
-// An all-reduce that was not measured is not guessed.
+// Refuses all-reduces that were not measured, because they are not estimated.
 Problem find_measured_all_reduce_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const AllReduceKind kind = s.communication.all_reduce;
   if (kind != AllReduceKind::profile && kind != AllReduceKind::profile_average) return {};
@@ -64,7 +64,7 @@ Problem find_measured_all_reduce_problem(const std::string& pointer, int gpus, c
            libraries.empty() ? "" : "allowed: by " + joined(libraries)}};
 }
 
-// What an algorithm does not do is refused rather than ignored.
+// Refuses options that the algorithm does not support, instead of ignoring them.
 Problem find_algorithm_problem(const Scenario& s) {
   const AlgorithmTraits& traits = traits_of(s.algorithm);
   const CommunicationSpec& c = s.communication;
@@ -85,7 +85,7 @@ Problem find_algorithm_problem(const Scenario& s) {
   return {};
 }
 
-// A file server has a node of its own, after all others.
+// A file server takes a node of its own, after all others.
 Problem find_file_server_problem(int gpus, const Scenario& s) {
   const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers : 0;
   const int occupied = nodes_of(s, gpus) + servers;
@@ -108,7 +108,7 @@ Problem find_servers_problem(int gpus, const Scenario& s) {
   return find_separate_problem("/parameter_server/servers", s.parameter_server->servers, gpus, s);
 }
 
-// A profile of another model, and GPU counts for which it has no law or is too far beyond its runs.
+// Refuses a profile of another model, and numbers of GPUs without a law or too far outside the profile's runs.
 Problem find_convergence_problem(const Scenario& s) {
   if (!s.convergence || !s.convergence->profile) return {};
   const ConvergenceProfile& profile = *s.convergence->profile;
@@ -138,7 +138,7 @@ Problem find_profile_problem(const Scenario& s) {
            "kernels"}};
 }
 
-// Whoever updates elsewhere, or keeps averages, does so in single precision.
+// Algorithms that update elsewhere, or keep averages, do so in single precision.
 Problem find_half_parameters_problem(const Scenario& s) {
   if (!s.compute.half_parameters) return {};
   const std::string pointer = "/compute/half_parameters";
@@ -160,7 +160,7 @@ Problem find_recomputation_problem(const Scenario& s) {
   return {};
 }
 
-// What a prediction of a split leaves out is refused.
+// Refuses options that predictions of a split cannot include.
 Problem find_split_problem(const Scenario& s) {
   if (!s.parallel) return {};
   const ParallelSpec& spec = *s.parallel;

@@ -11,10 +11,10 @@ struct [[nodiscard]] ScenarioProblem {
   std::string allowed;  ///< may be empty
 };
 
-/// The first problem, in the order of the file; nothing: the scenario can be predicted at all its GPU counts.
+/// The first problem, in the order of the file. None: the scenario can be predicted at all its numbers of GPUs.
 std::optional<ScenarioProblem> find_problem(const Scenario& scenario);
 
-/// Finds the first problem of the object "workers" alone, at `gpus` GPUs, whatever the scenario's algorithm is.
+/// Finds the first problem of the object "workers" at `gpus` GPUs. Does not consider the scenario's algorithm.
 std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus, const Scenario& scenario);
 
 /// Throws InputError with the first problem: "NAME: /pointer: what is wrong; what is allowed".

@@ -63,7 +63,7 @@ enum class AllReduceKind {
   torus,
   nccl,            ///< as NCCL would choose
   profile,         ///< as a profile has measured its all-reduces
-  profile_average  ///< the same of a profile's averages
+  profile_average  ///< likewise, but measured as averages
 };
 
 inline const Choices<AllReduceKind>& choices_of(AllReduceKind) {
@@ -110,7 +110,7 @@ inline const Choices<ParameterExchange>& choices_of(ParameterExchange) {
   return all;
 }
 
-/// The metric of a scenario's published result; values in SI.
+/// The quantity of a scenario's published result; values are in SI units.
 enum class PublishedMetric { scaling_efficiency, time_to_accuracy, samples_per_s, iteration, throughput_gain };
 
 inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {

@@ -33,7 +33,7 @@ namespace {
 constexpr int kMostLevels = 8;
 constexpr int kMostPorts = 4096;
 
-// Reads 1 to kMostLevels whole numbers. None of their products may overflow a long.
+// Reads 1 to kMostLevels whole numbers whose products fit into a long.
 std::vector<int> read_counts(const JsonNode& node) {
   std::vector<int> counts;
   for (const JsonNode& item : node.items()) {
@@ -75,7 +75,7 @@ FatTreeSpec read_fat_tree(const JsonNode& node, int nodes) {
   return read_levels(node.at("levels"));
 }
 
-// [count, links between two of them].
+// Reads [count, links between two of them].
 std::pair<int, int> read_count_and_links(const JsonNode& node) {
   const std::vector<JsonNode> numbers = node.items();
   if (numbers.size() != 2)
@@ -114,7 +114,7 @@ Json pair_schema() {
   return schema;
 }
 
-// One key that a reader takes from the whole object: levels and places hang together.
+// Describes a key that a reader takes from the whole object, because levels and places depend on each other.
 template <class Write>
 void add_key(ObjectFormat<FabricSpec>& f, const std::string& key, const std::string& type, const Json& schema,
              const std::string& meaning, const Write& write) {
@@ -161,8 +161,8 @@ void add_dragonfly(ObjectFormat<FabricSpec>& f) {
   f.then([](const JsonNode& node, FabricSpec& fabric) { fabric.dragonfly = read_dragonfly(node); });
 }
 
-// Describes the keys of a kind. read_fabric() reads keys that depend on the nodes and their NICs, or that are checked
-// before.
+// Describes the keys of a kind. read_fabric() reads keys that depend on the nodes and their NICs, and keys that are
+// checked earlier.
 ObjectFormat<FabricSpec> make_fabric_format(FabricKind kind) {
   using Spec = FabricSpec;
   ObjectFormat<Spec> f(name_of(kind));

@@ -29,7 +29,7 @@ namespace {
 constexpr int kMostSockets = 16;
 constexpr int kMostNvlinks = 72;  // between two GPUs
 
-// Links that a copy passes: GPU, switch, root complex (host memory), and back, or on to the other socket's.
+// Links that a copy crosses: GPU, switch, root complex (host memory), then back, or to the other socket.
 constexpr LinkPlace kGpuLink{2, 2, false}, kUplink{4, 2, false}, kSocketLink{5, 3, false};
 constexpr LinkPlace kOneNvlink{1, 0, true}, kToNvswitch{2, 0, false}, kOwnPcie{0, 1, false};
 
@@ -154,7 +154,7 @@ ObjectFormat<NvlinkMeshSpec> nvlink_mesh_format(int gpus_per_node, const calib::
   return f;
 }
 
-// Each GPU's own way to host and NIC.
+// Describes each GPU's separate PCIe path to host and NIC.
 ObjectFormat<PcieTreeSpec> own_pcie_format(const calib::Profile* profile) {
   ObjectFormat<PcieTreeSpec> f("pcie");
   add_link(f, "pcie_link", &PcieTreeSpec::gpu_link, profile, kOwnPcie).means("each GPU's own way to host and NIC");

@@ -12,7 +12,7 @@ constexpr long kMostPlaces = 2L * kMostGpus;  ///< of a fabric
 constexpr Range kBandwidth{1e3, 1e14};
 constexpr Range kLatency{0, 1};
 
-/// {"bandwidth", "latency"}, or a copy of the cluster's profile (null: it has none).
+/// Reads {"bandwidth", "latency"}, or a copy of the cluster's profile (null: there is none).
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 Json to_json(const LinkSpec& link);
 const Json& link_schema();
@@ -25,7 +25,7 @@ struct LinkQuantity {
 const LinkQuantity& link_bandwidth();
 const LinkQuantity& link_latency();
 
-/// A member of T that is a link.
+/// Makes a member of T that is a link.
 template <class T>
 auto add_link(ObjectFormat<T>& format, const std::string& key, LinkSpec T::*member, const calib::Profile* profile,
               const LinkPlace& place) {
@@ -49,7 +49,7 @@ Json to_json(const IntraNodeSpec& node);
 Json intra_node_schema();
 std::string intra_node_table(IntraNodeKind kind);
 
-/// `nic` gives the bandwidth where the fabric states none.
+/// If the fabric gives no bandwidth, uses that of `nic`.
 FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic);
 Json to_json(const FabricSpec& fabric);
 Json fabric_schema();

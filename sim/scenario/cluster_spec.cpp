@@ -120,7 +120,7 @@ struct NodeShape {
   int switches = 0;
 };
 
-// The PCIe switch of every NIC; an nvswitch node has none to name.
+// The PCIe switch of every NIC; an nvswitch node has no switches.
 std::vector<int> read_attach(const JsonNode& list, int per_node, const NodeShape& node) {
   if (node.kind == IntraNodeKind::nvswitch) list.fail("an nvswitch node has no PCIe switches to attach NICs to");
   std::vector<int> attach;
@@ -169,17 +169,17 @@ ObjectFormat<NicSpec> nic_format(const ClusterSpec& cluster) {
                               static_cast<int>(cluster.intra_node.pcie.switches.size())});
 }
 
-// What is read before them decides how the later parts are read.
+// Parts that are read earlier determine how later ones are read.
 void add_parts(ObjectFormat<ClusterSpec>& f) {
   auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
                           file_or_object_schema());
   profile.optional("none").means("copies that links name");
-  profile.reads([](const JsonNode&, ClusterSpec&) {});  // by the links that name a copy of it
+  profile.reads([](const JsonNode&, ClusterSpec&) {});  // read by the links that name one of its copies
   profile.writes([](const ClusterSpec&) { return Json(); });
   auto intra_node = f.custom("intra_node", "object", "", intra_node_schema());
   intra_node.means("[intra_node](#intra_node)");
   intra_node.writes([](const ClusterSpec& cluster) { return to_json(cluster.intra_node); });
-  // Read where the whole cluster is: a profile may give its links.
+  // Read when the whole cluster is known, because a profile may give its links.
   intra_node.reads([](const JsonNode&, ClusterSpec&) {});
   auto nic = f.custom("nic", "object", "", nic_format(NodeShape{kMostGpusPerNode}).schema());
   nic.optional("required from 2 nodes on").means("[nic](#nic)");

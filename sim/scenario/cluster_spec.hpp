@@ -1,9 +1,10 @@
 #pragma once
-// What a cluster is made of, as plain values in SI units. JSON, schema "lockstep/cluster/1":
-// Its fields are described in cluster_spec.cpp and README.md. Every bandwidth is per direction and as an application
-// sees it (what a copy reaches), every latency is what the part adds to the time of a message. The fabric's latency is
-// that of each of its links that a message passes (a star counts as one link). A node is one port of the fabric,
-// whatever its number of NICs.
+// The parts of a cluster as plain values in SI units. JSON, schema "lockstep/cluster/1"; cluster_spec.cpp and README.md
+// describe its fields.
+//
+// Every bandwidth is per direction and as applications see it (what a copy reaches). Every latency is the part's share
+// of a message's time. The fabric's latency is that of each of its links on a route (a star counts as one link). A node
+// is one port of the fabric, whatever its number of NICs.
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,14 +19,14 @@ struct LinkSpec {
   double latency_s = 0;
 };
 
-/// Memory that PyTorch occupies once a first tensor lies on the GPU: the CUDA context and the loaded kernels, 1,343 MB
-/// (Hugging Face, "Model training anatomy"). Communicators and the allocator's rounding are not included.
+/// Memory that PyTorch occupies once there is a tensor on the GPU: the CUDA context and the loaded kernels, 1,343 MB
+/// (Hugging Face, "Model training anatomy"). It excludes communicators and the allocator's rounding.
 constexpr double kReservedBytes = 1.343e9;
 
 struct GpuSpec {
   std::string name;
   double memory_bytes = 0;
-  double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
+  double reserved_bytes = kReservedBytes;  ///< part of it that driver and framework take before training
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not given, as for the next four
@@ -34,14 +35,14 @@ struct GpuSpec {
   double fp8_flops = 0;
   double fp4_flops = 0;
 
-  /// FLOP/s; 0 where the cluster file does not state it. `mixed` is the faster of fp16 and fp32.
+  /// FLOP/s; 0 if the cluster file does not give it. `mixed` is the faster of fp16 and fp32.
   double peak_flops(Precision precision) const;
 };
 
 struct HostSpec {
   double memory_bandwidth_bytes_per_s =
       0;                        ///< of copies staged through host memory, per socket, both directions together
-  double memory_latency_s = 0;  ///< added by every such staging
+  double memory_latency_s = 0;  ///< of each such staging
   int cores = 0;                ///< 0: not given
 };
 
@@ -57,7 +58,7 @@ struct PcieTreeSpec {
   LinkSpec switch_uplink;
   LinkSpec socket_link;
   bool peer_across_sockets = true;
-  LinkSpec host_staging;  ///< what a GPU sends to others through host memory; bandwidth 0: GPUs reach each other
+  LinkSpec host_staging;  ///< bandwidth of messages from a GPU through host memory; 0: GPUs reach each other
 
   bool has_peers() const { return host_staging.bandwidth_bytes_per_s == 0; }
   int switch_of(int gpu) const;  ///< index in `switches`, -1 if there is none
@@ -88,7 +89,7 @@ inline const Choices<IntraNodeKind>& choices_of(IntraNodeKind) {
 
 struct IntraNodeSpec {
   IntraNodeKind kind = IntraNodeKind::pcie_tree;
-  PcieTreeSpec pcie;    ///< nvswitch: no switches, and gpu_link is the GPU's own way to host and NIC
+  PcieTreeSpec pcie;    ///< nvswitch: no switches, and gpu_link is the GPU's PCIe path to host and NIC
   NvlinkMeshSpec mesh;  ///< nvlink-mesh
   LinkSpec gpu_link;    ///< nvswitch
 };
@@ -98,7 +99,7 @@ struct NicSpec {
   LinkSpec link;
   bool gpudirect = true;     ///< false: through host memory at both ends
   std::vector<int> attach;   ///< per NIC, the index of its PCIe switch; empty for nvswitch
-  bool half_duplex = false;  ///< bytes out of the node and into it share the bandwidth
+  bool half_duplex = false;  ///< both directions together share the bandwidth
 };
 
 enum class FabricKind { star, fat_tree, torus, dragonfly };
@@ -131,7 +132,7 @@ struct FabricSpec {
   std::vector<int> torus;
   DragonflySpec dragonfly;
 
-  long places() const;  ///< how many nodes it connects; 0 for a star: any number
+  long places() const;  ///< number of nodes that it can connect; 0 for a star: any number
 };
 
 struct ClusterSpec {
@@ -150,7 +151,7 @@ struct ClusterSpec {
 
 const ObjectFormat<ClusterSpec>& cluster_format();
 
-/// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
+/// Reads and checks the cluster. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
 ClusterSpec read_cluster(const JsonNode& node);
 
 }  // namespace lockstep::sim::scenario

@@ -51,7 +51,7 @@ void add_reduction_rate(ObjectFormat<CommunicationSpec>& f) {
   });
 }
 
-// An object that is not used is checked, and nothing of it is noted.
+// Checks the object even if it is not used, but then lists no inputs of it.
 void add_ddp(ObjectFormat<CommunicationSpec>& f) {
   auto field = f.object("ddp", &CommunicationSpec::ddp, ddp_format());
   field.needed_where([](const Json& holder) { return holder.value("fusion", Json()) == "ddp"; })
@@ -69,7 +69,7 @@ void add_nccl(ObjectFormat<CommunicationSpec>& f) {
   auto field = f.custom("nccl", "object", "", nccl_format().schema());
   field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
       .means("[nccl](#nccl)");
-  field.reads([](const JsonNode&, CommunicationSpec&) {});  // by read_communication(): it depends on the cluster
+  field.reads([](const JsonNode&, CommunicationSpec&) {});  // in read_communication(), since it depends on the cluster
   field.writes([](const CommunicationSpec& spec) {
     return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
   });

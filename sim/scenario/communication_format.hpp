@@ -1,5 +1,5 @@
 #pragma once
-// The scenario's object "communication".
+// Reads the scenario's object "communication".
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/scenario.hpp"
 

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMostSlowdown = 100;
 const Range kKernelSpeed{0.01, 2};
 const Range kAttentionShare{1e-6, 2};
-const Range kMemoryShare{1e-6, 4};  // fused kernels move less than the model counts: above 1
+const Range kMemoryShare{1e-6, 4};  // may exceed 1, because fused kernels move fewer bytes than the model counts
 
 const ObjectFormat<RateSpec>& rate_format() {
   static const ObjectFormat<RateSpec> format = [] {
@@ -157,7 +157,7 @@ ObjectFormat<ComputeSpec> efficiency_format() {
   return f;
 }
 
-// Without jitter its width is checked, and nothing of it is noted.
+// Without jitter, the width is checked but not listed as an input.
 ObjectFormat<ComputeSpec> jitter_format() {
   ObjectFormat<ComputeSpec> f("jitter");
   f.choice("distribution", &ComputeSpec::jitter)
@@ -180,7 +180,7 @@ ObjectFormat<ComputeSpec> jitter_format() {
   return f;
 }
 
-// Which of them a point takes goes by its devices; the node's largest number stands for all.
+// A point uses the measurement for its number of devices. The list shows that for the largest number on a node.
 void note_measured_overlap(const JsonNode& node, const ComputeSpec& compute) {
   const auto measured = compute.profile.overlap(kMostGpus);
   if (!measured) return;

@@ -1,11 +1,11 @@
 #pragma once
-// The scenario's objects "compute" and "input".
+// Describes the scenario's objects "compute" and "input".
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::scenario {
 
-/// A profile must hold times of the model that `profile.model` names before the object is read.
+/// Before the object is read, its profile must contain times of the model in `profile.model`.
 const ObjectFormat<ComputeSpec>& compute_format();
 const ObjectFormat<InputSpec>& input_format();
 

@@ -33,7 +33,7 @@ std::size_t read_target(const JsonNode& node, const ConvergenceProfile& profile)
   node.fail("is no target of " + profile.name, "allowed: " + joined(names));
 }
 
-/// What the prediction takes from the profile, for the ledger.
+/// Lists the values of the profile that the prediction uses.
 void note_fits(const JsonNode& node, const ConvergenceProfile& profile, std::size_t target) {
   for (const ConvergenceFit& fit : profile.fits) {
     if (fit.target != target) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// The scenario's object "convergence": epochs, iterations by the number of workers, or a profile of measured or
-// published runs (sim/convergence/profile.hpp). Its keys are described in README.md.
+// Reads the scenario's object "convergence": epochs, iterations by the number of workers, or a profile of measured or
+// published runs (sim/convergence/profile.hpp). README.md describes its keys.
 #include "engine/base/object_format.hpp"
 #include "sim/convergence/convergence_spec.hpp"
 #include "sim/scenario/scenario.hpp"

@@ -10,7 +10,7 @@ const Range kFactor{1e-6, 1e6};
 const Range kSeconds{1e-9, 1e6};
 constexpr std::size_t kMostSamples = 10'000'000;
 
-// A factor, or seconds: "1.4 s".
+// Reads a factor, or seconds: "1.4 s".
 double read_value(const JsonNode& node, bool in_seconds, Range factor = kFactor) {
   return in_seconds ? node.sourced_quantity(Dimension::time, {factor.low == 0 ? 0 : kSeconds.low, kSeconds.high})
                     : node.sourced_number(factor);

@@ -1,5 +1,5 @@
 #pragma once
-// The variation of a worker's step time, as a scenario gives it. The distribution itself is in cost/delay.hpp.
+// Describes the variation of a worker's step time, as a scenario gives it. cost/delay.hpp computes the distribution.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// A share `at` of all steps takes at most `value`.
+/// The fraction `at` of all steps takes at most `value`.
 struct PercentileSpec {
   double at;
   double value;
@@ -24,15 +24,15 @@ struct DelaySpec {
     percentiles   ///< a pareto_tail fitted to percentiles
   };
   Kind kind = Kind::none;
-  bool in_seconds = false;              ///< of a whole step; otherwise a factor of the scenario's compute time
-  bool includes_communication = false;  ///< in seconds, as measured from outside: messages then carry no bytes
+  bool in_seconds = false;              ///< of a whole step; false: a factor of the scenario's compute time
+  bool includes_communication = false;  ///< seconds measured from outside, so messages carry no bytes
   double shift = 0;
   double scale = 1;
   double shape = 0;
   double tail_probability = 0;
   double tail_index = 0;
   std::vector<double> samples;
-  std::string samples_file;  ///< a text that they were read from; empty where they are in the scenario
+  std::string samples_file;  ///< text file with the samples; empty if the scenario lists them
   std::vector<PercentileSpec> percentiles;
 };
 
@@ -44,7 +44,7 @@ inline const Choices<DelaySpec::Kind>& choices_of(DelaySpec::Kind) {
   return all;
 }
 
-/// Reads {"distribution", "unit", ...}; keys are in the README.
+/// Reads {"distribution", "unit", ...}; README.md describes the keys.
 DelaySpec read_delay(const JsonNode& node);
 /// Writes the form that read_delay() reads as the same distribution. Samples are written out.
 Json to_json(const DelaySpec& delay);

@@ -1,6 +1,6 @@
 #pragma once
-// The objects of a scenario for algorithms that do not exchange by one all-reduce per iteration. Here are their
-// members, how they are read and written, and their text in tables. sim/scenario/README.md describes their keys.
+// The objects of a scenario for algorithms whose exchange is not one all-reduce per iteration: their members, reading
+// and writing, and their text in tables. sim/scenario/README.md describes their keys.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,13 +11,13 @@
 namespace lockstep::sim::scenario {
 
 struct LocalSgdSpec {
-  int period = 8;  ///< steps from one averaging to the next; what a file means that leaves it out
+  int period = 8;  ///< steps between two averagings; the default if a file gives none
 };
 
 struct ShardingSpec {
-  std::int64_t unit_bytes = 0;  ///< parameters that are gathered together, at least; on the wire
-  int units_ahead = 1;          ///< gathered while a unit is computed
-  bool gathers_again = true;    ///< for the backward pass
+  std::int64_t unit_bytes = 0;  ///< least bytes of parameters that are gathered together, on the wire
+  int units_ahead = 1;          ///< number of units gathered in advance
+  bool gathers_again = true;    ///< true: the backward pass gathers parameters again
 };
 
 struct TheanoMpiSpec {
@@ -27,7 +27,7 @@ struct TheanoMpiSpec {
   double host_reduction_bytes_per_s = 0;  ///< ar: one core adding a vector to another
 };
 
-/// Part of a scenario.
+/// Members of a scenario that are used by one algorithm each.
 struct ExchangeSpecs {
   LocalSgdSpec local_sgd;    ///< of the algorithm "local-sgd"
   ShardingSpec sharding;     ///< of the algorithm "sharded"
@@ -39,23 +39,24 @@ struct Scenario;
 /// Describes the source of batches; part of "input".
 struct LoadingSpec {
   double file_bytes_per_sample = 0;       ///< 0: reading takes no time
-  double disk_bandwidth_bytes_per_s = 0;  ///< of a node, shared by its GPUs; 0: not given
+  double disk_bandwidth_bytes_per_s = 0;  ///< per node, shared by its GPUs; 0: not given
   double nfs_bandwidth_bytes_per_s = 0;   ///< of a file server, shared by all GPUs; 0: not given
   bool blocking = false;                  ///< "loading": "blocking"
 
-  /// Seconds that one of `gpus` GPUs, `gpus_of_node` of them on its node, waits for the files of its batch.
+  /// Seconds for which a GPU waits for the files of its batch. There are `gpus` GPUs in all and `gpus_of_node` on its
+  /// node.
   double read_s(int batch, int gpus_of_node, int gpus) const;
 };
 
-/// Fields of "input".
+/// Describes the fields of "input".
 const ObjectFormat<LoadingSpec>& loading_format();
 /// Adds the objects of ExchangeSpecs, each needed by its algorithm.
 void add_exchanges(ObjectFormat<Scenario>& format);
-/// Tables of their keys for the format's document, by the object's name.
+/// Tables of their keys for the document, by the object's name.
 std::map<std::string, std::string> exchange_tables();
-/// "local SGD, averaged every 8 steps, ring all-reduce, fp32 wire": the line above a table; empty for other algorithms.
+/// The line above a table: "local SGD, averaged every 8 steps, ring all-reduce, fp32 wire"; empty for other algorithms.
 std::string exchange_text(const Scenario& scenario);
-/// Iterations after which the algorithm comes round: those between two averagings of local SGD, otherwise 1.
+/// Iterations after which the algorithm repeats: those between two averagings of local SGD, otherwise 1.
 int iterations_of_round(const Scenario& scenario);
 
 }  // namespace lockstep::sim::scenario

@@ -1,5 +1,5 @@
 #pragma once
-// Values that may be a file's name.
+// Schemas of values that may be a file's name.
 #include "engine/base/object_format.hpp"
 #include "sim/modules.hpp"
 
@@ -19,7 +19,7 @@ inline Json file_or_object_schema(const Json& object) {
   return {{"anyOf", Json::array({file_schema(), object})}};
 }
 
-/// "$schema": which JSON Schema an editor may check the file by; no effect.
+/// Adds "$schema": the JSON Schema with which an editor may check the file. It has no effect here.
 template <class T>
 void add_schema_link(ObjectFormat<T>& format) {
   auto field = format.custom("$schema", "text", "", {{"type", "string"}});

@@ -25,7 +25,7 @@ std::string table_of(const ObjectFormat<T>& format, const std::string& key) {
   throw std::logic_error("no object " + key);
 }
 
-// A table for every kind, its name before it.
+// Writes a table for every kind, preceded by its name.
 template <class E>
 std::string tables_of_kinds(std::string (*table)(E)) {
   std::string text;

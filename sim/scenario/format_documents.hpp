@@ -8,13 +8,13 @@
 
 namespace lockstep::sim::scenario {
 
-/// "scenario", "cluster": JSON Schemas, draft 2020-12.
+/// Returns JSON Schemas (draft 2020-12) by "scenario" and "cluster".
 std::map<std::string, Json> format_schemas();
 
-/// The tables of sim/scenario/README.md by the names in its marks, Markdown.
+/// Returns the tables of sim/scenario/README.md in Markdown, by the names in its marks.
 std::map<std::string, std::string> format_tables();
 
-/// `document` with the table of its name behind every line "<!-- fields: NAME -->", up to "<!-- end -->". Throws
+/// Inserts tables into `document`: after every line "<!-- fields: NAME -->", up to "<!-- end -->". Throws
 /// std::runtime_error for a name without a table and a mark without an end.
 std::string with_tables(const std::string& document);
 

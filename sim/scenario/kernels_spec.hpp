@@ -1,6 +1,6 @@
 #pragma once
-// Laws of single kernels that a scenario names: "kernels": ["b300", "b200"], ids of GPUs that were measured; a later one
-// stands in where an earlier one lacks a kernel. Files: scenarios/catalogue/kernels.
+// Laws of single kernels that a scenario names. "kernels": ["b300", "b200"] lists ids of measured GPUs; a later one is
+// used for kernels that an earlier one lacks. Files: scenarios/catalogue/kernels.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace lockstep::sim {
 inline namespace scenario {
 
-/// Peaks and bandwidth by which a law is scaled to this GPU.
+/// Peaks and bandwidth to which a law is scaled for this GPU.
 KernelPeaks kernel_peaks(const GpuSpec& gpu);
 
 struct KernelsSpec {
@@ -22,7 +22,7 @@ struct KernelsSpec {
   double speed = 1;  ///< rate of these kernels in a training over their rate in short benchmarks
 };
 
-/// Reads the list of ids; the files are those of the default catalogue. Throws InputError for one that has no file.
+/// Reads the list of ids, with files of the default catalogue. Throws InputError for an id without a file.
 KernelsSpec read_kernels(const JsonNode& node);
 
 }  // namespace scenario

@@ -1,6 +1,6 @@
 #pragma once
 // The scenario's object "learners": how many learners train on each GPU and how they synchronise (algorithms "sma" and
-// "ea-sgd"). Its keys are described in sim/scenario/README.md.
+// "ea-sgd"). sim/scenario/README.md describes its keys.
 #include <vector>
 
 #include "engine/base/object_format.hpp"
@@ -40,9 +40,9 @@ struct LearnersSpec {
   bool round_robin = false;
   bool overlap = true;
   bool by_host = false;          ///< the host synchronises, as Crossbow's released program does
-  double host_wait_s = 0;        ///< for the host to notice that a GPU is done
+  double host_wait_s = 0;        ///< until the host notices that a GPU has finished
   std::vector<FillSpec> fill;    ///< ascending batch; empty: estimated
-  bool fill_of_profile = false;  ///< `fill` is what the profile of `compute` has measured
+  bool fill_of_profile = false;  ///< the profile of `compute` has measured `fill`
   OccupancySpec occupancy;
   double workspace_bytes = 0;  ///< of each learner
   std::optional<PreProcessingSpec> pre_processing;

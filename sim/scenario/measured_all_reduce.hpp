@@ -1,6 +1,6 @@
 #pragma once
-// All-reduces as a profile has measured them ("all_reduce": "profile" and "profile-average"): that of /communication
-// where the scenario names one, so that compute may come from elsewhere, else that of /compute.
+// All-reduces measured by a profile ("all_reduce": "profile" and "profile-average"). It is the profile of
+// /communication if the scenario names one, so that compute may come from another. Otherwise it is that of /compute.
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace lockstep::sim::scenario {
 
-/// Outlives the scenario that it is made of: programs keep it.
+/// Independent of the lifetime of its scenario, because programs keep it.
 class AllReduceOfProfile {
  public:
   explicit AllReduceOfProfile(const Scenario& scenario);
 
   const calib::Profile* profile() const { return profile_.get(); }
-  /// "all-reduce", or "average" as train's S-SGD does.
+  /// Returns "all-reduce", or "average" as S-SGD of `train` computes it.
   const std::string& operation() const { return operation_; }
   /// Returns the operation's fit over bytes for `gpus` devices, by the library that the scenario names, or else the
   /// first one. If several numbers of nodes were measured, takes the number that the devices fill, or else the first.

@@ -30,7 +30,7 @@ bool matches(const calib::Fit& fit, const Json& wanted) {
   return true;
 }
 
-// Training copies from pinned memory, so of copies that differ in nothing that was asked for that one is meant.
+// Training copies from pinned memory, so pinned copies win among those that match otherwise.
 const calib::Fit& copy_of(const JsonNode& node, const calib::Profile& profile) {
   const calib::Fit* best = nullptr;
   std::set<std::string> others;
@@ -46,7 +46,7 @@ const calib::Fit& copy_of(const JsonNode& node, const calib::Profile& profile) {
   return *best;
 }
 
-// "NV18" is 18 NVLinks; 0 where the name is none of those.
+// Parses "NV18" as 18 NVLinks; 0 for any other name.
 int nvlinks_of(const calib::Fit& copy) {
   const std::string link = copy.key.value("link", "");
   if (link.size() < 3 || link.size() > 4 || link.compare(0, 2, "NV") != 0 ||

@@ -1,5 +1,5 @@
 #pragma once
-// A link of a cluster as `calibrate` measured copies over it, or as logs of nvbandwidth have them.
+// Makes a link of a cluster from copies measured by `calibrate`, or from logs of nvbandwidth.
 //
 //   {"from": "gpu0", "to": "gpu1", "both_ways"?: true, "memory"?: "pinned", "link"?: "NV18", "hops"?: 2}
 //
@@ -14,19 +14,19 @@ namespace lockstep::sim::scenario {
 
 /// The place of a link in a node, to which measured copies belong.
 struct LinkPlace {
-  int hops_between_gpus = 0;   ///< links that a copy between GPUs passes there, itself included; 0: none goes there
-  int hops_of_host = 0;        ///< the same of a copy between host and GPU
-  bool is_one_nvlink = false;  ///< of the n that join a pair ("NV2"), between which its bytes are divided
+  int hops_between_gpus = 0;   ///< links on a copy between GPUs, including this one; 0: no such copy crosses it
+  int hops_of_host = 0;        ///< likewise for a copy between host and GPU
+  bool is_one_nvlink = false;  ///< one of the n NVLinks of a pair ("NV2"), which divide its bytes
 };
 
-/// JSON Schema of such a copy.
+/// Returns the JSON Schema of such a copy.
 Json copy_schema();
 
-/// Whether a link is given by a copy, and not by its bandwidth and latency.
+/// True if the link is given by a copy instead of bandwidth and latency.
 bool names_copy(const JsonNode& node);
 
-/// `profile`: null where the cluster has none. Notes bandwidth and latency in the document's ledger. Throws InputError:
-/// unknown keys, no profile, no such copy in it, a copy that does not go over such a link, one whose time does not grow
+/// `profile`: null if the cluster has none. Lists bandwidth and latency as inputs of the document. Throws InputError
+/// for unknown keys, a missing profile or copy, a copy over another kind of link, and a copy whose time does not grow
 /// with its bytes.
 LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 

@@ -30,8 +30,8 @@ bool is_all_reduce(const calib::Fit& fit) {
          fit.key.value("library", "") == "nccl" && !fit.key.value("in_place", false) && calib::is_of_floats(fit.key);
 }
 
-// The out-of-place all-reduces of NCCL: within a node, over the most ranks that were measured, and over several nodes
-// of `gpus_per_node`.
+// Reads NCCL's out-of-place all-reduces: within a node those over the most ranks measured, and those over several nodes
+// of `gpus_per_node` GPUs.
 void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
   const calib::Profile& profile = *spec.profile;
   const calib::Fit* one_node = nullptr;
@@ -97,7 +97,7 @@ const ObjectFormat<NcclSpec>& nccl_format() {
     auto generation = f.choice("generation", &Spec::generation);
     generation.optional("by the name of the cluster's GPU")
         .means("row of NCCL's tables; required for a GPU whose name is not known");
-    generation.always_written();  // written out: the name's meaning may change
+    generation.always_written();  // because the meaning of the GPU's name may change
     f.either("cpu", &Spec::has_amd_cpu, "intel", "amd")
         .optional("`intel`")
         .means("limit of LL and cost of posting to the network");

@@ -1,6 +1,6 @@
 #pragma once
-// NCCL's view of the machine, if a scenario reduces with "all_reduce": "nccl" (or "collectives": "nccl" of the sharded
-// schedule). All keys may be left out; those of the machine then follow from the cluster (program/nccl_system.hpp).
+// NCCL's view of the machine, if a scenario uses "all_reduce": "nccl" (or "collectives": "nccl" of the sharded
+// schedule). All keys are optional. Missing keys of the machine follow from the cluster (program/nccl_system.hpp).
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,12 +25,12 @@ struct NcclSpec {
   NcclGeneration generation = NcclGeneration::hopper;
   bool has_amd_cpu = false;
   double nic_latency_s = 0;
-  std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL's choice, as the next
+  std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL chooses; likewise below
   std::optional<NcclProtocol> protocol;    ///< as NCCL_PROTO
   bool in_switch = true;                   ///< as NCCL_NVLS_ENABLE
   std::optional<NcclGraphSpec> ring, tree, nvls;
-  std::shared_ptr<const calib::Profile> profile;  ///< whose all-reduces latency and bandwidth follow; null: none
-  /// All-reduces of one node that it holds, (bytes, seconds); empty: none.
+  std::shared_ptr<const calib::Profile> profile;  ///< its all-reduces correct latency and bandwidth; null: none
+  /// Its all-reduces on one node, (bytes, seconds); empty: none.
   std::vector<std::pair<double, double>> measured;
   int measured_ranks = 0;
   /// A measured all-reduce over several nodes with as many GPUs per node as the cluster's.
@@ -44,12 +44,12 @@ struct NcclSpec {
   bool is_measured() const { return !measured.empty() || !measured_between_nodes.empty(); }
 };
 
-/// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); none for one that NCCL's tables do not have.
+/// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); none if NCCL's tables lack it.
 std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name);
 
 const ObjectFormat<NcclSpec>& nccl_format();
 
-/// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
+/// Reads "nccl". If the object gives no generation, `gpu_name` determines it. Throws InputError.
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node);
 
 }  // namespace lockstep::sim::scenario

@@ -9,7 +9,8 @@
 namespace lockstep::sim::scenario {
 namespace {
 
-// Linear in ln(x) between neighbours, outside the nearest; `value_of` gives what an entry holds.
+// Interpolates linearly in ln(x) between neighbours and uses the nearest outside; `value_of` gives the value of an
+// entry.
 template <typename Value, typename ValueOf>
 double in_logarithm(const std::map<double, Value>& curve, double x, const ValueOf& value_of) {
   const auto above = curve.lower_bound(x);
@@ -20,7 +21,7 @@ double in_logarithm(const std::map<double, Value>& curve, double x, const ValueO
   return (1 - share) * value_of(below->second) + share * value_of(above->second);
 }
 
-// calibrate's own over MPI, and PyTorch's.
+// True if the library sums on processors: `calibrate` over MPI, and PyTorch.
 bool sums_on_processors(const std::string& library) {
   return library == "host" || library == "gloo";
 }
@@ -73,7 +74,7 @@ double OverlapSlowdown::most() const {
 }
 
 OverlapSlowdown OverlapSlowdown::in_turns() const {
-  constexpr double kMost = 100;  // compute all but stands still
+  constexpr double kMost = 100;  // compute almost stands still
   OverlapSlowdown all;
   for (const auto& [batch, by_bytes] : ratios_)
     for (const auto& [bytes, ratio] : by_bytes) all.add(batch, bytes, 1 / std::max(1 / kMost, 2 - ratio));

@@ -1,7 +1,7 @@
 #pragma once
-// How much longer a GPU's compute takes during one of its collectives. The collective's kernels hold multiprocessors
-// and memory bandwidth all that time. The scenario gives it ("compute": {"overlap_slowdown": 1.1}), or a profile has
-// measured it (`overlap`, calib/overlap.hpp).
+// The slowdown of a GPU's compute during one of its collectives, whose kernels occupy multiprocessors and memory
+// bandwidth. The scenario gives it ("compute": {"overlap_slowdown": 1.1}), or a profile has measured it (`overlap`,
+// calib/overlap.hpp).
 #include <map>
 #include <optional>
 #include <string>
@@ -12,23 +12,22 @@
 
 namespace lockstep::sim::scenario {
 
-/// How much longer compute takes during a collective than without it, by batch per GPU and bytes of the collective.
+/// Compute time during a collective over that without one, by batch per GPU and bytes of the collective.
 class OverlapSlowdown {
  public:
-  /// None: 1 for everything.
+  /// Makes no slowdown: 1 for every batch and size.
   OverlapSlowdown() = default;
   /// Returns the same ratio for every batch and size.
   explicit OverlapSlowdown(double ratio) { add(1, 1, ratio); }
-  /// A measured ratio; batch and bytes above 0. One below 1 is noise, for nothing gets faster by sharing: it counts
-  /// as 1.
+  /// Adds a measured ratio; batch and bytes must be above 0. A ratio below 1 is noise, because sharing makes nothing
+  /// faster, and counts as 1.
   void add(double batch, double bytes, double ratio);
 
   explicit operator bool() const { return !ratios_.empty(); }
   /// Returns a ratio of at least 1. It is linear in ln(bytes) between the sizes of each batch, then in ln(batch).
   /// Outside the measured ones it uses the nearest.
   double at(double batch, double bytes) const;
-  /// The ranges within which at() does not clamp: of batches, and of bytes over all batches. {0, 0} if nothing was
-  /// measured.
+  /// The ranges in which at() interpolates: of batches, and of bytes over all batches. {0, 0} if nothing was measured.
   std::pair<double, double> batches() const;
   std::pair<double, double> bytes() const;
   double least() const;
@@ -48,14 +47,14 @@ struct MeasuredOverlap {
   OverlapSlowdown slowdown;
   int devices = 0;
   std::string library;
-  /// A single GPU was measured: the collective during its compute was an assumption (calib/README.md).
+  /// Only one GPU was measured, so the collective during its compute was emulated (calib/README.md).
   bool is_emulated = false;
-  /// Summed by the processors that compute (OverlapSlowdown::in_turns()).
+  /// The processors that compute also sum (OverlapSlowdown::in_turns()).
   bool is_in_turns = false;
 };
 
 /// Uses measurements with `devices` devices, else with the next larger number, else with the largest. Emulated
-/// collectives count only if no real one was measured. Nothing if the profile has no `overlap`.
+/// collectives count only if no real one was measured. None if the profile has no `overlap`.
 std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, const std::string& model,
                                                 const std::string& precision, int devices);
 

@@ -17,7 +17,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// `data` without its expert part: neighbours on it hold the same experts.
+/// `data` excludes its expert part: neighbours in this dimension hold the same experts.
 enum class ParallelDimension { tensor, context, expert, data, pipeline };
 
 inline const Choices<ParallelDimension>& choices_of(ParallelDimension) {
@@ -29,8 +29,8 @@ inline const Choices<ParallelDimension>& choices_of(ParallelDimension) {
   return all;
 }
 
-/// What data-parallel ranks divide among them (Rajbhandari et al. 2020, "ZeRO"): nothing; the optimizer's state; state
-/// and gradients; state, gradients and weights (PyTorch's FSDP).
+/// State that data-parallel ranks divide (Rajbhandari et al. 2020, "ZeRO"): none; the optimizer's state; state and
+/// gradients; state, gradients and weights (PyTorch's FSDP).
 enum class ShardingStage { none, zero1, zero2, zero3 };
 
 inline const Choices<ShardingStage>& choices_of(ShardingStage) {
@@ -43,10 +43,10 @@ inline const Choices<ShardingStage>& choices_of(ShardingStage) {
 
 /// How weights and gradients of zero3 are exchanged.
 enum class ShardingCalls {
-  layers,  ///< one collective per layer; the next layer's overlaps computing (PyTorch's FSDP, DeepSpeed since 0.6)
-  tensors,  ///< each matrix in a call of its own while nothing is computed, over a list of as many slices as ranks, each of
-            ///< which the host cuts and copies (DeepSpeed up to 0.5.4: deepspeed/runtime/zero/partition_parameters.py,
-            ///< _allgather_param(), which waits for the device, and _reduce_scatter_gradient())
+  layers,   ///< one collective per layer; the next layer's overlaps computing (PyTorch's FSDP, DeepSpeed since 0.6)
+  tensors,  ///< one collective per matrix, while nothing is computed. The host cuts and copies a slice for each rank.
+            ///< (DeepSpeed up to 0.5.4: deepspeed/runtime/zero/partition_parameters.py, _allgather_param(), which waits
+            ///< for the device, and _reduce_scatter_gradient())
 };
 
 inline const Choices<ShardingCalls>& choices_of(ShardingCalls) {
@@ -68,7 +68,7 @@ inline const Choices<PipelineSchedule>& choices_of(PipelineSchedule) {
   return all;
 }
 
-/// Activations that are computed again in the backward pass:
+/// Activations that are recomputed in the backward pass:
 ///   `none`                None.
 ///   `selective`           Those of the attention's core (Korthikanti et al. 2022).
 ///   `alternate_matrices`  All but a layer's input, the attention's output and the outputs of every other matrix.
@@ -84,8 +84,8 @@ inline const Choices<Recomputation>& choices_of(Recomputation) {
   return all;
 }
 
-/// Parts of a layer whose activations are computed again on their own, under `selective` (Megatron-LM's
-/// --recompute-modules: megatron/core/transformer/transformer_config.py).
+/// Parts of a layer that can be recomputed separately, under `selective` (Megatron-LM's --recompute-modules:
+/// megatron/core/transformer/transformer_config.py).
 enum class RecomputeModule {
   core_attention,  ///< scores and their softmax
   layer_norm,      ///< outputs of the norms before attention and MLP
@@ -107,13 +107,13 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
   return all;
 }
 
-/// The bytes that software keeps for a parameter in half precision, with Adam (sim/split/software_memory.hpp).
+/// Bytes per parameter that software keeps in half precision, with Adam (sim/split/software_memory.hpp).
 enum class StateKeeping {
   mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
   autocast,          ///< 16: weights and gradients in single precision
-  single_gradients,  ///< 18: as `mixed`, gradients added up in single precision
+  single_gradients,  ///< 18: as `mixed`, with gradients summed in single precision
   megatron_core,     ///< 18: as `single_gradients`, without outputs of experts
-  fsdp,              ///< 16: as `autocast`, gathered in half precision
+  fsdp,              ///< 16: as `autocast`, with gathers in half precision
   deepspeed,         ///< 20: copies of gradients in single precision
   internevo,         ///< 28 or 30
   hai_llm,           ///< 14: gradients in single precision, moments in half
@@ -173,48 +173,53 @@ inline const Choices<ExpertDispatch>& choices_of(ExpertDispatch) {
 
 struct ParallelSpec {
   int tensor = 1;
-  bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
+  bool sequence = false;  ///< divides along the sequence the activations that tensor parallelism leaves whole
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers per stage; zb-v, dualpipe and dualpipe-v always have two: chunks()
   int context = 1;
-  int expert = 1;         ///< ranks that divide a layer's experts among them
-  int expert_tensor = 0;  ///< ranks that share each expert's matrices, 1 or `tensor`; 0: `tensor`
-  int data = 0;           ///< replicas, expert groups included; 0: what the GPUs leave
+  int expert = 1;         ///< ranks that divide a layer's experts
+  int expert_tensor = 0;  ///< ranks that divide each expert's matrices, 1 or `tensor`; 0: `tensor`
+  int data = 0;           ///< replicas, including expert groups; 0: follows from the GPUs
   ShardingStage sharding = ShardingStage::none;
-  int sharding_group = 0;  ///< ranks that share one copy of what is sharded; 0: all data and context ranks
+  int sharding_group = 0;  ///< ranks that divide one copy of the sharded state; 0: all data and context ranks
   ShardingCalls sharding_calls = ShardingCalls::layers;
-  double slice_overhead_s = 12e-6;  ///< of the host, for each rank's slice of a call of ShardingCalls::tensors
+  double slice_overhead_s = 12e-6;  ///< of the host, per rank's slice of a collective (ShardingCalls::tensors)
   /// Innermost first. Megatron-LM's is tensor, context, expert, data, pipeline ("tp-cp-ep-dp-pp": megatron/core/
   /// parallel_state.py, initialize_model_parallel(), `order`).
   std::vector<ParallelDimension> order{ParallelDimension::tensor, ParallelDimension::context, ParallelDimension::expert,
                                        ParallelDimension::data, ParallelDimension::pipeline};
-  int global_batch = 0;   ///< sequences of an iteration, of all replicas; 0: by micro_batches
-  int micro_batches = 0;  ///< of a replica's iteration, however many replicas there are; 0: by global_batch
+  int global_batch = 0;   ///< sequences per iteration of all replicas; 0: from micro_batches
+  int micro_batches = 0;  ///< per replica and iteration; 0: from global_batch
   int micro_batch = 1;    ///< sequences of a data-parallel rank's micro-batch
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
-  std::set<RecomputeModule> recompute_modules;  ///< of `selective`; none: core_attention
-  int recompute_layers = 0;  ///< of `full`: the first layers of each chunk, the others keep all; 0: all layers
+  std::set<RecomputeModule> recompute_modules;  ///< for `selective`; none: core_attention
+  int recompute_layers = 0;  ///< for `full`: first layers of each chunk, others keep all; 0: all layers
   StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
-  int lora_rank = 0;                ///< > 0: only two matrices of that rank are trained per matrix of the attention
-  bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
+  int lora_rank = 0;                ///< > 0: trains only two matrices of that rank per matrix of the attention
+  bool offloads_optimizer = false;  ///< the optimizer's state is in host memory, where processors update it
   ContextExchange context_exchange = ContextExchange::ring;
+<<<<<<< HEAD
   bool expert_overlap = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
   double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an exchange beside a pass holds
   ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
+=======
+  bool expert_overlap = false;  ///< experts' all-to-alls overlap passes of another micro-batch
+  double expert_capacity = 0;   ///< > 0: rows of an expert over its even share; the rest is dropped or padding
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
-  /// Whether the activations of that part of a layer are computed again.
+  /// True if the activations of that part of a layer are recomputed.
   bool recomputes(RecomputeModule module) const {
     if (recompute == Recomputation::full) return true;
     if (recompute != Recomputation::selective) return false;
     return recompute_modules.empty() ? module == RecomputeModule::core_attention : recompute_modules.count(module) > 0;
   }
-  /// Weights and gradients are exchanged while nothing is computed.
+  /// True if weights and gradients are exchanged while nothing is computed.
   bool waits_for_shards() const { return sharding_calls == ShardingCalls::tensors; }
-  /// Every GPU has all weights, gradients and state of the optimizer, and trains all of the weights: data parallelism alone.
+  /// True for pure data parallelism: every GPU has all weights, gradients and optimizer state, and trains all weights.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
            lora_rank == 0 && !offloads_optimizer;
@@ -225,41 +230,41 @@ struct ParallelSpec {
     return schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dual_pipe ||
            schedule == PipelineSchedule::dual_pipe_v;
   }
-  /// The weights' gradients have a pass of their own, at least of some micro-batches.
+  /// True if the gradients of weights have a separate pass, at least for some micro-batches.
   bool splits_backward() const { return pipeline > 1 && (schedule == PipelineSchedule::zb_h1 || has_two_chunks()); }
-  /// Every layer has two copies in the pipeline, whose gradients are added up.
+  /// True if every layer has two copies in the pipeline, whose gradients are summed.
   bool has_two_copies() const { return pipeline > 1 && schedule == PipelineSchedule::dual_pipe; }
   /// Returns the number of GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }
-  /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
+  /// Ranks over which a dense layer's gradients are summed. Context ranks count, because they see different tokens.
   int gradient_ranks() const { return data * context; }
-  /// Tensor ranks hold whole experts, each others.
+  /// True if every tensor rank holds whole experts of its own.
   bool folds_experts() const { return expert_tensor == 1 && tensor > 1; }
   int tensor_of_experts() const { return folds_experts() ? 1 : tensor; }
   /// Returns the number of data-parallel ranks in a group of experts.
   int expert_replicas() const { return folds_experts() ? expert / tensor : expert; }
-  /// Ranks over which an expert's gradients are added up.
+  /// Ranks over which an expert's gradients are summed.
   int expert_gradient_ranks() const { return gradient_ranks() / expert_replicas(); }
   /// Rows of the busiest rank's experts over an even share of them.
   double expert_load() const { return expert_capacity > 0 ? expert_capacity : expert > 1 ? expert_imbalance : 1; }
-  /// Ranks that share one copy of what is sharded.
+  /// Ranks that divide one copy of the sharded state.
   int ranks_of_sharding() const { return sharding_group > 0 ? sharding_group : gradient_ranks(); }
 };
 
 struct ScenarioProblem;  // check.hpp
 
-/// The first thing that the parts of a split do not keep together, whatever the GPUs; pointers begin with "/parallel".
+/// Finds the first contradiction between the keys of a split, for any number of GPUs; pointers begin with "/parallel".
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec);
-/// Also checks that `gpus` GPUs fit: products of dimensions and divisibility. `spec.data` need not be given.
+/// Also checks products of dimensions and divisibility for `gpus` GPUs. `spec.data` may be missing.
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus);
-/// The split with `data` filled in. Throws InputError with the first problem.
+/// The split with `data` set. Throws InputError with the first problem.
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus);
 /// Returns the sequences of an iteration of `replicas` replicas.
 std::int64_t global_batch_of(const ParallelSpec& spec, int replicas);
 /// Finds whether `replicas` do not divide the batch, or the schedule does not allow that number of micro-batches.
 std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int replicas);
-/// Micro-batches of a data-parallel rank's iteration, `spec.data` filled in. Throws InputError: a batch that data ranks
-/// and micro-batches do not divide; micro-batches that the schedule does not take.
+/// Micro-batches of a data-parallel rank per iteration; requires `spec.data`. Throws InputError if data ranks and
+/// micro-batches do not divide the batch, or the schedule does not support the number of micro-batches.
 int micro_batches(const ParallelSpec& spec, int global_batch);
 
 const ObjectFormat<ParallelSpec>& parallel_format();

@@ -56,7 +56,7 @@ const ObjectFormat<ParameterServerSpec>& parameter_server_format() {
             "copies between GPU and host memory before the push and after the pull, one way each. "
             "`overlap` `false`: they take the computation's place, and without `communication/overlap` "
             "nothing is sent meanwhile")
-        .unsaid_where([](const Spec& spec) { return spec.staging_bytes_per_s <= 0; });  // whatever is said of overlap
+        .unsaid_where([](const Spec& spec) { return spec.staging_bytes_per_s <= 0; });  // whatever the value of overlap
     f.quantity("apply_rate", &Spec::apply_bytes_per_s, Dimension::bandwidth, kBandwidth)
         .optional("hidden behind the transfers; with `one-bit` from the GPU's memory")
         .means(

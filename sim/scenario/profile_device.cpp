@@ -15,7 +15,7 @@ bool is_number(char c) {
   return c >= '0' && c <= '9';
 }
 
-// True if a word is such as "H100", "MI300X", "L4": one to three letters and at least two digits, or one of each. False
+// True if a word is like "H100", "MI300X", "L4": one to three letters with at least two digits, or one of each. False
 // for SXM5, HBM3, 80GB.
 bool is_type(const std::string& word) {
   const auto letters = static_cast<std::size_t>(std::find_if_not(word.begin(), word.end(), is_letter) - word.begin());
@@ -25,7 +25,7 @@ bool is_type(const std::string& word) {
   return letters >= 1 && letters <= 3 && (digits >= 2 || (letters == 1 && digits == 1)) && behind <= 1;
 }
 
-// GB200 is a board with B200s. GH200 has an entry of its own.
+// GB200 is a board with B200 GPUs. GH200 has an entry of its own.
 std::string type_of_chip(const std::string& word) {
   return word.size() > 2 && word[0] == 'G' && word[1] == 'B' ? word.substr(1) : word;
 }

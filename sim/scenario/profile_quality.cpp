@@ -34,7 +34,7 @@ MeasuredInput measured_iterations(const Scenario& s, int gpus, int batch) {
   return {"iterations at batch " + std::to_string(batch), quality.relative(), reason(quality)};
 }
 
-// Errors of calls have one cause, so that they add; those of NCCL's own constants the point's details tell.
+// Errors of collectives have one cause, so they add. The point's details report those of NCCL's fitted constants.
 class Calls {
  public:
   void add(double bytes, double seconds, double relative, const std::string& why) {
@@ -120,7 +120,7 @@ std::string too_imprecise(const MeasuredQuality& quality, double relative_high) 
 }
 
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios) {
-  std::map<std::string, const calib::Profile*> profiles;  // by name: variants read the same file anew
+  std::map<std::string, const calib::Profile*> profiles;  // by name, because variants read the same file again
   for (const Scenario& s : scenarios)
     for (const auto& profile : {s.compute.profile.profile, s.communication.profile, s.communication.nccl.profile})
       if (profile) profiles.emplace(profile->name, profile.get());

@@ -1,5 +1,5 @@
 #pragma once
-// The quality of the measurements that a point uses from its profiles (calib/quality.hpp), for its bounds and its
+// The quality of the measurements that a point uses from its profiles (calib/quality.hpp), for its interval and its
 // reader.
 #include <string>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace lockstep::sim::scenario {
 
-/// From this value on an input is reported as imprecise, and the bounds are printed below the table.
+/// From this value on an input is reported as imprecise, and intervals are printed below the table.
 constexpr double kImprecise = 0.05;
-/// Nothing is predicted where what was measured badly makes an iteration three quarters as long again at the bound.
+/// No prediction if imprecise measurements extend an iteration by three quarters at the end of the interval.
 constexpr double kTooWide = 0.75;
 
-/// An input as measured: its relative uncertainty, and what makes it so.
+/// A measured input: its relative uncertainty, and the reason for it.
 struct MeasuredInput {
   std::string what;  ///< "iterations at batch 16"
   double relative = 0;
@@ -22,26 +22,27 @@ struct MeasuredInput {
 
 struct MeasuredQuality {
   MeasuredInput compute;
-  MeasuredInput all_reduce;  ///< of all calls together, by their time; named after the one that contributes most
+  MeasuredInput all_reduce;  ///< of all collectives together, by their time; named after the largest contribution
 
   bool is_imprecise() const { return compute.relative >= kImprecise || all_reduce.relative >= kImprecise; }
 };
 
-/// `call_bytes`: of the point's all-reduces; none: one of all gradients. Zeros for what comes from no profile.
+/// `call_bytes`: of the point's all-reduces; none: one of all gradients. Zeros for inputs that no profile gives.
 MeasuredQuality measured_quality(const Scenario& scenario, int gpus, int batch_per_gpu,
                                  const std::vector<double>& call_bytes);
 
-/// The scenario's uncertainties and those of the measurement, in quadrature: of compute, and, where all-reduces were
-/// measured, of bandwidth and latency. At most 0.9.
+/// Combines the scenario's uncertainties with those of the measurement, in quadrature. This affects compute, and, if
+/// all-reduces were measured, bandwidth and latency. At most 0.9.
 UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& quality);
 
-/// A line for each input that is imprecise.
+/// Writes a line for each imprecise input.
 std::vector<std::string> imprecise_inputs(const Scenario& scenario, int gpus, int batch_per_gpu,
                                           const std::vector<double>& call_bytes);
-/// Why nothing is predicted where the bounds reach to `relative_high` times an iteration; empty where something is.
+/// The reason why nothing is predicted if the interval reaches `relative_high` times an iteration; empty if it is
+/// predicted.
 std::string too_imprecise(const MeasuredQuality& quality, double relative_high);
 
-/// A line for each profile of the scenarios of which a tenth or more of the series are imprecise.
+/// Writes a line for each profile of the scenarios in which a tenth or more of the series are imprecise.
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios);
 
 }  // namespace lockstep::sim::scenario

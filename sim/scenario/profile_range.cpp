@@ -11,7 +11,7 @@
 namespace lockstep::sim::scenario {
 namespace {
 
-// Same letters and digits, whatever stands between: "NVIDIA H100 SXM5" has "H100 SXM5".
+// Compares only letters and digits: "NVIDIA H100 SXM5" contains "H100 SXM5".
 bool is_named_in(const std::string& part, const std::string& whole) {
   const auto plain = [](const std::string& text) {
     std::string kept;
@@ -23,7 +23,7 @@ bool is_named_in(const std::string& part, const std::string& whole) {
   return plain(whole).find(plain(part)) != std::string::npos;
 }
 
-// Sizes from `low` to `high` that were asked, against those that were measured.
+// Compares the requested sizes `low` to `high` with the measured ones.
 void note_sizes(double low, double high, double measured_low, double measured_high, std::vector<std::string>& lines) {
   if (low >= measured_low && high <= measured_high) return;
   lines.push_back("all-reduces of " + format_bytes(low < measured_low ? low : high) + " are outside the profile's " +
@@ -54,13 +54,13 @@ bool is_within(double x, const std::pair<double, double>& range) {
   return x >= range.first && x <= range.second;
 }
 
-// "64", or "8 to 64".
+// Writes "64", or "8 to 64".
 template <typename Text>
 std::string range_text(const std::pair<double, double>& range, const Text& text) {
   return range.first == range.second ? text(range.first) : text(range.first) + " to " + text(range.second);
 }
 
-// True if collectives overlap compute and are kernels of the GPUs that compute.
+// True if collectives overlap compute and run as kernels on the computing GPUs.
 bool has_collectives_beside(const Scenario& s, int gpus) {
   return gpus > 1 && s.communication.overlap && traits_of(s.algorithm).has_kernels_beside;
 }

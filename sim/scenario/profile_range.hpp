@@ -1,5 +1,5 @@
 #pragma once
-// Reports where a prediction reaches beyond its profile, because nothing else in the output shows it.
+// Reports predictions outside the range of their profile, because nothing else in the output shows it.
 #include <string>
 #include <vector>
 

@@ -26,7 +26,7 @@ bool has_iterations(const ProfileSpec& spec) {
   return std::any_of(fits.begin(), fits.end(), [&](const calib::Fit& fit) { return is_iteration(fit, spec); });
 }
 
-// Either half precision is mixed training's.
+// Mixed precision may have been measured in either half precision.
 std::string measured_precision(ProfileSpec spec, Precision precision) {
   if (precision != Precision::mixed) return name_of(precision);
   spec.precision = "bf16";
@@ -64,7 +64,7 @@ std::vector<FillSpec> ProfileSpec::fill(int devices) const {
     if (fit.probe != "iteration" || !fit.key.contains("learners") || fit.key["learners"].get<int>() < 2) continue;
     Json as_alone = fit.key;
     as_alone["learners"] = 1;
-    if (nlohmann::json(as_alone) != nlohmann::json(alone.key)) continue;  // whatever the order of its members
+    if (nlohmann::json(as_alone) != nlohmann::json(alone.key)) continue;  // the order of members does not matter
     for (const calib::Measured& sample : profile->curve("iteration", fit.key)) {
       const auto one = alone_s.find(sample.x);
       if (one == alone_s.end()) continue;

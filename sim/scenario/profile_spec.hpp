@@ -1,5 +1,5 @@
 #pragma once
-// A profile as a scenario's source of compute and communication times ("compute": {"profile": "h200.json"}).
+// A profile as the source of a scenario's compute and communication times ("compute": {"profile": "h200.json"}).
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// Forward and backward of one layer, as measured.
+/// Measured seconds of forward and backward pass of one layer.
 struct LayerSeconds {
   double forward_s = 0;
   double backward_s = 0;
@@ -21,23 +21,23 @@ struct LayerSeconds {
 
 struct ProfileSpec {
   std::shared_ptr<const calib::Profile> profile;  ///< null: none
-  std::string model;                              ///< as the profile's samples name it
+  std::string model;                              ///< name in the profile's samples
   std::string precision;
-  std::string input;  ///< of the iterations: measured while this input pipeline ran; empty: without one
+  std::string input;  ///< input pipeline that ran during the measured iterations; empty: none
 
   explicit operator bool() const { return profile != nullptr; }
-  /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
-  /// measured, the next larger one, else the largest. Over the batch per device.
+  /// The fit of whole iterations of one learner, over the batch per device, measured while `devices` devices were busy.
+  /// If that number was not measured: the next larger one, else the largest.
   const calib::Fit& iteration_fit(int devices) const;
   const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
   /// Returns how many devices were busy in the iterations that iteration() uses.
   int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
-  /// Whether single layers of the model were measured.
+  /// True if single layers of the model were measured.
   bool has_layers() const { return !layers.empty(); }
-  /// A layer at a batch, the passes of its backward part summed; zeros for one without samples: it ran as part of
-  /// another (a ReLU in its convolution's kernels).
+  /// A layer at a batch, with the passes of its backward part summed. Zeros for a layer without samples: it ran as part
+  /// of another (a ReLU in its convolution's kernels).
   LayerSeconds layer(const std::string& name, double batch) const;
-  /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null where it was not measured.
+  /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null if it was not measured.
   const calib::LineFit* update(const std::string& kernel) const;
   /// Estimates the fraction f of a device that one learner can use, by batch per learner, ascending. It needs batches
   /// that were measured with one learner and with m > 1, on as many devices as iteration() uses. f is the least t_m /
@@ -47,7 +47,7 @@ struct ProfileSpec {
   /// Returns the slowdown of compute during a collective, as measured with `devices` devices or the nearest number.
   std::optional<MeasuredOverlap> overlap(int devices) const;
 
-  /// Fits of the layers by name and pass; kept by read_profile().
+  /// Fits of the layers by name and pass; set by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
 };
 

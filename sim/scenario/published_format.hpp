@@ -6,7 +6,7 @@ namespace lockstep::sim::scenario {
 
 const ObjectFormat<PublishedSpec>& published_format();
 
-/// Results of this variant, and those that name none.
+/// Results for this variant, and those that name no variant.
 std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant,
                                           const std::vector<Variant>& variants);
 

@@ -6,9 +6,9 @@
 namespace lockstep::sim::scenario {
 
 constexpr int kMostGpus = 1 << 20;
-constexpr int kMostGpusPerNode = 128;  ///< and NICs
+constexpr int kMostGpusPerNode = 128;  ///< also limits NICs
 constexpr int kLargestBatch = 1 << 20;
-constexpr int kLargestGlobalBatch = 1 << 28;  ///< of a split job: sequences of an iteration
+constexpr int kLargestGlobalBatch = 1 << 28;  ///< of a split job: sequences per iteration
 inline const Range kFraction{1e-6, 1};
 inline const Range kSeconds{0, 10};
 inline constexpr double kLeastTimeFactor = 0.05, kMostTimeFactor = 20;

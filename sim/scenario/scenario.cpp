@@ -16,7 +16,7 @@
 namespace lockstep::sim::scenario {
 namespace {
 
-// The value at a pointer that the reader's own formats have made; the root where there is none.
+// The value at a pointer, produced by the reader's own formats; the root if there is none.
 JsonNode node_at(const JsonNode& root, const std::string& pointer) {
   JsonNode node = root;
   for (std::size_t from = 1; from < pointer.size();) {
@@ -31,7 +31,7 @@ JsonNode node_at(const JsonNode& root, const std::string& pointer) {
   return node;
 }
 
-// A split's batches are its own.
+// A split has batches of its own.
 void settle_batch(const JsonNode& node, Scenario& s) {
   if (!s.parallel) {
     node.at("batch_per_gpu");
@@ -42,8 +42,8 @@ void settle_batch(const JsonNode& node, Scenario& s) {
   s.batch = {{kMostGpus, s.parallel->micro_batch}};
 }
 
-// Rates are of the model that the file names; where a setting puts another in its place, they say so, and the ratio of
-// measured to roofline time carries over.
+// Rates belong to the model that the file names. If a setting replaces the model, the rates record the first one. Then
+// the ratio of measured to roofline time carries over.
 void keep_model_of_rates(JsonDocument& document, const std::string& pointer) {
   if (pointer != "/model") return;
   const Json::json_pointer rates("/compute/rates");
@@ -57,7 +57,8 @@ void keep_model_of_rates(JsonDocument& document, const std::string& pointer) {
   }
 }
 
-// The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.
+// Applies settings of the command line last. Then defaults fill members that are missing in objects set by it or by a
+// variant.
 void apply(JsonDocument& document, const std::vector<std::pair<std::string, std::string>>& settings,
            const std::vector<int>& gpus) {
   for (const auto& [pointer, text] : settings) {

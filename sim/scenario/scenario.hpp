@@ -33,8 +33,8 @@ struct BatchRule {
   int batch = 1;
 };
 
-/// A training rate of one GPU without communication. `model` is set when it was measured on another model than the
-/// scenario's; the ratio of measured to roofline time then carries over.
+/// A training rate of one GPU without communication. `model` is set if it was measured on another model than the
+/// scenario's; then the ratio of measured to roofline time carries over.
 struct RateSpec {
   int batch = 1;
   double samples_per_s = 0;
@@ -49,35 +49,34 @@ struct EfficiencySpec {
 struct ComputeSpec {
   Precision precision = Precision::fp32;
   std::vector<RateSpec> rates;  ///< ascending batch
-  double time_factor = 1;       ///< of passes, over what the laws say: from a measured iteration
+  double time_factor = 1;       ///< on the passes that the laws predict; from a measured iteration
   double launch_s = 0;
-  double host_launch_s = 0;  ///< of the processor, for every kernel: layer_cost.hpp
+  double host_launch_s = 0;  ///< of the processor, per kernel: layer_cost.hpp
   std::vector<EfficiencySpec> compute_efficiency;
   double attention_efficiency = 1;                                ///< layer_cost.hpp
-  double expert_efficiency = 1;                                   ///< the same
+  double expert_efficiency = 1;                                   ///< layer_cost.hpp
   KernelsSpec kernels;                                            ///< laws of single kernels
-  double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< the same
-  double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;    ///< the same
-  double loss_bytes_per_logit = 0;                                ///< the same
+  double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< layer_cost.hpp
+  double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;    ///< layer_cost.hpp
+  double loss_bytes_per_logit = 0;                                ///< layer_cost.hpp
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
-  int channel_tile = 1;                 ///< the same
-  double cast_bytes_per_parameter = 0;  ///< the same
+  int channel_tile = 1;                 ///< layer_cost.hpp
+  double cast_bytes_per_parameter = 0;  ///< layer_cost.hpp
   bool recomputes_blocks = false;       ///< of a replica without "parallel" (engine/model/checkpoints.hpp)
-  /// For each layer, the share of its forward pass that the backward pass recomputes; empty: nothing is recomputed. It has no
-  /// key: without_split() sets it from "parallel".
+  /// For each layer, the share of its forward pass that the backward pass recomputes; empty: none. Files have no key
+  /// for it: without_split() sets it from "parallel".
   std::vector<double> repeated_shares{};
-  double sum_bytes = 0;          ///< the same
-  double softmax_bytes = 0;      ///< the same
-  bool half_parameters = false;  ///< weights, gradients and the optimizer's state too, without copies in single
+  double sum_bytes = 0;          ///< layer_cost.hpp
+  double softmax_bytes = 0;      ///< layer_cost.hpp
+  bool half_parameters = false;  ///< also weights, gradients and optimizer state, without copies in single
   Optimizer optimizer = Optimizer::momentum;
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
-  ProfileSpec profile;          ///< where given, its iterations set the time instead of rates
-  /// How much longer compute takes during a collective, if the scenario gives it; no value: as the profile has measured
-  /// it.
+  ProfileSpec profile;          ///< if given, its iterations set the time instead of rates
+  /// Compute time during a collective over that without, if the scenario gives it; none: as measured by the profile.
   std::optional<double> overlap_slowdown;
-  int busy_devices = 1;  ///< of a node at the point that is predicted; chooses among the profile's curves
+  int busy_devices = 1;  ///< on a node, at the predicted point; selects the profile's curve
 
   /// Returns the bytes per element of weights, gradients and the optimizer's state in the update.
   int update_element_bytes() const { return half_parameters ? 2 : 4; }
@@ -104,26 +103,26 @@ struct DdpSpec {
 struct CommunicationSpec {
   AllReduceKind all_reduce = AllReduceKind::ring;
   int group_size = 16;                      ///< hierarchical, hybrid
-  int chain_slices = 0;                     ///< of reduce and broadcast in a group; 0: as many as the group has members
-  std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: buckets of at least this size by ring
+  int chain_slices = 0;                     ///< for reduce and broadcast in a group; 0: one per member of the group
+  std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: larger buckets use a ring
   int torus_columns = 0;                    ///< torus; 0: GPUs per node
   int tree_slices = 16;                     ///< double-binary-tree
   Wire wire = Wire::fp32;
   std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
-  bool fuses_as_ddp = false;                ///< buckets as PyTorch's DDP makes them, instead of the threshold
+  bool fuses_as_ddp = false;                ///< buckets follow PyTorch's DDP, not the threshold
   DdpSpec ddp;
-  int accumulation = 1;  ///< micro-steps from one exchange to the next
+  int accumulation = 1;  ///< micro-steps per exchange
   bool overlap = true;
   double message_overhead_s = 0;  ///< software cost of every message, added to the route's latency
   double launch_overhead_s = 0;   ///< of every all-reduce
   NcclSpec nccl;                  ///< nccl
   /// profile, profile-average: where they were measured; null: in the profile of compute (measured_all_reduce.hpp).
   std::shared_ptr<const calib::Profile> profile;
-  std::string library;                    ///< whose of the profile's all-reduces; empty: it has those of one
-  double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
-  double bucket_copy_bytes_per_s = 0;     ///< of a gradient into its bucket, and again back; 0: it lies there
+  std::string library;                    ///< whose all-reduces of the profile are used; empty: it has those of one
+  double reduction_rate_bytes_per_s = 0;  ///< of adding data in the wire's type; 0: hidden behind the transfer
+  double bucket_copy_bytes_per_s = 0;     ///< of a gradient into its bucket and back; 0: no copies
 
-  /// Gradients collect until their bytes on the wire reach it; 0: every tensor alone.
+  /// Gradients are collected until their bytes on the wire reach it; 0: every tensor is sent alone.
   std::int64_t bucket_bytes() const { return fuses_as_ddp ? ddp.bucket_cap_bytes : fusion_threshold_bytes; }
   /// Returns the bytes on the wire that fill the first bucket; -1: as for the other buckets.
   std::int64_t first_bucket_bytes() const { return fuses_as_ddp ? ddp.first_bucket_bytes : -1; }
@@ -134,17 +133,18 @@ struct PublishedSpec {
   int gpus = 0;
   PublishedMetric metric = PublishedMetric::samples_per_s;
   double value = 0;  ///< SI
-  std::string over;  ///< throughput_gain: the variant whose samples/s are 1
+  std::string over;  ///< throughput_gain: the variant to compare with
   std::string source;
   bool is_fitted = false;  ///< a constant of the scenario was fitted on it
 };
 
-/// The error that published results of one class showed. The 80 % interval of log(value) reaches `below` and `above` times
-/// sqrt(always^2 + inputs^2) away; inputs: the effect of the inputs' uncertainty on log(value). See sim/point/calibration.hpp.
+/// The error that published results of one class showed. The ends of the 80 % interval of log(value) are `below` and
+/// `above` times sqrt(always^2 + inputs^2) away. `inputs` is the effect of the inputs' uncertainty on log(value). See
+/// sim/point/calibration.hpp.
 inline constexpr double kWidestBound = 3;  ///< of log(value): a factor of 20 says nothing
 struct IntervalCalibration {
   double always = 0;          ///< of log(value), whatever the inputs' uncertainty
-  double input = 0;           ///< of log(samples/s that the nodes decode), where an iteration waits for them
+  double input = 0;           ///< of log(samples/s that the nodes decode), if an iteration waits for them
   bool counts_inputs = true;  ///< false: the inputs' uncertainty did not predict the errors of this class
   double below = 1, above = 1;
   double most_below = kWidestBound, most_above = kWidestBound;  ///< of log(value)
@@ -153,25 +153,25 @@ struct CalibrationSpec {
   IntervalCalibration samples_per_s, training;  ///< training: of the time to the target
 };
 
-/// Relative uncertainty (one standard deviation) of the groups of inputs; bounds of a prediction come from these.
+/// Relative uncertainty (one standard deviation) of the groups of inputs, from which intervals are computed.
 struct UncertaintySpec {
   double compute = 0;
   double bandwidth = 0;
   double latency = 0;
   double epochs = 0;
-  std::optional<CalibrationSpec> calibration{};  ///< none: the bounds are those of the inputs' uncertainty
+  std::optional<CalibrationSpec> calibration{};  ///< none: intervals follow only from the inputs' uncertainty
 };
 
 struct [[nodiscard]] Scenario : ExchangeSpecs {
   std::string name;
-  std::string variant;  ///< name of the variant; empty where the file lists none
+  std::string variant;  ///< name of the variant; empty if the file lists none
   std::string description;
   ClusterSpec cluster;
   model::Graph model;
   Algorithm algorithm = Algorithm::s_sgd;
   std::vector<int> gpus;
   int baseline_gpus = 0;
-  std::vector<BatchRule> batch;          ///< of a split its micro-batch, which a GPU computes at once
+  std::vector<BatchRule> batch;          ///< with a split: the micro-batch of a GPU
   std::optional<ParallelSpec> parallel;  ///< how a replica is split over GPUs; none: every GPU is a replica
   ComputeSpec compute;
   InputSpec input;
@@ -185,7 +185,7 @@ struct [[nodiscard]] Scenario : ExchangeSpecs {
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::fast;
-  bool ignores_memory = false;  ///< predicts what does not fit into a GPU's memory, too
+  bool ignores_memory = false;  ///< also predicts points that do not fit into a GPU's memory
 
   int batch_at(int gpu_count) const;
   /// Returns the split at `gpu_count` GPUs, with the number of replicas. Throws InputError if it does not fit these
@@ -205,8 +205,8 @@ TrainingSetting training_setting(const Scenario& scenario, int gpus);
 
 /// A scenario and what the result must tell about its inputs.
 struct LoadedScenario {
-  std::vector<Scenario> variants;  ///< one without a name where the file lists none
-  Json resolved;                   ///< as read, references replaced by their content, defaults filled in
+  std::vector<Scenario> variants;  ///< one without a name if the file lists none
+  Json resolved;                   ///< as read, with references replaced by their content, and defaults filled in
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs;  ///< file -> SHA-256
 };

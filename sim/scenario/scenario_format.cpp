@@ -156,7 +156,7 @@ Format baseline_format() {
   return f;
 }
 
-// With as many devices busy as the largest point has on a node.
+// Uses the measurement with the number of devices that the largest point has on a node.
 void read_fill_of_profile(const JsonNode& node, Scenario& s) {
   const ProfileSpec& profile = s.compute.profile;
   if (!profile) node.fail("no profile in /compute/profile", "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
@@ -216,7 +216,7 @@ void add_machine(Format& f) {
       .means("[parallel](#parallel): a replica is a group of GPUs");
 }
 
-// What is read before decides how these are read.
+// Parts that are read earlier determine how these are read.
 void add_parts(Format& f) {
   auto compute = f.object("compute", &Scenario::compute, compute_format());
   compute.means("[compute](#compute)");
@@ -245,7 +245,7 @@ void add_algorithms(Format& f) {
   auto workers = f.object("workers", &Scenario::workers, workers_format());
   workers.needed_where(where_algorithm(has_workers))
       .means("[workers](#workers), of the algorithms `backup-workers`, `async-sgd` and `async-easgd`");
-  // Variants may use what the others do not: mistakes are found all the same.
+  // Checks objects that only some variants use, so that mistakes are found.
   workers.reads([](const JsonNode& node, Scenario& s) {
     const Algorithm algorithm = has_workers(s.algorithm) ? s.algorithm : Algorithm::backup_workers;
     const WorkersSpec spec = read_workers(node, algorithm);
@@ -339,7 +339,7 @@ int gpus_per_node(const Json& scenario) {
 
 void fill_defaults(JsonDocument& scenario) {
   const Json& json = scenario.json();
-  // A replay of a split goes message by message, of each block: closed form, unless it is asked for.
+  // The default fidelity of a split is the closed form, because a replay simulates every message of each block.
   if (json.is_object() && json.contains("parallel") && !json.contains("fidelity"))
     scenario.set("/fidelity", Json(name_of(Fidelity::analytic)).dump(), "default");
   scenario_format().complete(scenario, "");

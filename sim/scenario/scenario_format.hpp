@@ -1,5 +1,5 @@
 #pragma once
-// The whole scenario file, described once.
+// Describes the whole scenario file in one place.
 #include <functional>
 
 #include "sim/scenario/scenario.hpp"
@@ -13,17 +13,17 @@ struct Variant {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-/// The format leaves out published results. They are read by the variants that they name (published_format.hpp).
+/// The format excludes published results. The variants that they name read them (published_format.hpp).
 const ObjectFormat<Scenario>& scenario_format();
 std::vector<Variant> read_variants(const JsonNode& root);
 
-/// Whether a scenario as the file has it is of such an algorithm; a name that is none is left for the reader to refuse.
+/// True if the scenario of the file has such an algorithm. Unknown names are left to the reader, which refuses them.
 std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such);
 std::function<bool(const Json&)> where_algorithm(Algorithm wanted);
 
-/// Adds to a scenario what it leaves out, all but the baseline.
+/// Adds missing members to a scenario, except the baseline.
 void fill_defaults(JsonDocument& scenario);
-/// The baseline, where the scenario names none: one node of the cluster that settings and variants have left in place.
+/// Adds a missing baseline: one node of the cluster that results from settings and variants.
 void fill_baseline(JsonDocument& scenario);
 /// Returns the GPUs per node of the scenario's cluster. If that is not a number, returns 1; the cluster's reader
 /// refuses it later.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNodes = "/nodes";
 
-// In whole nodes of the cluster that all other settings have left.
+// Sets whole nodes of the cluster that results from all other settings.
 void set_nodes(JsonDocument& document, const Setting& setting) {
   const JsonDocument number = JsonDocument::parse(setting.text, setting.origin);
   const std::int64_t nodes = number.root().integer(1, kMostGpus);
@@ -24,8 +24,8 @@ bool is_member(const Setting& setting) {
   return setting.pointer.find('/', 1) == std::string::npos;
 }
 
-// `before`: the setting that was applied before it. One of a member may be an algorithm that brings objects, whose members
-// this one sets.
+// `before`: the setting applied before this one. It may set an algorithm, which adds objects whose members this one
+// sets.
 void apply_behind(const Setting* before, const Setting& setting, JsonDocument& document) {
   if (before && is_member(*before) && !is_member(setting)) fill_defaults(document);
   apply_setting(document, setting.pointer, setting.text, setting.origin, setting.folder);
@@ -50,7 +50,7 @@ void complete(const std::vector<Setting>& settings, JsonDocument& document) {
 // A member of the file that takes time to read. Its value depends on itself and on the member `goes_by`.
 struct Member {
   const char* key;
-  const char* goes_by;  // null: from nothing else
+  const char* goes_by;  // null: depends on no other member
   void (*move)(Scenario& from, Scenario& to);
 };
 constexpr Member kMembers[] = {
@@ -117,7 +117,7 @@ LoadedScenario ScenarioTemplate::with(const std::vector<Setting>& settings) cons
   return loaded;
 }
 
-// Settings that points have in common come first (shallow ones, axes that vary slowly): what they make is kept.
+// Settings that points share come first (shallow ones, axes that vary slowly), so that their results are reused.
 const JsonDocument& ScenarioSeries::under_all_but_last(const std::vector<const Setting*>& settings) {
   const std::size_t count = settings.empty() ? 0 : settings.size() - 1;
   std::size_t level = 0;

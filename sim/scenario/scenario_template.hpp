@@ -1,5 +1,5 @@
 #pragma once
-// A scenario that is predicted under many settings.
+// Reads a scenario that is predicted under many settings.
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,24 +11,24 @@ namespace lockstep::sim::scenario {
 /// A value to set in a scenario.
 struct Setting {
   std::string pointer;  ///< "/nodes" stands for "/gpus", in whole nodes of the cluster
-  std::string text;     ///< JSON, else taken as a string
-  std::string origin;   ///< who sets it, for errors
-  std::string folder;   ///< where files that it names are looked for
+  std::string text;     ///< JSON; other text is taken as a string
+  std::string origin;   ///< origin of the setting, for errors
+  std::string folder;   ///< folder of the files that it names
 
   bool operator==(const Setting& o) const {
     return pointer == o.pointer && text == o.text && origin == o.origin && folder == o.folder;
   }
 };
 
-/// A scenario's file, to which settings can be applied. It and its files are read once.
+/// A scenario's file, to which settings can be applied. It and the files it names are read once.
 class ScenarioTemplate {
  public:
-  /// `variant` names one of the scenario's variants; empty where it lists none. Throws InputError.
+  /// `variant`: one of the scenario's variants; empty if it lists none. Throws InputError.
   static ScenarioTemplate load(const std::string& path, const std::string& variant = "");
-  /// Parses a text that lies in the file `name`.
+  /// Reads `text` as the content of the file `name`.
   static ScenarioTemplate parse(const std::string& text, const std::string& name, const std::string& variant = "");
 
-  /// The one scenario with the settings applied in their order, read and checked as load_scenario() does.
+  /// Returns the scenario with the settings applied in order, read and checked as load_scenario() does.
   LoadedScenario with(const std::vector<Setting>& settings) const;
   /// Returns the document as written, with defaults filled in.
   const Json& json() const { return document_.json(); }
@@ -40,8 +40,8 @@ class ScenarioTemplate {
   std::string variant_;
 };
 
-/// Makes scenarios of one template one after the other, as for the points of a plan. It reuses the settings and the
-/// parts of the file that are the same as in the scenario before. The template must outlive it.
+/// Makes scenarios of one template one after the other, as for the points of a plan. It reuses results of settings and
+/// of parts of the file that are the same as for the previous scenario. The template must outlive it.
 class ScenarioSeries {
  public:
   explicit ScenarioSeries(const ScenarioTemplate& base) : base_(base) {}
@@ -58,7 +58,7 @@ class ScenarioSeries {
 
   const ScenarioTemplate& base_;
   std::vector<Level> levels_;
-  Json read_;  // what latest_ was read from
+  Json read_;  // the document from which latest_ was read
   std::optional<Scenario> latest_;
 };
 

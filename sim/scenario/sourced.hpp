@@ -1,5 +1,5 @@
 #pragma once
-// Reading of values that may carry their origin.
+// Reads values that may carry their origin.
 #include <algorithm>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// An object in a copy of its document. Values read there are checked, and not noted as inputs.
+/// An object in a copy of its document. Values read from it are checked, but not listed as inputs.
 class UnnotedCopy {
  public:
   explicit UnnotedCopy(const JsonNode& node) : document_(node.document()), pointer_(node.pointer()) {}

@@ -1,5 +1,5 @@
 #pragma once
-// The splits that a piece of software can train, from which a search may choose (sim/program/split_space.hpp).
+// The splits that a software can train, among which a search may choose (sim/program/split_space.hpp).
 #include <set>
 #include <string>
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace lockstep::sim::scenario {
 
-/// One way to compute activations again.
+/// One kind of recomputation.
 struct RecomputeChoice {
   Recomputation recompute = Recomputation::none;
-  std::set<RecomputeModule> modules{};  ///< of `selective`; none: core_attention
+  std::set<RecomputeModule> modules{};  ///< for `selective`; none: core_attention
 };
 
-/// All that Lockstep simulates, unless a catalogue's entry of software says less.
+/// All splits that Lockstep simulates, unless a software's entry in the catalogue limits them.
 struct SplitAbilities {
   std::set<ParallelDimension> dimensions{ParallelDimension::tensor, ParallelDimension::context,
                                          ParallelDimension::expert, ParallelDimension::pipeline};
@@ -24,10 +24,14 @@ struct SplitAbilities {
   bool has_sharding_groups = true;
   bool splits_sequences = true;   ///< over tensor ranks
   bool overlaps_experts = false;  ///< experts' all-to-alls overlap the passes of another micro-batch
+<<<<<<< HEAD
   bool dispatches_once = false;   ///< ExpertDispatch::deepep
   /// From the one that takes least time to the one that takes least memory.
+=======
+  /// Ordered from the least time to the least memory.
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
   std::vector<RecomputeChoice> recomputations{{}, {Recomputation::selective}, {Recomputation::full}};
-  std::string source;  ///< where this is to be read
+  std::string source;  ///< where this is documented
 
   bool has(ParallelDimension dimension) const { return dimensions.count(dimension) > 0; }
 };

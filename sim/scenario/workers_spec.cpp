@@ -6,7 +6,7 @@
 namespace lockstep::sim::scenario {
 namespace {
 
-// One set of keys for all algorithms, so that variants can change the algorithm. What belongs to one alone:
+// All algorithms share one set of keys, so that variants can change the algorithm. These keys belong to one of them:
 const std::vector<std::string> kOfBackups{"backups", "aggregate", "timeout", "late"};
 const std::vector<std::string> kOfAsyncSgd{"shards", "reads", "sends"};
 const std::vector<std::string> kOfEasgd{"alpha", "tau"};
@@ -84,7 +84,7 @@ const ObjectFormat<WorkersSpec>& workers_format() {
   return format;
 }
 
-// Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
+// Checks keys of other algorithms, which variants may use, but does not list them as inputs.
 WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
   WorkersSpec spec;
   workers_format().read_some(node, spec, [&](const std::string& key) { return is_of(algorithm, key); });

@@ -1,6 +1,6 @@
 #pragma once
-// The object "workers" of a scenario, for workers that do not all do the same: backup workers, asynchronous SGD and
-// asynchronous EASGD. Its keys are described in README.md.
+// The object "workers" of a scenario, for algorithms whose workers run different programs: backup workers, asynchronous
+// SGD and asynchronous EASGD. README.md describes its keys.
 
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
@@ -10,15 +10,15 @@ namespace lockstep::sim::scenario {
 
 struct WorkersSpec {
   int backups = 0;                ///< b of the point's N + b GPUs
-  int aggregate = 0;              ///< N; 0: the point's GPUs less the backups
+  int aggregate = 0;              ///< N; 0: the point's GPUs minus the backups
   double timeout_s = 0;           ///< 0: none
   bool is_interrupted = false;    ///< late workers abandon their work
   int servers = 1;                ///< M
-  bool separate = true;           ///< servers on nodes of their own; otherwise on the workers' nodes in turn
-  double apply_bytes_per_s = 0;   ///< at which a server adds gradients up or applies them; 0: in no time
-  bool by_module = false;         ///< async-sgd: a shard per module of the model; otherwise an equal one per server
-  bool reads_in_forward = true;   ///< async-sgd: as the forward pass needs them; otherwise all at the beginning
-  bool sends_in_backward = true;  ///< async-sgd: as they are ready; otherwise all at the end
+  bool separate = true;           ///< servers on nodes of their own; false: on the workers' nodes in turn
+  double apply_bytes_per_s = 0;   ///< rate at which a server sums or applies gradients; 0: takes no time
+  bool by_module = false;         ///< async-sgd: a shard per module of the model; false: an equal one per server
+  bool reads_in_forward = true;   ///< async-sgd: as the forward pass needs them; false: all at the beginning
+  bool sends_in_backward = true;  ///< async-sgd: as they are ready; false: all at the end
   double elastic_rate = 0.5;      ///< async-easgd: alpha
   int period = 1;                 ///< async-easgd: tau
   DelaySpec delay;                ///< of a worker's step
@@ -29,7 +29,7 @@ struct WorkersSpec {
   int server_nodes() const { return separate ? servers : 0; }
 };
 
-/// The algorithms that take the object.
+/// True for algorithms that use the object.
 bool has_workers(Algorithm algorithm);
 
 /// Reads and checks the keys that concern `algorithm`. Throws InputError.

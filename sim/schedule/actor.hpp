@@ -23,8 +23,8 @@ struct Place {
   int index = 0;
 };
 
-/// Messages between workers and parameter servers: a worker asks to read, is sent parameters, sends its gradient, is
-/// done.
+/// Messages between workers and parameter servers: a worker requests parameters, receives them, sends its gradient, and
+/// reports that it has finished.
 enum ServerMessage { kRead, kGradient, kDone, kParameters, kKinds };
 
 /// A message from one actor to another. The bytes take time on the links; tag and value are for the algorithm.
@@ -35,7 +35,7 @@ struct Message {
   std::int64_t value = 0;
 };
 
-/// A message on its way.
+/// A message in flight.
 class Sending {
  public:
   virtual ~Sending() = default;
@@ -49,19 +49,20 @@ class ActorContext {
   virtual ~ActorContext() = default;
   virtual int self() const = 0;
   virtual double now_s() const = 0;
-  /// Work of `seconds` alone on this actor's GPU, of which it can fill the fraction `fill` in (0, 1]: work that fills
-  /// more than the GPU together slows down. On a CPU, time passes. 0 seconds: returns at once.
+  /// Work that takes `seconds` alone on this actor's GPU and can use its fraction `fill` in (0, 1]. If concurrent work
+  /// exceeds the GPU, all of it slows down. On a CPU only time passes. Returns at once for 0 seconds.
   virtual void compute(const std::string& name, double seconds, double fill = 1) = 0;
   virtual void sleep(double seconds) = 0;
-  /// Returns when the message has arrived. It need not be awaited there: arrivals queue in their order.
+  /// Returns when the message has arrived. The receiver need not wait for it: messages queue in order of arrival.
   virtual void send(int to, const Message& message) = 0;
-  /// Returns at once.
+  /// Sends a message and returns at once.
   virtual std::unique_ptr<Sending> start_send(int to, const Message& message) = 0;
-  /// The oldest message that has arrived and has one of the tags (any where `tags` is empty); waits for one.
+  /// Returns the oldest message that has arrived with one of the tags (any, if `tags` is empty). Waits if there is
+  /// none.
   virtual Message receive(const std::vector<int>& tags = {}) = 0;
   /// Receives a message, but gives up after `timeout_s`.
   virtual std::optional<Message> receive_within(double timeout_s, const std::vector<int>& tags = {}) = 0;
-  /// Marks a moment, for the event log that replay returns.
+  /// Records an event in the log that replay returns.
   virtual void log(const std::string& what, std::int64_t value) = 0;
 };
 

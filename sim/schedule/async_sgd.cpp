@@ -8,7 +8,7 @@
 namespace lockstep::sim::schedule {
 namespace {
 
-// A message's tag is its kind and the shard it is about.
+// A message's tag contains its kind and its shard.
 constexpr std::int64_t kStalenessRange = std::int64_t{1} << 40;
 
 int tag_of(ServerMessage kind, int shard) {
@@ -21,7 +21,7 @@ std::int64_t nanoseconds(double seconds) {
   return std::llround(seconds * 1e9);
 }
 
-// Steps of all workers together.
+// Counts the steps of all workers together.
 struct StepCount {
   std::int64_t limit;  // 0: none
   std::int64_t ended = 0;
@@ -92,8 +92,8 @@ class AsyncWorker {
   const AsyncSgd& o_;
   StepCount& count_;
   ActorContext& me_;
-  std::vector<std::int64_t> read_;                  // updates that each shard had had when it was read
-  std::vector<std::unique_ptr<Sending>> sendings_;  // gradients of this step, on their way
+  std::vector<std::int64_t> read_;                  // number of updates of each shard when it was read
+  std::vector<std::unique_ptr<Sending>> sendings_;  // gradients of this step in flight
   double computed_s_ = 0;
 };
 

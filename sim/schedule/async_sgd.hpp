@@ -15,20 +15,21 @@ namespace lockstep::sim::schedule {
 struct AsyncSgd {
   std::vector<Place> workers;
   std::vector<Place> servers;
-  std::vector<Shard> shards;      ///< bottom first; any number per server
-  int steps = 1;                  ///< of every worker, at most
-  std::int64_t total_steps = 0;   ///< of all workers, after which none begins another; 0: no limit
-  bool reads_in_forward = true;   ///< a shard is read when the forward pass reaches it; otherwise all at the beginning
-  bool sends_in_backward = true;  ///< its gradient is sent when it is ready; otherwise all at the end (clipping)
-  double apply_rate_bytes_per_s = 0;  ///< at which a server applies gradients; 0: in no time
-  /// When a worker begins: equal workers would otherwise stay in step for ever.
+  std::vector<Shard> shards;          ///< bottom first; any number per server
+  int steps = 1;                      ///< of every worker, at most
+  std::int64_t total_steps = 0;       ///< of all workers; no worker begins a step after them; 0: no limit
+  bool reads_in_forward = true;       ///< reads a shard when the forward pass reaches it; false: all at the beginning
+  bool sends_in_backward = true;      ///< sends a gradient when it is ready; false: all at the end (clipping)
+  double apply_rate_bytes_per_s = 0;  ///< rate at which a server applies gradients; 0: takes no time
+  /// Start time of a worker. Workers that start together would stay in step for ever.
   std::function<double(int worker)> begin_s = [](int) { return 0.0; };
   StepFactor factor = [](int, int) { return 1.0; };
 };
 
-/// Workers first, then servers; the actors of one call can be run once. They log:
-///   worker "step" ns        its step has ended, with time computed, nanoseconds
-///   server "update" u       u = update_event(shard, staleness)
+/// Returns workers, then servers; run these actors only once. They log:
+///
+///   `worker "step" ns`    Its step has ended after this number of nanoseconds of computing.
+///   `server "update" u`   u = update_event(shard, staleness).
 std::vector<Actor> async_sgd(const AsyncSgd& options);
 
 std::int64_t update_event(int shard, std::int64_t staleness);
@@ -43,9 +44,9 @@ struct AsyncEasgd {
   int steps = 1;                 ///< of every worker, at most
   std::int64_t total_steps = 0;  ///< of all workers, as above
   int period = 1;                ///< tau: steps between two exchanges
-  double elastic_rate = 0.5;  ///< alpha: x -= alpha (x - x~), x~ += alpha (x - x~). Costs no time, decides convergence
+  double elastic_rate = 0.5;  ///< alpha: x -= alpha (x - x~), x~ += alpha (x - x~). Takes no time; affects convergence
   double first_steps_apart_s = 0;     ///< worker w begins w/W of this after the start
-  double apply_rate_bytes_per_s = 0;  ///< of both sides' elastic update; 0: in no time
+  double apply_rate_bytes_per_s = 0;  ///< rate of the elastic update on both sides; 0: takes no time
   StepFactor factor = [](int, int) { return 1.0; };
 };
 

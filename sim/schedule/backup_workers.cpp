@@ -51,13 +51,13 @@ class Worker {
     return std::all_of(held_.begin(), held_.end(), [this](std::int64_t version) { return version == held_[0]; });
   }
 
-  // Until all servers have answered, with one version of at least `wanted`.
+  // Waits until all servers have answered with one version of at least `wanted`.
   std::int64_t wait_to_read(std::int64_t wanted) {
     for (;;) {
       while (is_behind(wanted)) take(me_.receive({kParameters}));
       if (is_consistent()) return held_[0];
       wanted = *std::max_element(held_.begin(), held_.end());
-      if (o_.is_interrupted) continue;  // the others' shards come by themselves
+      if (o_.is_interrupted) continue;  // the other shards come unasked
       for (int j = 0; j < server_count(o_); ++j)
         if (held_[to_index(j)] < wanted) ask(j, wanted);
     }
@@ -90,8 +90,8 @@ class Worker {
     }
   }
 
-  // False when it was interrupted: all servers have published parameters newer than theta(t), so that none needs t any
-  // more.
+  // Returns false if it was interrupted: all servers have published parameters newer than theta(t), so none needs
+  // gradients for t any more.
   bool work(double seconds, std::int64_t t) {
     if (!o_.is_interrupted) {
       me_.compute("step", seconds);
@@ -133,7 +133,7 @@ class Server {
   }
 
  private:
-  // Nothing when the time-out is over and there is a gradient to take.
+  // Returns nothing if the time-out is over and there is a gradient to use.
   std::optional<Message> next() {
     if (o_.timeout_s <= 0 || gradients_ == 0) return me_.receive();
     return me_.receive_within(published_s_ + o_.timeout_s - me_.now_s());

@@ -24,14 +24,14 @@ struct BackupWorkers {
   std::vector<Shard> shards;   ///< bottom first; one per server, in their order
   int aggregate = 1;           ///< N
   int steps = 1;               ///< updates until all stop
-  /// Instead of waiting for the N-th gradient for longer than this since the parameters were published, a server takes
-  /// what has come (at least one). 0: no time-out.
+  /// If the N-th gradient has not arrived within this time after the parameters were published, a server uses those
+  /// that have (at least one). 0: no time-out.
   double timeout_s = 0;
-  /// Late workers abandon their work as soon as all servers have new parameters (which then go to all workers unasked);
-  /// otherwise they finish, as in the paper.
+  /// True: late workers abandon their work as soon as all servers have new parameters, which then go to all workers
+  /// unasked. False: they finish, as in the paper.
   bool is_interrupted = false;
-  bool overlap = true;                ///< gradients of upper shards are sent while lower ones are computed
-  double apply_rate_bytes_per_s = 0;  ///< at which a server adds up gradients; 0: in no time
+  bool overlap = true;                ///< sends gradients of upper shards while lower ones are computed
+  double apply_rate_bytes_per_s = 0;  ///< rate at which a server sums gradients; 0: takes no time
   StepFactor factor = [](int, int) { return 1.0; };
 };
 

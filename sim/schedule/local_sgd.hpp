@@ -9,8 +9,8 @@ struct LocalSgd : SSgd {
   int period = 1;  ///< H: steps from one averaging to the next
 };
 
-/// An iteration is a step; those whose number is a multiple of the period, counted from 1, end with an averaging, one
-/// all-reduce after the other for `buckets` of the parameters. SSgd's overlap and accumulation do not apply. Streams as
+/// An iteration is a step. Every `period`-th one ends with an averaging, one all-reduce after the other for `buckets`
+/// of the parameters. SSgd's overlap and accumulation do not apply. Streams are those of s_sgd().
 /// of s_sgd().
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce);

@@ -15,7 +15,7 @@ std::vector<std::string> stream_names(int exchange_streams) {
   return names;
 }
 
-// Compute work of neighbouring layers, collected until something must wait for it or it must wait for something.
+// Compute work of neighbouring layers. It is collected until other work waits for it, or it waits for other work.
 struct Stretch {
   double seconds = 0;
   std::vector<Part> layers;
@@ -28,7 +28,7 @@ struct Stretch {
   }
 };
 
-// An exchange of this iteration on its way: the last work that it has enqueued so far.
+// An exchange in progress: the last work that it has enqueued so far.
 struct Pending {
   std::size_t exchange;
   int last;
@@ -69,7 +69,7 @@ class Builder {
     return enqueue_batch(gpu_, options_, "load", kInput, kCopy, buffer_free);
   }
 
-  // A layer computes when its own parameters are there; those of the layers below have then been used.
+  // A layer computes when its own parameters are there. Those of the layers below have then been used.
   void forward(int copied) {
     std::vector<int> after{copied};
     Stretch segment;
@@ -113,7 +113,7 @@ class Builder {
     std::vector<Pending> waiting;
     waiting.swap(pending_);
     for (Pending& exchange : waiting) exchange.last = to_host(exchange.exchange, computed);
-    // Copies that block are over before anything is sent.
+    // Blocking copies finish before anything is sent.
     if (options_.staging_blocks)
       for (Pending& exchange : waiting) exchange.last = waiting.back().last;
     for (const Pending& exchange : waiting) send(exchange.exchange, exchange.last);
@@ -145,8 +145,8 @@ class Builder {
     return seconds > 0 ? gpu_.host(kToDevice, "to device " + exchanges_[e].name, seconds, {after}) : after;
   }
 
-  // Copies that block, after the backward pass: of wait-free exchanges one after the other as they arrive, otherwise
-  // when all have arrived.
+  // Copies that block computing, after the backward pass. With wait-free back-propagation they follow the arrivals;
+  // otherwise they start when all exchanges have arrived.
   void copy_back() {
     std::vector<int> all;
     for (const Pending& exchange : pending_) all.push_back(exchange.last);
@@ -158,8 +158,8 @@ class Builder {
     }
   }
 
-  // The end of an iteration: every layer's parameters are new on this GPU (without a barrier, but for decoding and
-  // update, which come before the layer's next forward pass).
+  // The end of an iteration: every layer's parameters are new on this GPU. Without a barrier, decoding and update are
+  // still missing; they precede the layer's next forward pass.
   void synchronise() {
     if (options_.staging_blocks) copy_back();
     std::vector<int> all;
@@ -195,9 +195,9 @@ class Builder {
   Enqueue gpu_;
   std::vector<std::vector<std::size_t>> of_layer_;  // indices of exchanges
   std::vector<int> push_, pull_;                    // plans, by exchange
-  std::vector<int> used_;                           // per iteration, the forward pass that frees the batch's buffer
+  std::vector<int> used_;                           // per iteration: the forward pass that frees the batch's buffer
   std::vector<Pending> pending_;
-  std::map<int, std::vector<int>> arrived_;  // by layer, what its next forward waits for
+  std::map<int, std::vector<int>> arrived_;  // by layer: work for which its next forward pass waits
 };
 
 }  // namespace

@@ -12,29 +12,29 @@
 
 namespace lockstep::sim::schedule {
 
-/// The steps that synchronise a layer's gradient, or a piece of it, in their order. A step of 0 s, or a plan without
-/// phases, is left out.
+/// The steps that synchronise a layer's gradient, or a part of it, in their order. Steps of 0 s and plans without
+/// phases are skipped.
 struct LayerExchange {
   int layer = 0;  ///< index in Graph::layers
   std::string name;
-  double encode_s = 0;     ///< on the GPU, before: quantise
+  double encode_s = 0;     ///< on the GPU, before the push: quantise
   double to_host_s = 0;    ///< staging copy
-  Plan push;               ///< gradients or factors to whoever adds them
-  double server_s = 0;     ///< the busiest server, between push and pull; one piece after the other
+  Plan push;               ///< gradients or factors to the ranks that sum them
+  double server_s = 0;     ///< of the busiest server, between push and pull; parts one after the other
   Plan pull;               ///< parameters back
   double to_device_s = 0;  ///< staging copy
-  double decode_s = 0;     ///< on the GPU, after: multiply out factors, expand bits
+  double decode_s = 0;     ///< on the GPU, after the pull: multiply factors, expand bits
 };
 
-/// Its Loading never blocks.
+/// The options of the schedule. Its Loading must not block.
 struct ParameterServer : Loading {
-  int gpus = 1;  ///< ranks, those that only serve included
+  int gpus = 1;  ///< number of ranks, including those that only serve
   int iterations = 1;
-  bool overlap = true;   ///< wait-free back-propagation; otherwise exchanges start after the backward pass
+  bool overlap = true;   ///< wait-free back-propagation; false: exchanges start after the backward pass
   double launch_s = 0;   ///< before the first message of every push
-  int streams = 1;       ///< pushes, and pulls, in flight at once: exchange i takes number i mod `streams` of each
-  bool barrier = false;  ///< the next forward pass waits for all layers; otherwise a layer's waits for its own
-  bool staging_blocks = false;  ///< staging copies take the computation's place; without overlap, nothing else goes on
+  int streams = 1;       ///< concurrent pushes, and pulls; exchange i uses number i mod `streams` of each
+  bool barrier = false;  ///< the next forward pass waits for all layers; false: each layer waits for its own parameters
+  bool staging_blocks = false;  ///< staging copies block computing and, without overlap, everything else
 };
 
 /// The streams of every GPU are "input", "copy", "compute", "to host", "to device", "server", "synchronised", "push 0",

@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::schedule {
 
-/// A stretch of a pass, with its layers.
+/// Consecutive layers of a pass.
 struct Segment {
   double seconds = 0;
   Parts parts;
@@ -19,23 +19,23 @@ Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int fr
 /// The backward pass from layer `from` down to layer `to`, both included.
 Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to);
 
-/// The way in which batches come to a GPU.
+/// How batches reach a GPU.
 struct Loading {
-  double load_s = 0;       ///< one batch of one GPU read from its file, decoded and augmented
-  double to_device_s = 0;  ///< copied to the GPU
-  int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
-  bool blocking = false;   ///< load only when the step before has ended, not during it
-  /// Bytes of a batch that cross the cluster's links, where they are more than 0: read from the file server, before
-  /// load_s, and copied to the GPU, instead of to_device_s.
+  double load_s = 0;       ///< read one batch of one GPU from its file, decode and augment it
+  double to_device_s = 0;  ///< copy it to the GPU
+  int prefetch = 2;        ///< number of batches loaded in advance (2: double buffering)
+  bool blocking = false;   ///< load only after the previous step has ended, not during it
+  /// If above 0, bytes of a batch that cross the cluster's links. They are read from the file server before load_s, and
+  /// copied to the GPU in place of to_device_s.
   std::int64_t read_bytes = 0;
   std::int64_t to_device_bytes = 0;
 
-  /// Whether batches come from nowhere, in no time.
+  /// True if input takes no time.
   bool is_free() const { return load_s <= 0 && to_device_s <= 0 && read_bytes <= 0 && to_device_bytes <= 0; }
 };
 
-/// Enqueues a batch's way to the GPU; returns the work after which it is there. `after`: what frees its buffer.
-/// `loading_name` is that of the work between reading and copying.
+/// Enqueues a batch's load and copy; returns the work after which it is on the GPU. `after`: the work that frees its
+/// buffer. `loading_name`: name of the work between reading and copying.
 int enqueue_batch(Enqueue& gpu, const Loading& loading, const std::string& loading_name, int load_stream,
                   int copy_stream, const std::vector<int>& after);
 
@@ -46,9 +46,10 @@ class InputPipeline {
  public:
   InputPipeline(Enqueue& gpu, const Loading& loading, int load_stream, int copy_stream)
       : gpu_(gpu), loading_(loading), load_stream_(load_stream), copy_stream_(copy_stream) {}
-  /// The work after which the next step's batch is on the GPU. `step_before`: its last work, -1 for none.
+  /// Returns the work after which the next step's batch is on the GPU. `step_before`: last work of the previous step;
+  /// -1: none.
   int next(int step_before);
-  /// The forward pass that has read the batch, and so frees its buffer.
+  /// Records the forward pass that reads the batch and so frees its buffer.
   void used_by(int forward) { used_.push_back(forward); }
 
  private:

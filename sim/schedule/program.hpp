@@ -17,16 +17,17 @@ namespace lockstep::sim::schedule {
 /// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
 using Jitter = std::function<double(int gpu, int iteration)>;
 
-/// A named share of a piece of compute work (a layer), for timelines.
+/// A named part of compute work (a layer), for timelines.
 struct Part {
   std::string name;
   double seconds;
 };
 
-/// The parts of a piece of work; identical pieces point to the same parts. Null: it has one part.
+/// The parts of compute work; identical works share them. Null: a single part.
 using Parts = std::shared_ptr<const std::vector<Part>>;
 
-// A piece of work. `copy` brings input to the GPU; `host` is other time next to computing (staging, a server's CPU).
+// A piece of work. `copy` brings input to the GPU. `host` is other time in parallel with computing (staging, a server's
+// CPU).
 struct Work {
   enum class Kind { compute, copy, collective, host };
   /// The source of a copy. Copies from the memory of the GPU's socket to the GPU, or from the file server to the memory
@@ -36,61 +37,62 @@ struct Work {
   int stream = 0;
   int iteration = 0;
   std::string name;
-  double seconds = 0;   ///< compute, copy, host: alone and without jitter; collective: launch before first message
-  double fill = 1;      ///< compute: fraction of the GPU it can use, 0 < fill <= 1
-  double crowding = 1;  ///< compute, closed form: how much longer it takes while other streams compute
-  int draw = 0;         ///< compute: which of the iteration's jitter factors it has, below Program::draws
-  int plan = -1;        ///< collective: index in Program::plans
+  double seconds = 0;             ///< compute, copy, host: alone and without jitter; collective: launch before messages
+  double fill = 1;                ///< compute: fraction of the GPU that it can use, 0 < fill <= 1
+  double crowding = 1;            ///< compute, closed form: slowdown while other streams compute
+  int draw = 0;                   ///< compute: index of its jitter factor in the iteration, below Program::draws
+  int plan = -1;                  ///< collective: index in Program::plans
   Source source = Source::aside;  ///< copy
   std::int64_t bytes = 0;         ///< copy over links
-  double slows = 1;               ///< collective: how many times longer it makes the GPU's compute (in_flight.hpp)
+  double slows = 1;               ///< collective: slowdown of the GPU's compute (in_flight.hpp)
   std::vector<int> after;         ///< indices of earlier work that must have ended on the same GPU
   Parts parts;
 };
 
 struct [[nodiscard]] Program {
   int gpus = 0;
-  int fed_gpus = 0;  ///< the first GPUs, which get input; others only serve
+  int fed_gpus = 0;  ///< number of GPUs that get input, the first ones; others only serve
   int iterations = 0;
-  int draws = 1;  ///< jitter factors of a GPU in an iteration
-  /// Per GPU, the draw of compute work that is its own: other compute work, and plans without it, pass it by. Empty: every
-  /// GPU does everything.
+  int draws = 1;  ///< jitter factors per GPU and iteration
+  /// By GPU, the draw of its own compute work. A GPU skips other compute work, and plans in which it does not take
+  /// part. Empty: every GPU does everything.
   std::vector<int> roles;
-  bool shares_gpu = false;                ///< compute of several streams meets on the GPU: exact by messages only
-  double reduction_rate_bytes_per_s = 0;  ///< at most, of a transfer whose data the receiver adds; 0: no limit
+  bool shares_gpu = false;                ///< compute of several streams shares the GPU: exact only by messages
+  double reduction_rate_bytes_per_s = 0;  ///< most bytes/s of a transfer whose data the receiver adds; 0: no limit
   std::vector<std::string> streams;
   std::vector<Plan> plans;
   std::vector<Work> work;           ///< in the order of enqueueing
-  std::vector<int> iteration_ends;  ///< per iteration, the work whose end is the iteration's end
+  std::vector<int> iteration_ends;  ///< per iteration: the work that ends it
 
-  /// Per GPU, mean over GPUs, of one iteration.
+  /// Bytes of one iteration per GPU, mean over GPUs.
   double bytes_sent_per_gpu_and_iteration() const;
-  /// All messages of one iteration.
+  /// Returns the number of messages of one iteration.
   double messages_per_iteration() const;
 };
 
-/// Streams that carry collectives with messages. With more than one, collectives run at the same time.
+/// Number of streams with collectives that send messages. If there are several, collectives run concurrently.
 int collective_streams(const Program& program);
 
-/// True if no GPU ever has two messages in flight. The program then has one stream of collectives, no library's call,
-/// no copies over links, and no phase in which a GPU sends twice.
+/// True if no GPU ever has two messages in flight. The program then has a single stream of collectives, no library
+/// operations, no copies over links, and no phase in which a GPU sends twice.
 bool sends_one_by_one(const Program& program);
 
-/// Lists each source from which the program's copies cross the cluster's links once.
+/// Lists the sources, each once, from which the program's copies cross the cluster's links.
 std::vector<Work::Source> input_sources(const Program& program);
 bool has_input_on_links(const Program& program);
 
-/// The first streams of a GPU. A schedule's own begin at kOwnStreams; those that have no kCompute, there.
+/// The first streams of a GPU. A schedule's own streams begin at kOwnStreams, or at kCompute if it does not use that one.
 enum Stream { kInput, kCopy, kCompute, kOwnStreams, kAllReduce = kOwnStreams };
 
-/// Appends work; each call returns the work's index, for `after`.
+/// Appends work. Each function returns the work's index, for `after`.
 class Enqueue {
  public:
   Enqueue(int gpus, std::vector<std::string> streams);
-  /// The streams of `learners` identical learners compute on the GPU at once. Jitter draw j is that of learner j, draw
-  /// `learners` that of all other work.
+  /// Lets the streams of `learners` identical learners compute on the GPU concurrently. Jitter draw j is that of
+  /// learner j; draw `learners` is that of all other work.
   void share_gpu(int learners);
-  /// GPUs of several roles, whose computing is enqueued for all: draw r is that of role r, and its factor is 0 on other GPUs.
+  /// Gives GPUs roles. Computing is enqueued for all: draw r is that of role r, and its factor is 0 on GPUs of other
+  /// roles.
   void have_roles(std::vector<int> role_of_gpu, int roles) {
     program_.roles = std::move(role_of_gpu);
     program_.draws = roles;
@@ -98,10 +100,10 @@ class Enqueue {
   int compute_of(int role, int stream, std::string name, double seconds, std::vector<int> after);
   void begin_iteration();
   int compute(int stream, std::string name, double seconds, std::vector<int> after, Parts parts = nullptr);
-  /// Compute that leaves a part of the GPU to other streams; call share_gpu() before.
+  /// Adds compute work that leaves part of the GPU to other streams; call share_gpu() before.
   int share(int stream, std::string name, double seconds, double fill, int draw, std::vector<int> after);
   int copy(int stream, std::string name, double seconds, std::vector<int> after);
-  /// A copy of `bytes` > 0 over the cluster's links.
+  /// Adds a copy of `bytes` > 0 over the cluster's links.
   int copy_over_links(int stream, std::string name, Work::Source source, std::int64_t bytes, std::vector<int> after);
   int host(int stream, std::string name, double seconds, std::vector<int> after);
   int collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after);

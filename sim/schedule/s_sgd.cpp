@@ -62,7 +62,7 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
     const int done = rest.seconds > 0 ? gpu.compute(kCompute, "backward", rest.seconds, {}, rest.parts) : ready.back();
     for (std::size_t b = 0; b < buckets.size() && !options.overlap && options.gpus > 1; ++b)
       summed.push_back(gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done}));
-    // One stream reduces the buckets in order, so the last one's end is the end of all.
+    // One stream reduces the buckets in order, so all have ended when the last one has.
     updated = options.gpus == 1 ? done : summed.back();
     for (std::size_t b = 0; b < summed.size(); ++b)
       if (copy_s(buckets[b]) > 0) updated = copy(buckets[b], {summed[b]});

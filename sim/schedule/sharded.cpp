@@ -32,7 +32,7 @@ std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_byt
   if (open.bytes > 0 || units.empty()) {
     units.push_back(open);
   } else {
-    units.back().last_layer = layers - 1;  // a loss without parameters
+    units.back().last_layer = layers - 1;  // the loss has no parameters
   }
   for (ShardingUnit& unit : units)
     unit.name = graph.layers[to_index(unit.first_layer)].name + " .. " + graph.layers[to_index(unit.last_layer)].name;
@@ -49,14 +49,14 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   const int count = static_cast<int>(units.size()), passes = 2 * count;
   const auto unit_of = [&](int pass) { return pass < count ? pass : passes - 1 - pass; };
 
-  // Ends with the last gradients exchanged; `before`: the step or the update before, -1: none.
+  // Ends when the last gradients are exchanged. `before`: the last work of the previous step or update; -1: none.
   const auto micro_step = [&](int before) {
     const int batch = input.next(before);
     std::vector<int> gathered(to_index(passes), -1), computed(to_index(passes), -1);
     int to_gather = 0;
-    // Parameters of a pass may come when the pass that was computed units_ahead + 1 before has let its own go.
+    // Parameters of a pass may arrive when the pass units_ahead + 1 before it has freed its own.
     const auto gather_next = [&] {
-      if (options.gpus == 1) return void(++to_gather);  // it has all parameters
+      if (options.gpus == 1) return void(++to_gather);  // the GPU has all parameters
       const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
       std::vector<int> after;
       if (freed_by >= 0)

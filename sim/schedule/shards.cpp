@@ -11,7 +11,7 @@ std::string module_of(const std::string& layer) {
   return layer.substr(0, layer.find_first_of("./"));
 }
 
-// Tells for each layer whether the last layer needs it.
+// For each layer, true if the last layer depends on it.
 std::vector<bool> leads_to_the_end(const model::Graph& graph) {
   std::vector<bool> leads(graph.layers.size(), false);
   if (!leads.empty()) leads.back() = true;
@@ -33,7 +33,7 @@ std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost
   std::int64_t elements = 0;  // of the layers so far
   for (std::size_t l = 0; l < graph.layers.size(); ++l) {
     elements += graph.layers[l].parameter_count();
-    // The shard of the last parameter so far; of layers before the first parameter, the first.
+    // The shard of the last parameter so far; layers before the first parameter belong to the first shard.
     const std::int64_t last = std::max<std::int64_t>(elements - 1, 0);
     Shard& shard = shards[to_index(std::min(servers - 1, static_cast<int>(((last + 1) * servers - 1) / total)))];
     if (shard.name.empty()) shard.name = graph.layers[l].name;

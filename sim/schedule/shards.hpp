@@ -1,5 +1,5 @@
 #pragma once
-// The model spread over parameter servers, and where in a step each part is needed and ready.
+// Divides the model over parameter servers, and computes where in a step each part is needed and ready.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace lockstep::sim::schedule {
 
-/// A part of the parameters that travels alone, with the work around it: a worker needs the part's parameters for
-/// `forward_s` and has its gradient after `backward_s`.
+/// A part of the parameters that is sent separately, with its work: a worker needs the parameters for `forward_s`, and
+/// has their gradient after `backward_s`.
 struct Shard {
   std::string name;  ///< of its first layer, or of the module
   std::int64_t bytes = 0;
   double forward_s = 0;
   double backward_s = 0;
   int server = 0;
-  bool is_side_branch = false;  ///< nothing above it needs its output, so that its backward pass can follow at once
+  bool is_side_branch = false;  ///< no later layer needs its output, so its backward pass can follow at once
 };
 
 /// Returns one shard per server, of equal bytes, rounded up (tensors are cut), bottom layers first. Identical servers

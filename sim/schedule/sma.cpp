@@ -71,7 +71,7 @@ class SmaProgram {
     learned_[static_cast<std::size_t>(j)].push_back(last);
   }
 
-  // The learner's batch, once the buffer of the batch `prefetch` tasks ago is free.
+  // The learner's input batch; loading starts when the buffer of the batch `prefetch` tasks ago is free.
   std::vector<int> input(int t, int j) {
     if (options_.is_free()) return {};
     const std::vector<int>& learned = learned_[static_cast<std::size_t>(j)];
@@ -100,8 +100,8 @@ class SmaProgram {
     average_ = gpu_.share(kSynchronisation, "average model", cost_.average.seconds, cost_.average.fill, all, {});
   }
 
-  // The time from the end of all learning until the last GPU's turn. All GPUs have the same program, so each waits as
-  // long as the last one.
+  // The time from the end of all learning to the last GPU's turn. All GPUs have the same program, so each waits as long
+  // as the last.
   double until_last_turn_s() const {
     return options_.host_wait_s + (options_.gpus - 1) * (cost_.differences.seconds + options_.host_wait_s);
   }
@@ -127,7 +127,7 @@ class SmaProgram {
   const SmaOptions options_;
   Enqueue gpu_;
   int plan_ = -1;
-  int turns_ = -1;                         // the plan by which all GPUs wait for the host
+  int turns_ = -1;                         // the plan with which all GPUs wait for the host
   int average_ = -1;                       // the last update of the average model
   int issued_ = -1;                        // the last task handed out, in turn
   std::vector<std::vector<int>> learned_;  // by learner, then iteration

@@ -29,7 +29,7 @@ class LayerActivations {
     if (parts.mixing == model::TokenMixing::attention) attention();
     if (parts.mixing == model::TokenMixing::attention && shape_.has_latent_attention()) compressions();
     if (parts.mixing == model::TokenMixing::recurrence) recurrence();
-    // In parallel both norms have the same input.
+    // In parallel layers both norms have the same input.
     if (feeds && shape_.norm_place != model::NormPlace::parallel) sequence_split("norm's input", shape_.hidden);
     if (shape_.norm_place == model::NormPlace::both) sequence_split("inputs of the norms behind", 2.0 * shape_.hidden);
     if (parts.feed_forward == model::FeedForward::experts) experts();
@@ -46,7 +46,7 @@ class LayerActivations {
   void tensor_split(const std::string& what, double width, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
-  // What a product keeps of its input, `width` elements a token.
+  // The tensor that a GEMM keeps of its input, `width` elements per token.
   void product_input(const std::string& what, double width, double ranks, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});
   }
@@ -72,9 +72,9 @@ class LayerActivations {
     if (shape_.dropout) mask("dropout's mask");
   }
 
-  // The fused kernel keeps what it reads and what its scan gives, and convolves again (mamba_ssm,
-  // mamba_split_conv1d_scan_combined). The delta rule's kernels keep the convolved input and the inverse of a chunk, too
-  // (flash-linear-attention, ChunkGatedDeltaRuleFunction).
+  // The fused kernel keeps its inputs and the scan's output, and computes the convolution again (mamba_ssm,
+  // mamba_split_conv1d_scan_combined). The delta rule's kernels also keep the convolved input and the inverse of a
+  // chunk (flash-linear-attention, ChunkGatedDeltaRuleFunction).
   void recurrence() {
     const model::RecurrenceShape& r = shape_.recurrence;
     sequence_split("norm's input", shape_.hidden);
@@ -97,14 +97,14 @@ class LayerActivations {
     list_.push_back({"attention dropout's output", scores * bytes_.element, of});
   }
 
-  // Norms' inputs and outputs of the compressed queries, keys and values; on every tensor rank.
+  // Adds the norms' inputs and outputs of the compressed queries, keys and values; every tensor rank has them.
   void compressions() {
     const model::LatentSpec& l = shape_.latent;
     sequence_split("compressed queries", 2.0 * l.q_rank);
     sequence_split("compressed keys and values", 2.0 * l.kv_rank + l.rope_dim);
   }
 
-  // Gate and other half, and what the second matrix takes; `rows` for each token.
+  // Adds the gate, the other half, and the input of the second matrix; `rows`: per token.
   void inner_activations(const std::string& what, double inner, double rows, const Modules& of) {
     const std::string inputs = shape_.gated ? "'s gate and its other half" : "'s non-linearity's input";
     list_.push_back({what + inputs, tokens_ * rows * (shape_.gated ? 2 : 1) * inner * bytes_.gate / tensor_, of});
@@ -125,7 +125,7 @@ class LayerActivations {
     const double rows = m.active * expert_load_;
     product_input("experts' input", rows * shape_.hidden, whole_, of);
     inner_activations("experts", m.inner, rows, of);
-    // Weighted and added up where the tokens came from.
+    // They are weighted and summed where the tokens came from.
     list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.experts_output / whole_, of});
     if (m.shared_inner == 0) return;
     const Modules of_shared{RecomputeModule::shared_experts};
@@ -140,7 +140,7 @@ class LayerActivations {
   std::vector<Activation> list_;
 };
 
-// Without those that are computed again.
+// Excludes tensors that are recomputed.
 double sum(const std::vector<Activation>& list, const ParallelSpec& spec) {
   double bytes = 0;
   for (const Activation& one : list)
@@ -163,7 +163,8 @@ double whole_of(const ParallelSpec& spec) {
   return spec.sequence ? spec.tensor : 1;
 }
 
-// Outputs of a layer's matrices, in bytes: split over the tensor ranks, and of every rank or of a part of the sequence.
+// Bytes of the outputs of a layer's matrices: divided by the tensor ranks, or on every rank (whole or a part of the
+// sequence).
 struct MatrixOutputs {
   double split = 0, whole = 0;
 };
@@ -188,8 +189,8 @@ void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOu
   outputs.whole += share * shape.hidden;
 }
 
-// Layers with a router, experts and a shared expert, or with latent attention, have no single order of matrices. There
-// half of all outputs are kept, as in their time (replica/rank_cost.hpp).
+// Layers with a router, experts and a shared expert, or with latent attention, have no single order of matrices. For
+// them half of all outputs count as kept, as replica/rank_cost.hpp assumes for times.
 MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
   const model::LayerParts parts = shape.parts_of(layer);
   MatrixOutputs outputs;
@@ -206,7 +207,7 @@ MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec&
   return {outputs.split / 2, outputs.whole / 2};
 }
 
-// With the attention's output, of fused attention its softmax's sums, and the layer's input.
+// Includes the attention's output, the sums of the softmax if attention is fused, and the layer's input.
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
   const double repeats = kv_repeats(shape, spec);
   const model::LayerParts parts = shape.parts_of(layer);

@@ -25,12 +25,13 @@ struct Activation {
   std::set<RecomputeModule> of{};  ///< recomputation of any of these frees it
 };
 
-/// Bytes of an element: of activations, and of what products keep of their inputs for their weights' gradients (Transformer
-/// Engine keeps them in the format it multiplied: transformer_engine/pytorch/module/layernorm_linear.py, forward()).
+/// Bytes per element: of activations, and of the inputs that GEMMs keep for their weights' gradients. Transformer
+/// Engine keeps these in the format of the multiplication (transformer_engine/pytorch/module/layernorm_linear.py,
+/// forward()).
 struct ActivationBytes {
   double element, product_input;
-  double gate;            ///< of what the MLP's non-linearity takes
-  double experts_output;  ///< of the experts' outputs, until they are weighted
+  double gate;            ///< input of the MLP's non-linearity
+  double experts_output;  ///< outputs of experts, until they are weighted
 
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
@@ -53,13 +54,13 @@ double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& s
 /// The bytes that a loss needs per logit.
 struct LossBytes {
   double kept;     ///< from the forward to the backward pass
-  double working;  ///< besides, at the most
+  double working;  ///< largest amount in addition to `kept`
 };
-/// Megatron-LM's vocabulary-parallel cross-entropy keeps exponentials in single precision, in the place of the logits; the
-/// logits in half precision, or their gradients, besides.
+/// Megatron-LM's vocabulary-parallel cross-entropy keeps exponentials in single precision in place of the logits. In
+/// addition it holds the logits, or their gradients, in half precision.
 constexpr LossBytes kMegatronLoss{4, 2};
-/// PyTorch's cross_entropy() of logits.float() keeps logarithms; its backward pass makes their gradients and then those of
-/// the logits, all in single precision.
+/// PyTorch's cross_entropy() of logits.float() keeps logarithms. Its backward pass computes their gradients, then those
+/// of the logits, all in single precision.
 constexpr LossBytes kTorchLoss{4, 8};
 
 /// Returns the bytes that the loss keeps: the inputs of the final norm and of the output matrix, and the logits.

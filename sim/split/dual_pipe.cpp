@@ -6,8 +6,8 @@
 namespace lockstep::sim::split {
 namespace {
 
-// A stage's passes of two streams of micro-batches: those of its near chunk, whose micro-batches reach it first, and those of
-// its far chunk.
+// A stage's passes of two streams of micro-batches, which enter the pipeline at its two ends. The near chunk belongs to
+// the stream that reaches the stage first, the far chunk to the other.
 class TwoStreams {
  public:
   TwoStreams(int near_chunk, int first_of_near, int first_of_far) {
@@ -22,7 +22,7 @@ class TwoStreams {
     backward(backward_stream);
   }
   void backward(int stream) { ops_.push_back({Pass::backward, streams_[stream].backward++, streams_[stream].chunk}); }
-  /// The weights' gradient is left for weight_gradient(), which takes the oldest.
+  /// Postpones the weights' gradient to weight_gradient(), which takes the oldest one.
   void input_gradient(int stream) {
     ops_.push_back({Pass::input_gradient, streams_[stream].backward, streams_[stream].chunk});
     left_.push_back({Pass::weight_gradient, streams_[stream].backward++, streams_[stream].chunk});
@@ -71,7 +71,7 @@ StageOps dual_pipe_order(int half, int place, int micro_batches, TwoStreams orde
     order.backward(kFar);
     order.forward_beside_backward(kFar, kNear);
   }
-  // The second half of the last passes leaves its weights' gradients for the end.
+  // The second half of the last passes postpones its weights' gradients to the end.
   const int last = place + 1, whole = 2 * (last / 2) + (place % 2 == 0 ? 1 : 0);
   for (int i = 0; i < 2 * last; ++i) {
     const int stream = i % 2 == 0 ? kFar : kNear;

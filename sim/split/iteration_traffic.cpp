@@ -26,9 +26,9 @@ void exchange(TrafficList& list, const std::string& what, double parameters, dou
     return;
   }
   const TrafficGroup group = shards < ranks ? TrafficGroup::shards : all;
-  // Gradients that are not kept whole go away after every micro-batch.
+  // Sharded gradients are reduced after every micro-batch.
   const double scatters = sharding == ShardingStage::zero1 ? 1 : micro_batches;
-  // Weights that are not kept whole come for every forward and every backward pass.
+  // Sharded weights are gathered for every forward and every backward pass.
   const double gathers = sharding == ShardingStage::zero3 ? 2.0 * micro_batches : 1;
   if (shards > 1) {
     const double host_s = spec.waits_for_shards() ? shards * spec.slice_overhead_s : 0;
@@ -153,7 +153,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                       static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});
   }
   append(list, copies_exchange(trained, spec, options), 1);
-  // Gradients are of what is trained; with zero3 all weights are gathered, else those that were updated.
+  // Only trained parameters have gradients. With zero3 all weights are gathered, else only the updated ones.
   for (const Traffic& traffic : state_exchange(trained, spec, pipeline.micro_batches_of_chunk(), options))
     if (traffic.kind != TrafficKind::all_gather || spec.sharding != ShardingStage::zero3) list.push_back(traffic);
   if (spec.sharding != ShardingStage::zero3) return list;

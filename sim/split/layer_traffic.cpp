@@ -23,12 +23,13 @@ Traffic tensor_traffic(const ParallelSpec& spec, const std::string& what, Traffi
   return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
 }
 
-// Before a matrix whose columns the tensor ranks share (g, or g with sequence parallelism, of Korthikanti et al. 2022).
+// Collectives before a matrix whose columns the tensor ranks divide (g, or g with sequence parallelism, of Korthikanti
+// et al. 2022).
 void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", input", TrafficKind::all_gather, bytes));
 }
 
-// Behind the matrix whose rows they share.
+// Collectives after the matrix whose rows the tensor ranks divide.
 void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   add(list, tensor_traffic(spec, what + ", output", kind, bytes));
@@ -38,7 +39,7 @@ void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, c
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
 }
 
-// The input was kept in parts: the weights' gradients need it whole once more.
+// The input was kept in parts; the weights' gradients need it whole again.
 void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
@@ -76,7 +77,8 @@ void add_context(TrafficList& list, const TransformerShape& shape, const Paralle
   }
 }
 
-// Each context rank gets all tokens of some heads, and gives them back (Megatron-LM, mamba_context_parallel.py).
+// Each context rank gets all tokens of some heads, and returns them afterwards (Megatron-LM,
+// mamba_context_parallel.py).
 void add_recurrence_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
                             const TrafficOptions& options) {
   const double element = tokens(shape, spec) / spec.tensor * options.activation_bytes;
@@ -99,7 +101,8 @@ const char* mixing_name(model::TokenMixing mixing) {
   return mixing == model::TokenMixing::recurrence ? "recurrence" : "attention";
 }
 
-// Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
+// Bytes of the tokens that a rank sends to experts, or of those that the busiest rank receives; before the tensor ranks
+// divide them.
 double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * spec.expert_load();
 }
@@ -118,7 +121,7 @@ void add_routing(TrafficList& list, const TransformerShape& shape, const Paralle
 
 // Bytes that enter and leave the tensor ranks' part of the MLP.
 struct MlpBytes {
-  double dense = 0, experts = 0;  // experts: of rows, which tensor ranks have in parts until they are gathered
+  double dense = 0, experts = 0;  // experts: of rows, of which tensor ranks have parts until they are gathered
 };
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
@@ -194,7 +197,7 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
 TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
   leave_forward(list, spec, hidden_bytes(shape, spec, options), "embedding");
-  for (Traffic& traffic : list) traffic.is_beside_products = false;  // a table is no product
+  for (Traffic& traffic : list) traffic.is_beside_products = false;  // looking up a table is not a GEMM
   return list;
 }
 
@@ -208,7 +211,7 @@ TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec
 TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
   enter_forward(list, spec, hidden_bytes(shape, spec, options), "logits");
-  // The greatest logit, the label's and the sum of exponentials of every token, in single precision.
+  // Exchanges the largest logit, the label's logit and the sum of exponentials of every token, in single precision.
   add(list, {"cross-entropy", TrafficKind::all_reduce, TrafficGroup::tensor, spec.tensor, 4 * tokens(shape, spec), 3});
   return list;
 }

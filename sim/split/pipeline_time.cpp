@@ -11,7 +11,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-constexpr int kNoStep = -1;  // the pass has none yet, or none is waited for
+constexpr int kNoStep = -1;  // the pass has no step yet, or waits for none
 
 class Ordering {
  public:
@@ -44,7 +44,8 @@ class Ordering {
                  to_index(micro_batch)];
   }
 
-  // Makes the step wait for the pass of another chunk; whether that has a step yet. There is none at an end of the model.
+  // Makes the step wait for the pass of another chunk. Returns true if that pass has a step, or if there is none at an
+  // end of the model.
   bool wait_for(std::vector<int>& steps, const std::optional<ChunkPlace>& from, int stage, int micro_batch,
                 PipelineStep& step) {
     if (!from) return true;
@@ -53,7 +54,7 @@ class Ordering {
     return step.arrives_from != kNoStep;
   }
 
-  // Whether all that the op needs has a step.
+  // True if all passes that the op needs have steps.
   bool wait_for_all(const PipelineOp& op, const ChunkPlace& place, PipelineStep& step) {
     if (op.pass == Pass::forward) {
       step.is_released = true;
@@ -64,7 +65,7 @@ class Ordering {
     return wait_for(backwards_, shape_.next(place), place.stage, op.micro_batch, step);
   }
 
-  // The next op of the stage, or the next two where they are computed together.
+  // Adds the next op of the stage, or the next two if they are computed together.
   bool try_next(int stage) {
     const StageOps& ops = stages_[to_index(stage)];
     const std::size_t first = next_[to_index(stage)], count = ops[first].is_beside_next ? 2 : 1;

@@ -20,8 +20,8 @@ namespace lockstep::sim::split {
 /// Seconds of one micro-batch's passes through one chunk.
 struct ChunkTimes {
   double forward_s = 0;
-  double backward_s = 0;  ///< of inputs and weights, where the schedule does not split them
-  double input_gradient_s = 0, weight_gradient_s = 0;  ///< where it does
+  double backward_s = 0;  ///< of inputs and weights, if the schedule does not split the pass
+  double input_gradient_s = 0, weight_gradient_s = 0;  ///< if it does
 
   double of(Pass pass) const {
     switch (pass) {
@@ -40,7 +40,7 @@ struct ChunkTimes {
 
 struct PipelineTimes {
   std::vector<std::vector<ChunkTimes>> chunks;  ///< [stage][chunk]
-  double message_s = 0;                         ///< from a stage to its neighbour, either way
+  double message_s = 0;                         ///< from a stage to its neighbour in either direction
   /// [stage][chunk]: earliest start of the chunk's forward passes; empty: 0.
   std::vector<std::vector<double>> release_s{};
 };
@@ -70,8 +70,8 @@ struct PipelineStep {
   bool is_beside_next = false;  ///< computed together with the next step
 };
 
-/// The ops of all stages, each behind all that it waits for. The order does not depend on times, so that it is made once and
-/// timed often.
+/// The ops of all stages, each after all ops for which it waits. The order does not depend on times, so it is made once
+/// and timed often.
 class PipelineOrder {
  public:
   /// Throws std::logic_error that names the op if the stages deadlock.

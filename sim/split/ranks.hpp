@@ -11,7 +11,7 @@
 
 namespace lockstep::sim::split {
 
-/// Indexed by the dimension.
+/// Coordinates of a rank, indexed by dimension.
 class RankCoordinates {
  public:
   int& operator[](ParallelDimension dimension) { return values_[static_cast<std::size_t>(dimension)]; }
@@ -26,7 +26,7 @@ using Dimensions = std::vector<ParallelDimension>;
 /// Members of a group, ascending.
 using RankGroup = std::vector<int>;
 
-/// Ranks whose gradients of a dense layer are added up.
+/// Dimensions of the ranks that sum the gradients of a dense layer.
 inline const Dimensions kGradientDimensions{ParallelDimension::context, ParallelDimension::expert,
                                             ParallelDimension::data};
 /// The dimensions of an expert's gradients. Megatron-LM may fold context ranks into expert groups; here experts lie
@@ -40,7 +40,7 @@ inline Dimensions expert_dimensions(const ParallelSpec& spec) {
 
 class RankOrder {
  public:
-  /// `spec.data` filled in (on_gpus()).
+  /// Requires `spec.data` to be set (on_gpus()).
   explicit RankOrder(const ParallelSpec& spec);
 
   int ranks() const { return ranks_; }
@@ -49,7 +49,7 @@ class RankOrder {
   int stride(ParallelDimension dimension) const { return strides_[dimension]; }
   RankCoordinates coordinates(int rank) const;
   int rank(const RankCoordinates& coordinates) const;
-  /// The ranks that differ from `rank` in these dimensions alone, itself included.
+  /// The ranks that differ from `rank` only in these dimensions, including `rank`.
   RankGroup group(int rank, const Dimensions& dimensions) const;
   /// Returns all such groups, ordered by their first member.
   std::vector<RankGroup> groups(const Dimensions& dimensions) const;
@@ -61,9 +61,9 @@ class RankOrder {
 };
 
 struct GroupPlacement {
-  int nodes = 0;             ///< that have a member
-  int most_on_a_node = 0;    ///< members
-  int fewest_on_a_node = 0;  ///< members, of nodes that have any
+  int nodes = 0;             ///< nodes with a member
+  int most_on_a_node = 0;    ///< most members on one node
+  int fewest_on_a_node = 0;  ///< fewest members on one node, among nodes with any
 
   bool is_within_node() const { return nodes == 1; }
 };

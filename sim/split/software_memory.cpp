@@ -34,7 +34,7 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
   throw std::logic_error("a keeping without bytes");
 }
 
-// Transformer Engine's layers and what is like them: products keep their inputs in the format that they multiplied.
+// True for Transformer Engine and similar layers: GEMMs keep their inputs in the format of the multiplication.
 bool keeps_inputs_as_multiplied(StateKeeping keeping) {
   return keeping == StateKeeping::single_gradients || keeping == StateKeeping::megatron_core ||
          keeping == StateKeeping::hai_llm;

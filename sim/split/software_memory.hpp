@@ -4,8 +4,9 @@
 
 namespace lockstep::sim::split {
 
-/// DeepSpeed's ZeRO in fp16: of gradients that are added up in half precision a copy in single precision, sharded with the
-/// state (deepspeed/runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups): 20 with Adam.
+/// DeepSpeed's ZeRO in fp16 sums gradients in half precision, and has a copy in single precision that is sharded with
+/// the state. In all 20 bytes per parameter with Adam (deepspeed/runtime/zero/stage_1_and_2.py,
+/// single_partition_of_fp32_groups).
 ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
 
 /// InternEvo of November 2023 keeps single-precision copies of weights and of gradients. For the update it makes the
@@ -22,25 +23,26 @@ ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
 /// inputs of GEMMs and of SwiGLU in eight bits, and no outputs of experts.
 ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 
-/// Facts that are not part of the split but decide the memory that software keeps.
+/// Facts outside the split that determine the memory which software keeps.
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
-  double sent_gradient_bytes = 2;   ///< of a gradient, as it travels and is added up
-  bool has_half_state = false;      ///< nothing is kept in single precision
-  bool has_loss_in_single = false;  ///< the loss reads and writes scores in single precision
+  double sent_gradient_bytes = 2;   ///< per gradient in messages and sums
+  bool has_half_state = false;      ///< keeps nothing in single precision
+  bool has_loss_in_single = false;  ///< the loss reads and writes logits in single precision
   double reserved_bytes = kReservedBytes;
 };
 
-/// What a rank keeps of a parameter, an activation and a logit, by `spec.keeping`. With Transformer Engine
-/// (`single_gradients`, `megatron_core`) products in eight bits keep a byte of an input, those in four a half and 1/16 for the
-/// scale of every 16 (NVFP4). Megatron-Core since 0.12 weights what experts' second matrix takes by the router's
-/// probabilities, and so keeps none of its outputs (megatron/core/transformer/moe/experts.py, TEGroupedMLP.forward(),
-/// permuted_probs).
+/// Bytes that a rank keeps per parameter, activation and logit, by `spec.keeping`. With Transformer Engine
+/// (`single_gradients`, `megatron_core`) GEMMs in eight bits keep one byte per input element. Those in four bits keep a
+/// half, and 1/16 for the scale of every 16 elements (NVFP4).
+///
+/// Megatron-Core since 0.12 weights the input of the experts' second matrix by the router's probabilities, so it keeps
+/// none of that matrix's outputs (megatron/core/transformer/moe/experts.py, TEGroupedMLP.forward(), permuted_probs).
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software);
 
-/// Memory that a communicator of NCCL takes: 544 MB for two ranks, 688 MB for more, on four A100 (NVIDIA/nccl issue
-/// 964).
+/// Memory of an NCCL communicator, between the measured 544 MB for two ranks and 688 MB for more, on four A100
+/// (NVIDIA/nccl issue 964).
 constexpr double kCommunicatorBytes = 0.62e9;
 
 /// Returns the bytes of a rank's communicators: one for each kind of group that has more than one rank.

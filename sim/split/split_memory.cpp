@@ -14,8 +14,8 @@ double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, 
          options.activations.element;
 }
 
-// Elements of a token that a recurrence's backward pass holds: gradients of its input, the input convolved again, the states
-// of a chunk and their gradients in single precision.
+// Elements per token that a recurrence's backward pass holds: gradients of its input, the input convolved again, and
+// the states of a chunk with their gradients in single precision.
 double recurrence_work(const TransformerShape& shape) {
   const model::RecurrenceShape& r = shape.recurrence;
   const double states =
@@ -23,7 +23,7 @@ double recurrence_work(const TransformerShape& shape) {
   return static_cast<double>(r.input_width() + r.convolved_width()) + states;
 }
 
-// Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.
+// Bytes during a layer's backward pass: gradients of its widest tensors, and inputs that are gathered for it.
 double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                          const SplitMemoryOptions& options) {
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
@@ -44,18 +44,18 @@ double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec
 }
 
 struct ChunkMemory {
-  double kept = 0;          // from forward to backward, the loss's included
-  double kept_by_loss = 0;  // of it
-  double layer_work = 0;    // of the backward pass of a layer
-  double loss_work = 0;     // of the loss
+  double kept = 0;          // from forward to backward, including the loss
+  double kept_by_loss = 0;  // part of `kept`
+  double layer_work = 0;    // for the backward pass of a layer
+  double loss_work = 0;     // for the loss
 };
 
 struct LayerMemory {
   double kept = 0;  // from forward to backward
-  double work = 0;  // of the backward pass
+  double work = 0;  // for the backward pass
 };
 
-// Layers of the same parts with the same recomputation have the same amount.
+// Layers with the same parts and the same recomputation need the same memory.
 class LayerMemories {
  public:
   LayerMemories(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options)
@@ -103,7 +103,8 @@ struct Peak {
   double held = 0, work = 0;
 };
 
-// Every schedule except GPipe repeats its order once the pipeline is full, so further micro-batches hold nothing more.
+// Except for GPipe, every schedule repeats its order once the pipeline is full, so further micro-batches need no more
+// memory.
 int micro_batches_until_full(const ParallelSpec& spec, int micro_batches) {
   if (schedule_of_pipeline(spec) == PipelineSchedule::gpipe) return micro_batches;
   const int full = 8 * spec.pipeline;
@@ -131,7 +132,8 @@ Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
   return peak;
 }
 
-// Parameters of the largest unit that is gathered at once (a layer, the embedding, the output), and of the largest layer.
+// Parameters of the largest unit that is gathered at once (a layer, the embedding or the output), and of the largest
+// layer.
 struct Units {
   double largest = 0, layer = 0;
 };
@@ -150,7 +152,7 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
   return units;
 }
 
-// One empty gradient for each shape of the stage's matrices; layers of one kind have the same shapes.
+// One empty gradient for each shape of the stage's matrices; layers of one kind have equal shapes.
 double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                        int stage) {
   double dense = 0, with_experts = 0, attention = 0, recurrence = 0;

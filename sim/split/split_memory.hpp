@@ -16,13 +16,13 @@
 
 namespace lockstep::sim::split {
 
-/// Holds a rank's bytes per parameter.
+/// A rank's bytes per parameter.
 struct ParameterBytes {
   double weight = 2;
   double gradient = 2;
   double master = 4;    ///< single-precision copies of the layers' weights, and of gradients if they are sharded
   double state = 8;     ///< Adam's two moments
-  double gathered = 2;  ///< a weight while it is whole, where weights are sharded
+  double gathered = 2;  ///< per gathered weight, if weights are sharded
 
   double total() const { return weight + gradient + master + state; }
 };
@@ -30,13 +30,14 @@ struct ParameterBytes {
 /// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
 /// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
 ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
-/// All in half precision, without copies in single: 8 bytes with Adam.
+/// Everything is in half precision, without copies in single: 8 bytes with Adam.
 ParameterBytes half_parameter_bytes(Optimizer optimizer);
-/// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, of all
-/// parameters on every rank (deepspeed/runtime/bf16_optimizer.py, fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x
-/// params and it's not sharded across gpus"): 20 with Adam.
+/// DeepSpeed's bf16 optimizer keeps half-precision gradients, and their sums over micro-batches in single precision.
+/// The sums are of all parameters on every rank: 20 bytes with Adam (deepspeed/runtime/bf16_optimizer.py,
+/// fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x params and it's not sharded across gpus").
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
-/// PyTorch's FSDP with mixed precision, and autocast: weights and gradients in single precision, gathered in half: 16 with Adam.
+/// PyTorch's FSDP with mixed precision, and autocast, keep weights and gradients in single precision, and gather in
+/// half: 16 bytes with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 
 /// The memory that PyTorch's caching allocator reserves beyond allocated memory, as a part of the latter. Assumed. In
@@ -48,10 +49,10 @@ struct SplitMemoryOptions {
   ParameterBytes parameters;
   ActivationBytes activations;
   LossBytes loss = kMegatronLoss;
-  /// Transformer Engine with fused accumulation of the weights' gradients gives autograd an empty tensor in their place, one
-  /// for every shape of a matrix, which it keeps (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
+  /// Transformer Engine with fused accumulation of weight gradients gives autograd an empty tensor instead. It keeps
+  /// one for every shape of a matrix (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
   bool keeps_empty_gradients = false;
-  int layers_ahead = 1;  ///< gathered while one is computed, where weights are sharded
+  int layers_ahead = 1;  ///< gathered while another is computed, if weights are sharded
   double reserved_bytes = kReservedBytes;
   double allocator_margin = kAllocatorMargin;
 };
@@ -64,12 +65,12 @@ struct SplitMemoryPart {
 struct SplitMemory {
   double weights_bytes = 0;
   double gradients_bytes = 0;
-  double optimizer_bytes = 0;    ///< master weights and state; 0 where they lie in host memory
+  double optimizer_bytes = 0;    ///< master weights and state; 0 if they are in host memory
   double activations_bytes = 0;  ///< held at the peak
-  double working_bytes = 0;      ///< what a pass has besides at the peak: gradients, what is computed again, logits
+  double working_bytes = 0;      ///< other memory of a pass at the peak: gradients, recomputed tensors, logits
   double buffers_bytes = 0;      ///< messages between stages, gathered weights and their gradients, empty gradients
-  double margin_bytes = 0;       ///< of the allocator, assumed
-  double reserved_bytes = 0;     ///< by driver and framework
+  double margin_bytes = 0;       ///< of the allocator (assumed)
+  double reserved_bytes = 0;     ///< for driver and framework
 
   std::vector<SplitMemoryPart> parts() const;
   /// Returns the value of a framework's counter of allocated bytes.

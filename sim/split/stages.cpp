@@ -12,7 +12,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-// Empty where no component ends in a digit.
+// The name of the layer's block; empty if no component ends in a digit.
 std::string block_name(const std::string& layer) {
   for (std::size_t end = 0; end < layer.size();) {
     end = std::min(layer.find_first_of("/.", end), layer.size());
@@ -26,7 +26,7 @@ std::string block_name(const std::string& layer) {
   throw InputError("/parallel/pipeline: " + what + "; allowed: " + allowed);
 }
 
-// Blocks of each part; `units` are what is dealt out evenly.
+// Returns the units per part. Throws InputError if they do not divide evenly.
 int even_share(int units, int parts, const std::string& what) {
   if (units >= 0 && units % parts == 0 && units > 0) return units / parts;
   const int fewer = units > 0 ? units / parts * parts : 0;
@@ -141,7 +141,7 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
     refuse(
         std::to_string(blocks) + " blocks, an embedding and a loss are fewer than " + std::to_string(count) + " parts",
         "at most " + std::to_string(items.size()) + " parts");
-  // Sums are taken in another order than there: the last bit may differ.
+  // The sums were taken in another order, so the last bit may differ.
   const double most = least_maximum(items, count) * (1 + 1e-12);
   std::vector<int> begins = filled(items, count, most);
   begins.push_back(static_cast<int>(items.size()));

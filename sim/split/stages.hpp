@@ -1,8 +1,9 @@
 #pragma once
-// Which layers of a model each stage of a pipeline holds.
+// Determines which layers of a model each stage of a pipeline holds.
 //
-// A model is an embedding, blocks that repeat, and a loss (with the final norm and the output's matrix). A pipeline of p
-// stages with v chunks each has n = p v parts in the order of the model, which pipeline.hpp's ChunkOrder places on stages.
+// A model is an embedding, repeated blocks, and a loss (with the final norm and the output matrix). A pipeline of p
+// stages with v chunks each has n = p v parts in the order of the model. ChunkOrder of pipeline.hpp places them on
+// stages.
 #include <string>
 #include <vector>
 
@@ -13,15 +14,15 @@ namespace lockstep::sim::split {
 
 /// Consecutive layers of a graph.
 struct Block {
-  std::string name;  ///< what the names of its layers begin with
+  std::string name;  ///< beginning of its layers' names
   int first_layer = 0;
-  int last_layer = 0;  ///< included; before first_layer: empty
+  int last_layer = 0;  ///< included; if before first_layer, the block is empty
 };
 
 struct ModelBlocks {
-  Block embedding;  ///< what stands before the first block
+  Block embedding;  ///< layers before the first block
   std::vector<Block> blocks;
-  Block loss;  ///< what stands behind the last one
+  Block loss;  ///< layers after the last block
 };
 
 /// Finds the blocks by the layers' names. A block's name is the components between '/' and '.' up to the first that
@@ -35,7 +36,7 @@ struct ModelPart {
   int blocks = 0;
   bool has_embedding = false;
   bool has_loss = false;
-  bool has_both_ends_on_stage = false;  ///< another chunk of its stage has the loss, or the embedding
+  bool has_both_ends_on_stage = false;  ///< its stage also has the other end of the model, in another chunk
 
   bool operator==(const ModelPart& o) const {
     return first_block == o.first_block && blocks == o.blocks && has_embedding == o.has_embedding &&
@@ -47,26 +48,27 @@ struct ModelPart {
 /// (megatron/core/transformer/transformer_config.py, megatron/training/arguments.py); `balanced` is DeepSpeed's
 /// partition by weights (deepspeed/runtime/pipe/module.py).
 struct PartitionRule {
-  int first_stage_blocks = 0;           ///< num_layers_in_first_pipeline_stage; 0: as the others
-  int last_stage_blocks = 0;            ///< num_layers_in_last_pipeline_stage; 0: as the others
+  int first_stage_blocks = 0;           ///< num_layers_in_first_pipeline_stage; 0: as on other stages
+  int last_stage_blocks = 0;            ///< num_layers_in_last_pipeline_stage; 0: as on other stages
   bool counts_embedding = false;        ///< account_for_embedding_in_pipeline_split: it takes the place of a block
   bool counts_loss = false;             ///< account_for_loss_in_pipeline_split: the same
   bool embedding_stands_alone = false;  ///< standalone_embedding_stage: the first stage holds nothing else
 };
 
-/// Even but for what the rule says. Throws InputError where the blocks do not divide, with the numbers that would.
+/// Divides blocks evenly, except as the rule says. Throws InputError if that is impossible, with numbers that would
+/// work.
 std::vector<ModelPart> partition(int blocks, int stages, int chunks, const PartitionRule& rule = {});
 
-/// Costs of the blocks that are distributed, in any unit.
+/// Costs of the blocks to distribute, in any unit.
 struct BlockCosts {
   double embedding = 0;
   std::vector<double> blocks;
   double loss = 0;
 };
 
-/// The parts whose costliest one costs least; of several such partitions the one whose parts are filled first. With chunks
-/// the costliest part, not the costliest stage, is least. No part is empty, but embedding and loss may stand alone. Throws
-/// InputError where there are fewer blocks.
+/// The partition whose costliest part costs the least; among several, the one that fills its first parts. With chunks
+/// it minimises the costliest part, not the costliest stage. No part is empty, but embedding and loss may be alone.
+/// Throws InputError if there are fewer blocks than parts.
 std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, int chunks);
 
 double cost_of(const ModelPart& part, const BlockCosts& costs);

@@ -14,18 +14,18 @@ namespace lockstep::sim::split {
 
 enum class TrafficKind { all_reduce, reduce_scatter, all_gather, all_to_all, dispatch, send };
 
-/// Who takes part.
+/// The ranks that take part in a collective.
 enum class TrafficGroup {
   tensor,
   context,
   expert,
-  neighbour,         ///< the next or the last stage
-  gradients,         ///< ranks that add up a dense layer's gradients: context and data
-  expert_gradients,  ///< the same of an expert
-  shards,            ///< ranks that share one copy of what is sharded; within `gradients`
+  neighbour,         ///< the next or the previous stage
+  gradients,         ///< ranks that sum the gradients of a dense layer: context and data
+  expert_gradients,  ///< ranks that sum the gradients of an expert
+  shards,            ///< ranks that divide one copy of the sharded state; within `gradients`
   shard_copies,      ///< ranks that have the same shard
-  embeddings,        ///< first and last stage, of a tied embedding
-  mirrored_stages,   ///< stages that have the same layers, of a pipeline with two copies
+  embeddings,        ///< first and last stage, if the embedding is tied
+  mirrored_stages,   ///< stages with the same layers, in a pipeline with two copies
 };
 
 struct Traffic {
@@ -37,9 +37,14 @@ struct Traffic {
   /// that a rank holds for an all-to-all, or a message.
   double bytes = 0;
   double times = 1;
+<<<<<<< HEAD
   bool is_beside_products = false;  ///< of tensor ranks: overlaps the GEMMs that make it or need it
   double host_s = 0;                ///< of the host, before each time
   double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
+=======
+  bool is_beside_products = false;  ///< between tensor ranks: overlaps the GEMMs that produce or use the data
+  double host_s = 0;                ///< seconds of the host before each collective
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 
   /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
   /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch sends each token once to each
@@ -57,11 +62,11 @@ double sent_bytes(const TrafficList& list);
 double sent_bytes(const TrafficList& list, TrafficGroup group);
 
 struct TrafficOptions {
-  double activation_bytes = 2;  ///< of an element
-  double weight_bytes = 2;      ///< as they are gathered
-  double gradient_bytes = 4;    ///< as they are added up
+  double activation_bytes = 2;  ///< per element
+  double weight_bytes = 2;      ///< per gathered weight
+  double gradient_bytes = 4;    ///< per summed gradient
   bool scatters_to_stages =
-      false;  ///< tensor ranks send a part each, gathered by the receivers (Narayanan et al. 2021, 4.1)
+      false;  ///< each tensor rank sends a part, and the receivers gather them (Narayanan et al. 2021, 4.1)
 };
 
 /// Bytes of a micro-batch's hidden state on a context rank: b (s/c) h e.
@@ -79,15 +84,15 @@ TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec
 TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// The message from a stage to its neighbour, either way, that a micro-batch needs.
+/// Returns the message of a micro-batch from a stage to its neighbour, in either direction.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
 /// Exchange of gradients between two stages with the same layers (ParallelSpec::has_two_copies()). It follows the
 /// exchange over replicas, and a rank sends only the gradients that it keeps.
 TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Number of times that a backward pass gathers a block's weights: one more if the weights that were gathered for the
-/// repeated forward pass are freed before the backward pass.
+/// Number of times that a backward pass gathers a block's weights. It is one more if recomputation gathers them and
+/// frees them before the backward pass.
 int gathers_of_backward(const ParallelSpec& spec);
 
 /// Lists the exchanges of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding.
@@ -97,7 +102,7 @@ int gathers_of_backward(const ParallelSpec& spec);
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options);
 
-/// All of a rank of `stage`; `parts` are those of the whole pipeline (partition()).
+/// All traffic of a rank of `stage`; `parts` are those of the whole pipeline (partition()).
 TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec,
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options);

@@ -1,5 +1,5 @@
 #pragma once
-// A transformer as a job runs it, and its parameters, whole and on a rank of a split.
+// Describes a transformer as a job runs it, and counts its parameters, in total and on a rank of a split.
 #include <cstdint>
 
 #include "engine/model/transformer/spec.hpp"
@@ -8,9 +8,9 @@
 
 namespace lockstep::sim::split {
 
-constexpr double kSingleBytes = 4, kHalfBytes = 2;  ///< of an element in single and in half precision
+constexpr double kSingleBytes = 4, kHalfBytes = 2;  ///< bytes per element
 
-/// The model's numbers and the length of a sequence.
+/// Adds the length of a sequence and software's choices to the model's numbers.
 struct TransformerShape : model::TransformerSpec {
   int sequence = 0;                 ///< tokens of a sample
   bool has_fused_attention = true;  ///< scores are not written to memory (Dao et al. 2022, "FlashAttention")
@@ -22,46 +22,46 @@ struct TransformerShape : model::TransformerSpec {
         has_fused_attention(job.fused_attention) {}
 
   bool has_latent_attention() const { return latent.kv_rank > 0; }
-  /// Elements of a token's queries, keys and values, and of the heads' outputs; over all heads.
+  /// Returns the width of a token's queries, summed over all heads. The functions below do so for keys, values and
+  /// outputs.
   std::int64_t query_width() const;
   std::int64_t key_width() const;
   std::int64_t value_width() const;
   std::int64_t output_width() const;
 };
 
-/// How many tensor ranks have the same head of keys and values: 1 where there are as many heads as ranks.
+/// Number of tensor ranks that hold the same head of keys and values: 1 if there are at least as many heads as ranks.
 int kv_repeats(const TransformerShape& shape, const ParallelSpec& spec);
 
-/// Why a model has no splits: it is more than one stack of layers over tokens (encoder and decoder, images, embeddings of
-/// another width). Empty: it has.
+/// The reason why a model has no splits: it is not a single stack of layers over tokens (encoder and decoder, images,
+/// embeddings of another width). Empty: it has splits.
 std::string why_not_split(const TransformerShape& shape);
 
-/// Throws InputError with the first thing in which a model and a split do not fit: heads, columns, experts and a sequence
-/// that the ranks do not divide; a model that is more than one stack of layers over tokens (encoder and decoder, images,
-/// embeddings of another width). `pipeline` is left to partition().
+/// Throws InputError with the first mismatch of model and split. Heads, columns, experts and sequence must be divisible
+/// by the ranks, and the model must be a single stack of layers over tokens. partition() checks `pipeline`.
 void check_fits(const TransformerShape& shape, const ParallelSpec& spec);
 
-/// Parameters of a layer, by how they are split.
+/// Parameters of a layer, by the ranks that divide them.
 struct LayerParameters {
-  std::int64_t attention = 0;   ///< over tensor ranks; or of a recurrence
-  std::int64_t mlp = 0;         ///< over tensor ranks; shared experts included
-  std::int64_t experts = 0;     ///< of all experts, over tensor and expert ranks
-  std::int64_t replicated = 0;  ///< on every tensor rank: norms, routers, biases behind a sum, compressions
+  std::int64_t attention = 0;   ///< divided by tensor ranks; also a recurrence's
+  std::int64_t mlp = 0;         ///< divided by tensor ranks; includes shared experts
+  std::int64_t experts = 0;     ///< of all experts, divided by tensor and expert ranks
+  std::int64_t replicated = 0;  ///< on every tensor rank: norms, routers, biases added after a sum, compressions
 
   std::int64_t total() const { return attention + mlp + experts + replicated; }
 };
 
 LayerParameters layer_parameters(const TransformerShape& shape, int layer);
-/// Of what stands before and behind the layers, but for the table of words and the output's matrix: positions, norms, what
-/// an objective needs. On every tensor rank.
+/// Counts parameters before and after the layers, except embedding and output matrix: positions, norms, and the
+/// objective's own. Every tensor rank holds them.
 std::int64_t embedding_parameters(const TransformerShape& shape);
 std::int64_t loss_parameters(const TransformerShape& shape);
 
-/// Parameters on a rank; dense and experts' apart, because different ranks add their gradients up.
+/// Parameters on a rank. Dense ones and experts are separate, because different ranks sum their gradients.
 struct RankParameters {
   double dense = 0;
   double experts = 0;
-  double matrices = 0;  ///< that `dense` is in, beside vectors: queries, keys and values are one
+  double matrices = 0;  ///< number of matrices in `dense`; queries, keys and values count as one
 
   double total() const { return dense + experts; }
   RankParameters half() const { return {dense / 2, experts / 2, matrices / 2}; }
@@ -73,18 +73,22 @@ struct RankParameters {
   }
 };
 
-/// The split as it is for one layer of a part: with ParallelSpec::recompute_layers, layers behind these are not recomputed.
+/// The split for one layer of a part. With ParallelSpec::recompute_layers, only that number of first layers is
+/// recomputed.
 ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int layer);
 
-/// Of a part of the pipeline. A tied embedding stands on its last part once more. Heads of keys and values that are fewer
-/// than tensor ranks are repeated; a vocabulary that the ranks do not divide counts in fractions of a row (frameworks pad
-/// it: give the padded one).
+/// Parameters of a part of the pipeline. The last part has its own copy of a tied embedding. If there are fewer heads
+/// of keys and values than tensor ranks, they are repeated.
+///
+/// If the ranks do not divide the vocabulary, fractions of rows count. Frameworks pad the vocabulary instead: give the
+/// padded one.
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
-/// Of one layer.
+/// Counts the parameters of one layer on a rank.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
-/// Of these, what is trained: all, or with adapters of rank r (Hu et al. 2021) two matrices beside each of the attention's,
-/// r (in + out) parameters. On tensor ranks the one is whole and the other split, as it is beside the matrix.
+/// The trained parameters: all, or with adapters of rank r (Hu et al. 2021) two matrices of r (in + out) parameters for
+/// each of the attention's matrices. One of the two is whole on every tensor rank; the other is split like the matrix
+/// it belongs to.
 RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 

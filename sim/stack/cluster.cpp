@@ -1,4 +1,4 @@
-// The machine of a job.
+// Builds the cluster of a job.
 #include <algorithm>
 #include <cmath>
 
@@ -79,11 +79,11 @@ PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double sh
   return tree;
 }
 
-// What NCCL's all-reduce reaches of a PCIe slot through shared host memory, both directions at once: 3.9 GB/s where copies
-// of one direction reach 12 GB/s.
+// Bandwidth of NCCL's all-reduce through shared host memory, over that of a PCIe slot: 3.9 GB/s in both directions at
+// once, where copies in one direction reach 12 GB/s.
 constexpr double kShareThroughHost = 3.9 / 12;
 
-// Without peer access NCCL's SHM transport writes to host memory and reads it from there, both by the GPUs' kernels.
+// Without peer access, NCCL's SHM transport goes through host memory: the GPUs' kernels write to it and read from it.
 void stage_in_host_memory(StackModel& m, PcieTreeSpec& tree) {
   tree.host_staging = tree.gpu_link;
   tree.host_staging.bandwidth_bytes_per_s *= kShareThroughHost;
@@ -94,8 +94,9 @@ void stage_in_host_memory(StackModel& m, PcieTreeSpec& tree) {
 
 constexpr double kSocketBytesPerS = 4e9;
 
-// What NCCL reaches of a port by TCP. Beyond clouds whose adapters it knows it opens one socket a connection, which one
-// thread serves (NCCL 2.28, transport/net_socket.cc: NCCL_SOCKET_NTHREADS 0, NCCL_NSOCKS_PERTHREAD 1).
+// Returns the bandwidth that NCCL reaches on a port by TCP. NCCL opens several sockets per connection only on clouds
+// whose adapters it knows. Otherwise one thread serves one socket (NCCL 2.28, transport/net_socket.cc:
+// NCCL_SOCKET_NTHREADS 0, NCCL_NSOCKS_PERTHREAD 1).
 double by_socket(StackModel& m, const NetworkEntry& network, double bytes_per_s) {
   const bool is_plain = !network.rdma && !network.is_whole_node && m.job.transport == Transport::nccl;
   if (!is_plain || bytes_per_s <= kSocketBytesPerS) return bytes_per_s;
@@ -104,20 +105,20 @@ double by_socket(StackModel& m, const NetworkEntry& network, double bytes_per_s)
   return kSocketBytesPerS;
 }
 
-/// Of a node, as applications see them.
+/// The network ports of a node, as applications see them.
 struct Ports {
   const NetworkEntry* entry = nullptr;
   int count = 1;
-  double bytes_per_s = 0;  ///< of one
+  double bytes_per_s = 0;  ///< of one port
 
   double all_bytes_per_s() const { return count * bytes_per_s; }
-  /// A GPU uses one NIC: of more ports than GPUs, several are one.
+  /// A GPU uses one NIC. If there are more ports than GPUs, each NIC stands for several ports.
   int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
 };
 
-constexpr double kBetweenSockets = 40e9;  // bytes/s, which NCCL's rings and trees of such nodes do not take
+constexpr double kBetweenSockets = 40e9;  // bytes/s; NCCL's rings and trees on such nodes do not cross it
 
-// Each pair of GPUs has links of its own, each GPU a way to its NIC.
+// Connects each pair of GPUs by links of its own, and each GPU to its NIC by PCIe.
 IntraNodeSpec direct_node(const IntraNodeEntry& board, const LinkSpec& bus, double nic_bytes_per_s, int gpus_per_node) {
   if (gpus_per_node > kGpusWithoutSwitch)
     throw Unmapped{board.name + " joins " + std::to_string(kGpusWithoutSwitch) + " GPUs, not " +
@@ -135,8 +136,8 @@ IntraNodeSpec direct_node(const IntraNodeEntry& board, const LinkSpec& bus, doub
   return node;
 }
 
-// What all rings together carry is what one ring on the switch carries. A GPU's way to its NIC is not narrower than
-// that.
+// One ring on the switch has the bandwidth of all of NCCL's rings together. The path from a GPU to its NIC is at least
+// as wide as the NIC.
 IntraNodeSpec nvlink_node(const LinkSpec& bus, double nic_bytes_per_s) {
   IntraNodeSpec node;
   node.kind = IntraNodeKind::nvswitch;
@@ -150,7 +151,7 @@ Ports ports_of(const NetworkEntry& entry, int count, double bytes_per_s) {
   return {&entry, count, bytes_per_s};
 }
 
-// The usual network of a node with so many such GPUs.
+// The GPU's default network for a node with this number of GPUs.
 std::optional<NetworkFound> usual_network(const StackModel& m, int gpus_per_node = kUsualGpusPerNode) {
   return read_network(m.catalogue.networks, m.gpu->network, gpus_per_node).found;
 }
@@ -166,7 +167,7 @@ Ports default_network(StackModel& m, int gpus_per_node, const std::string& why) 
   return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
-// The cloud's machine that the network's kind, its rate and the GPU can only be.
+// Finds the cloud's machine that network kind, rate and GPU identify; nullptr: none.
 const NetworkEntry* machine_by_signs(const StackModel& m, const NetworkEntry& network, double node_bits_per_s,
                                      int gpus_per_node) {
   if (gpus_per_node != kUsualGpusPerNode) return nullptr;
@@ -204,9 +205,9 @@ Ports network_of(StackModel& m, int gpus_per_node) {
   return ports;
 }
 
-// What software reaches of a port. A cloud's own plugin of NCCL reaches what its authors made of it. Where NICs do not reach
-// the memory of GPUs, NCCL goes through that of the host: what this takes is in the share, for which of a server's links are
-// crossed twice no record says.
+// Names of the constants for the share of a port that software reaches. NCCL plugins of clouds have shares of their
+// own. If NICs cannot access GPU memory, NCCL copies through host memory. The share includes that cost, because no
+// record says which links of the server are crossed twice.
 std::vector<std::string> names_of_network_share(const StackModel& m, const NetworkEntry& network) {
   const std::string of_kind = std::string("network share/") + (network.rdma ? "rdma" : "tcp");
   const std::string of_transport = of_kind + "/" + name_of(m.job.transport);
@@ -226,15 +227,15 @@ void set_network(StackModel& m, ClusterSpec& cluster, const Ports& ports) {
   cluster.nic.link.bandwidth_bytes_per_s = share * ports.all_bytes_per_s() / nics;
   cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
   cluster.nic.gpudirect = ports.entry->rdma;
-  const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // none of an NVLink node
+  const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // no switches in an NVLink node
   for (int nic = 0; switches > 0 && nic < nics; ++nic) cluster.nic.attach.push_back(nic * switches / nics);
   cluster.fabric.kind = FabricKind::star;
-  // NCCL takes a port for what its line carries; sockets hold up what goes over it.
+  // NCCL's tables assume the port's nominal bandwidth; sockets limit the achieved one.
   cluster.fabric.link = {ports.count * by_socket(m, *ports.entry, share * ports.bytes_per_s), 0.2e-6};
 }
 
-// What software reaches of a node's links. GPUs of servers whose sockets are apart for peers show half of a PCIe slot
-// even below one switch, whoever built them.
+// Names of the constants for the share of a node's links that software reaches. If GPUs have no peer access across
+// sockets, they reach half of a PCIe slot even below one switch, on every vendor's servers.
 std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
   const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
   std::vector<std::string> names{of_transport + node.id};

@@ -1,4 +1,4 @@
-// The computation of a job: precision, batch, efficiencies, and measured rates.
+// Sets the computation of a job: precision, batch, efficiencies, and measured rates.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -13,16 +13,16 @@ namespace lockstep::sim {
 inline namespace stack {
 namespace {
 
-constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
-constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // beyond which it is something else's
+constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline, at speed 1
+constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // larger values indicate another cause
 constexpr double kWinogradGain = 2.25;                               // of F(2x2, 3x3): Lavin & Gray 2016
-constexpr int kChannelTile = 64;                                     // of cuDNN's and cuBLAS's smaller tiles
-constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half precision or back
+constexpr int kChannelTile = 64;                                     // in the smaller tiles of cuDNN and cuBLAS
+constexpr double kCastBytes = 4 + 2;  // per parameter, for a cast between single and half precision
 constexpr double kLaunchOnBusyStream_s = 5e-6;
 
-// Deviation of a step's computing time between GPUs of one type. Between the fastest and the slowest GPU of a cluster, outliers
-// aside, lie 8 % on average (Sinha et al. 2022, "Not all GPUs are created equal", SC22), about five deviations of 1.6 %; a GPU
-// of its own varies by 1 % from step to step.
+// Standard deviation of a step's computing time between GPUs of one type, relative to the mean. The fastest and the
+// slowest GPU of a cluster, without outliers, differ by 8 % on average (Sinha et al. 2022, "Not all GPUs are created
+// equal", SC22). That is about five standard deviations of 1.6 %. From step to step, one GPU varies by 1 %.
 constexpr double kVariationOfGpus = 0.02;
 constexpr const char* kVariationSource =
     "8 % between a cluster's fastest and slowest GPUs (Sinha et al. 2022, SC22), and 1 % from step to step";
@@ -35,7 +35,7 @@ bool is_same_precision(const StackModel& m, const MeasuredRun& run) {
   return !run.precision || *run.precision == m.precision;
 }
 
-// Rates of one GPU alone, or of as many as asked for that were as busy as one alone.
+// Rates measured on one GPU, or on `gpus` GPUs that computed as fast as one alone.
 std::vector<MeasuredRun> rates_for(const StackModel& m, int gpus) {
   std::vector<MeasuredRun> rates;
   for (const MeasuredRun& run : m.job.measured)
@@ -44,8 +44,8 @@ std::vector<MeasuredRun> rates_for(const StackModel& m, int gpus) {
   return rates;
 }
 
-// One rate per batch: of the closest experiment, there of as many GPUs as asked for, and of the job's own system. Of
-// equals the first counts.
+// Selects one rate per batch. It prefers the closest experiment, then one on `gpus` GPUs, then one on the job's own
+// system, then the first in the list.
 std::vector<RateSpec> best_rates(std::vector<MeasuredRun> rates, int gpus, int batch) {
   if (rates.empty()) return {};
   for (MeasuredRun& rate : rates)
@@ -60,7 +60,7 @@ std::vector<RateSpec> best_rates(std::vector<MeasuredRun> rates, int gpus, int b
                       })->distance;
   std::vector<RateSpec> best;
   for (const MeasuredRun& rate : rates) {
-    // A farther experiment only adds batches where the closest has none of the batch asked for.
+    // A more distant experiment counts only if it used the requested batch.
     if (rate.distance > closest && rate.batch_per_gpu != batch) continue;
     if (best.empty() || best.back().batch != rate.batch_per_gpu)
       best.push_back({rate.batch_per_gpu, rate.samples_per_s_per_gpu, ""});
@@ -75,8 +75,8 @@ double roofline_s(const StackModel& m, const ComputeSpec& compute, const model::
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
 
-// Two rates say how much of an iteration does not grow with the batch: the launch overhead with which the roofline has
-// the times of both batches in the published ratio.
+// From rates at two batches, computes the part of an iteration that does not grow with the batch: the launch overhead.
+// With it, the roofline's times at both batches have the published ratio.
 double launch_from_rates(StackModel& m, const ComputeSpec& compute, double otherwise) {
   if (compute.rates.size() < 2) return otherwise;
   const RateSpec &small = compute.rates.front(), &large = compute.rates.back();
@@ -87,7 +87,7 @@ double launch_from_rates(StackModel& m, const ComputeSpec& compute, double other
     return roofline_s(m, compute, graph, launch_s, small.batch) / roofline_s(m, compute, graph, launch_s, large.batch) <
            published;
   };
-  return std::max(bisect(0, 2e-3, is_below), otherwise);  // rates that saturate say nothing about launches
+  return std::max(bisect(0, 2e-3, is_below), otherwise);  // saturated rates do not reveal launches
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ int accumulation_of(const StackModel& m, int gpus, int batch) {
 int batch_of(StackModel& m) {
   if (is_split(m.job)) return micro_batch_of(m);
   if (const int stated = m.job.batch()) return stated;
-  // The batch that the experiment's given rates used, else one that fills a usual share of memory.
+  // Uses the batch of the experiment's own rates. Without such rates, uses one that fills a typical share of memory.
   for (const MeasuredRun& run : m.job.measured)
     if (run.batch_per_gpu > 0 && run.distance <= 1 && is_same_precision(m, run)) {
       m.assume_default("batch_per_gpu", run.batch_per_gpu, "that of " + run.id);
@@ -131,7 +131,7 @@ int batch_of(StackModel& m) {
       return run.batch_per_gpu;
     }
   const bool is_text = m.model->tokens > 0;
-  const bool of_pixels = !is_text && m.model->train_samples == 0;  // answers for every one
+  const bool of_pixels = !is_text && m.model->train_samples == 0;  // the model has an output for each pixel
   const bool small_images = !is_text && m.model->train_samples < 1e5;
   const int usual = is_text                              ? 32
                     : of_pixels                          ? 8
@@ -145,7 +145,7 @@ int batch_of(StackModel& m) {
 
 namespace {
 
-// Transformers are trained by Adam or, in large batches, by LAMB.
+// Transformers are trained with Adam or, in large batches, with LAMB.
 Optimizer optimizer_of(const StackModel& m) {
   if (m.job.optimizer) return *m.job.optimizer;
   const Optimizer usual = m.stack->optimizer;
@@ -154,25 +154,27 @@ Optimizer optimizer_of(const StackModel& m) {
   return usual == Optimizer::lars ? Optimizer::lamb : Optimizer::adam;
 }
 
-// cuDNN has Winograd convolutions since version 5; half precision goes to tensor cores as matrix products.
+// cuDNN has had Winograd convolutions since version 5. In half precision it computes convolutions as GEMMs on tensor
+// cores.
 bool has_fast_convolutions(const StackModel& m) {
   if (m.precision != Precision::fp32) return false;
   return m.job.fast_convolutions.value_or(m.stack->fast_convolutions);
 }
 
-// What rates of one GPU say beside its data sheet.
+// Factors on data-sheet figures, fitted to the rates of one GPU.
 struct Speeds {
-  double of_kernels = 1;  ///< by measured laws
+  double of_kernels = 1;  ///< on the times of measured kernel laws
   double of_flop = 1, of_bytes = 1, launch_s = prior_of("kernel launch").value;
-  double host_launch_s = 0;  ///< of the processor, per kernel
-  double kernel_gain = 1;    ///< bytes of the layers one by one over those that kernels move
+  double host_launch_s = 0;  ///< seconds of the processor per kernel
+  double kernel_gain = 1;    ///< bytes moved layer by layer, over the bytes that kernels move
 };
 
-// Bytes that the layers one by one move over those that the software's kernels move.
-//   fused norms   batch norm, and the ReLU or sum right behind it, are one kernel: of a ReLU nothing is left, of a sum
-//                 half, the other input and its gradient
-//   transposes    on tensor cores a convolution's arrays, which lie by channel, are copied into the order that these
-//                 take and back: each is read and written once more
+// Bytes moved if every layer had a kernel of its own, over the bytes that the software's kernels move.
+//
+//   fused norms   a batch norm and the ReLU or sum right after it are one kernel. It saves all bytes of a ReLU.
+//                 It saves half the bytes of a sum, because the other input and its gradient remain.
+//   transposes    On tensor cores, a convolution's arrays are transposed from channel order and back: each is read and
+//                 written once more
 double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has_transposes) {
   DeviceCost bytes_alone;
   bytes_alone.peak_flops = 1e30;
@@ -194,7 +196,7 @@ double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has
   return all / (all - (has_fused_norms ? less : 0) + (has_transposes ? more : 0));
 }
 
-// "resnet" of resnet50_v15, "vgg" of vgg16: how well kernels suit a network is much the same within a family.
+// "resnet" for resnet50_v15, "vgg" for vgg16. The efficiency of kernels is similar within a family of networks.
 std::string family_of(const StackModel& m) {
   const bool is_own = m.job.own_model != nullptr;
   if (is_own && m.job.own_model->architecture.empty()) return m.model->tokens > 0 ? "transformer" : "own";
@@ -207,11 +209,11 @@ double speed_of_software_and_family(StackModel& m, const std::string& what) {
          m.constant({"speed of family/" + family_of(m) + what});
 }
 
-// On tensor cores networks wait for memory, so that one constant is all that rates show. In single precision both sides
-// of the roofline show.
+// On tensor cores, networks are limited by memory, so rates determine only one constant. In single precision they
+// determine both sides of the roofline.
 Speeds speeds_of_images(StackModel& m) {
   const bool is_single = m.precision == Precision::fp32;
-  // Nobody published rates of images in eight or four bits, which take the shares of half precision.
+  // No rates of images in eight or four bits are published, so these use the constants of half precision.
   const bool is_below_half = m.precision == Precision::fp8 || m.precision == Precision::fp4;
   const std::string precision = "/" + name_of(is_below_half ? Precision::mixed : m.precision);
   const double of_work = speed_of_software_and_family(m, is_single ? "/fp32" : "/mixed");
@@ -227,7 +229,8 @@ Speeds speeds_of_images(StackModel& m) {
              std::string(m.stack->fused_norms ? "batch norms are fused" : "convolutions are transposed") + " by " +
                  m.stack->name);
   }
-  // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
+  // Frameworks for single precision launch one kernel per operation; the later ones for mixed precision fuse
+  // operations.
   const std::string era = m.stack->cuda_graphs ? "kernel launch/graphs"
                           : is_single          ? "kernel launch/fp32"
                                                : "kernel launch/mixed";
@@ -235,20 +238,24 @@ Speeds speeds_of_images(StackModel& m) {
   return speeds;
 }
 
-// How fast kernels of a training are over single ones in short bursts. Under sustained power clocks fall: GEMMs of 1e11 to
-// 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained). Where the laws are those of another
-// generation, the constant also stands for what that one's share of the peak is over this one's.
+// Speed of kernels in a training, relative to single kernels in short bursts. Clocks fall under sustained power: GEMMs
+// of 1e11 to 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained).
+//
+// If the laws are another generation's, the constant also includes the ratio of the shares of peak that the two
+// generations reach.
 double sustained_speed(StackModel& m, const KernelLaws& laws) {
   const bool is_carried = laws.find("gemm/bf16").carried == Carried::to_other_generation;
   const bool is_amd = m.gpu->vendor == Vendor::amd;
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  // Few rates are in four bits. Without the constant of eight bits they would be slower than these where memory is the limit.
+  // Few rates are in four bits. With the general constant, four bits would be slower than eight where memory is the
+  // limit.
   const Precision precision = m.precision == Precision::fp4 ? Precision::fp8 : m.precision;
   return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
+<<<<<<< HEAD
 // How fast a release of the software trains over others. Kernels and schedules of experts have gained more than others.
 double speed_of_release(StackModel& m) {
   if (m.stack->releases.empty()) return 1;
@@ -265,6 +272,9 @@ double speed_of_release(StackModel& m) {
 }
 
 // Matrix multiplications, attention and experts by their measured laws, and between them passes over memory.
+=======
+// Sets the speed of GEMMs, attention and experts by their measured laws, and that of memory-bound passes between them.
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 Speeds speeds_of_sequences(StackModel& m) {
   const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"}) * speed_of_release(m);
   Speeds speeds;
@@ -274,7 +284,7 @@ Speeds speeds_of_sequences(StackModel& m) {
   if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});
   } else {
-    // As long as its queue is full; where the GPU empties it, it waits for the processor.
+    // The launch cost while the GPU's queue is full. If the GPU empties the queue, it waits for the processor.
     speeds.launch_s = kLaunchOnBusyStream_s;
     speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   }
@@ -318,7 +328,8 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   compute.recomputes_blocks = m.job.recomputes_blocks;
   if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)
     throw InputError("precision: " + m.gpu->name + " has no bf16; allowed: mixed, by fp16");
-  // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
+  // Relative to their work, transformers have many parameters. In a convolution the casts of parameters are negligible
+  // next to activations.
   const bool has_casts = activation_bytes(m.precision) == 2 && is_sequences && !compute.half_parameters;
   compute.cast_bytes_per_parameter = has_casts ? kCastBytes : 0;
   if (m.gpu->spec.peak_flops(m.precision) <= 0)
@@ -362,16 +373,16 @@ double iteration_s(StackModel& m, const ComputeSpec& compute, int batch) {
   return roofline_cost(graph_of(m), device_cost(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
 }
 
-// Products in single precision where the job's precision is slower: libraries that may compute in TF32 need not, and on GPUs
-// whose tensor cores are no faster in it, such as GeForce, they have kernels of both. Before tensor cores, products of half
-// precision are computed in single precision where that is faster.
+// Computes GEMMs in single precision if the job's precision is slower. Libraries that may use TF32 choose single
+// precision on GPUs whose tensor cores are no faster in TF32, such as GeForce. On GPUs without tensor cores they do so
+// for half precision, too.
 ComputeSpec compute_with_faster_products(StackModel& m, int gpus, int batch) {
   const Precision stated = m.precision;
   const Inputs before = m.inputs;
   const ComputeSpec compute = compute_in_precision(m, gpus, batch);
-  if (!compute.rates.empty()) return compute;  // measured, whichever kernels the library took
+  if (!compute.rates.empty()) return compute;  // rates include the library's choice of kernels
   const Inputs in_stated = m.inputs;
-  m.inputs = before;  // of the two, what is taken says what it rests on
+  m.inputs = before;  // lists only the inputs of the precision chosen
   m.precision = Precision::fp32;
   ComputeSpec single = compute_in_precision(m, gpus, batch);
   m.precision = stated;

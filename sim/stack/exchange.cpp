@@ -1,4 +1,4 @@
-// The algorithm of a job: who moves the gradients, in what order and how much of them at a time.
+// Sets the algorithm of a job: which GPUs or servers exchange gradients, in which order, and in which pieces.
 #include <algorithm>
 
 #include "sim/stack/priors.hpp"
@@ -8,11 +8,11 @@ namespace lockstep::sim::stack {
 namespace {
 
 constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-connected layers, groups for the rest
-constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
-constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
+constexpr int kChainSlices = 24;                 // for reduce and broadcast within a node: enough to fill the chain
+constexpr int kShardedUnits = 24;                // per model, about one for each layer of a transformer
 
-// NCCL's generation is by what a GPU can compute: Ada's is Ampere's, Turing's Volta's, and older ones are as Pascal. RCCL is
-// NCCL with other tables; those of Hopper stand in, within the bandwidth of the node's own links.
+// Generations are matched by compute capability: Ada counts as Ampere, Turing as Volta, and older GPUs as Pascal. RCCL
+// is NCCL with other tables. Hopper's tables replace them, limited by the bandwidth of the node's own links.
 NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
   if (gpu.vendor == Vendor::amd) return NcclGeneration::hopper;
   if (const auto own = find_choice<NcclGeneration>(gpu.generation)) return *own;
@@ -20,7 +20,7 @@ NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
   return gpu.generation == "turing" ? NcclGeneration::volta : NcclGeneration::pascal;
 }
 
-// NCCL's tables are of InfiniBand; what another network takes beyond it is its plugin's to report.
+// NCCL's tables assume InfiniBand. Other networks add latency, which NCCL learns from their plugins.
 double latency_beside_tables(StackModel& m) {
   if (m.network != nullptr && m.network->has_slow_plugin)
     return m.constant({"network hop/plugin/" + m.network->id, "network hop/plugin"});
@@ -33,9 +33,9 @@ struct AllReduceChoice {
   std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< nccl; none: its own choice
 };
 
-// NCCL's rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one. And since NCCL 2.4,
-// which came after V100, what is left to it is no longer one ring: in a node it is LL, LL128 or NVLS, too. A machine whose
-// nodes have several NICs runs such a release on one node of it, too.
+// NCCL's rings and trees leave a node through all of its NICs; AllReduceKind::ring, from GPU to GPU, leaves through
+// one. Since NCCL 2.4, which came after V100, NCCL's own choice is more than one ring: within a node also LL, LL128 or
+// NVLS. Machines whose nodes have several NICs are assumed to run such a release, even on one node.
 std::optional<AllReduceChoice> choice_of_nccl(const StackModel& m, const ClusterSpec& cluster) {
   if (m.job.transport != Transport::nccl) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
@@ -138,7 +138,7 @@ Workload with_all_reduce(StackModel& m, Workload workload) {
   if (is_amd) m.assume("collectives", "RCCL", "by NCCL's tables for Hopper, within the bandwidth of Infinity Fabric");
   communication.nccl.generation = nccl_generation_of(*m.gpu);
   communication.nccl.nic_latency_s = latency_beside_tables(m);
-  communication.message_overhead_s = 0;  // in its tables
+  communication.message_overhead_s = 0;  // included in NCCL's tables
   communication.launch_overhead_s = m.constant({"call/tables/" + m.gpu->generation, "call/tables"});
   return workload;
 }
@@ -169,7 +169,7 @@ Workload by_mpi(StackModel& m, Workload workload) {
 
 Workload with_schedule(StackModel& m, Workload workload) {
   if (m.job.algorithm == Algorithm::sharded) return sharded(m, workload);
-  // Buffers on GPUs that MPI reduces by itself are all-reduced as elsewhere; Theano-MPI sums on the GPU.
+  // MPI all-reduces buffers on GPUs like other software, but Theano-MPI sums on the GPU by itself.
   const bool sums_by_itself = m.job.transport == Transport::mpi_on_gpu && m.stack->id == "theano";
   if (m.job.transport == Transport::mpi_on_host || sums_by_itself) return by_mpi(m, workload);
   const bool many_nodes = workload.scenario.cluster.nodes > 1;
@@ -181,7 +181,7 @@ Workload with_schedule(StackModel& m, Workload workload) {
   if (!m.job.exchange.empty() && m.job.scheme)
     m.assume("algorithm", "all-reduce of all gradients", "on one node servers save no traffic");
   m.list_assumed("algorithm", "all-reduce of all gradients", "algorithm");
-  // One learner to a GPU, synchronised every iteration, is what a job means that does not say more.
+  // If the job does not say more, SMA and EA-SGD have one learner per GPU, synchronised every iteration.
   if (m.job.algorithm == Algorithm::sma || m.job.algorithm == Algorithm::ea_sgd) {
     workload.scenario.algorithm = *m.job.algorithm;
     workload.scenario.learners.fill = {{1, 1.0}};

@@ -1,6 +1,6 @@
 #pragma once
-// Values of constants before any record, and how far they may be off: what the fit begins with and is pulled towards,
-// and what a prediction takes where nothing was fitted. One table for both.
+// Priors of the fitted constants: value and uncertainty without any record. The fit starts at them and is pulled
+// towards them. A prediction uses them for constants that were not fitted. One table serves both.
 #include <string>
 #include <vector>
 
@@ -8,22 +8,22 @@ namespace lockstep::sim {
 inline namespace stack {
 
 struct Prior {
-  std::string prefix;  ///< of the names that it is for; the first entry that fits counts
-  std::string part;    ///< that these names contain
+  std::string prefix;  ///< of the constants' names; the first matching entry counts
+  std::string part;    ///< text that the names must contain
   double value;        ///< SI
-  double most;         ///< beyond which it stands for something else
-  /// Standard deviation of the logarithm before any record: of the widest class of a chain, and of what narrower ones
-  /// differ from the next wider one (fit.hpp).
+  double most;         ///< larger values would have another cause
+  /// Standard deviation of the logarithm without any record. `spread`: of the most general constant of a chain.
+  /// `narrower_spread`: of each more specific constant around the next general one (fit.hpp).
   double spread, narrower_spread;
   std::string source;
 };
 
 const std::vector<Prior>& priors();
 
-/// How fast AMD's GPUs run kernels, over the laws of NVIDIA's GPUs of their class, scaled by peaks.
+/// Speed of kernels on AMD GPUs relative to the laws of NVIDIA GPUs of their class, scaled by peaks.
 inline constexpr const char* kSpeedOnAmd = "speed/carried to AMD";
 
-/// The entry of a constant's name. Throws std::logic_error for a name that has none.
+/// Finds the prior of a constant by name. Throws std::logic_error if there is none.
 const Prior& prior_of(const std::string& constant);
 
 }  // namespace stack

@@ -1,4 +1,4 @@
-// Kernels of transformers that differ by software: attention, experts, GELUs, losses, products of a vocabulary.
+// Sets the costs of transformer kernels that differ by software: attention, experts, GELUs, losses, output projections.
 #include <algorithm>
 
 #include "sim/cost/layer_cost.hpp"
@@ -14,24 +14,34 @@ const model::Layer* attention_of(const model::Graph& graph) {
   return nullptr;
 }
 
-// Speed of the software's fused attention, relative to the kernels that were timed.
+// Speed of the software's fused attention, relative to the kernels that were measured.
 struct AttentionSpeed {
   double over_law;
   const char* why;
 };
 
-// Laws on Hopper and Blackwell are of kernels written for them (FlashAttention-3, TensorRT-LLM's). Those written for Ampere
-// reach 0.35 of an H100's peak where FlashAttention-3 has 0.6 to 0.75 (Shah et al. 2024, arXiv:2407.08608), and no more
-// FLOP/s on Blackwell, whose peak is 2.3 times as high.
+// On Hopper and Blackwell, the laws were measured with kernels written for them (FlashAttention-3, TensorRT-LLM's).
+// Kernels written for Ampere reach 0.35 of an H100's peak, FlashAttention-3 0.6 to 0.75 (Shah et al. 2024,
+// arXiv:2407.08608). They reach no more FLOP/s on Blackwell, whose peak is 2.3 times as high.
 AttentionSpeed attention_speed(const StackModel& m) {
   const bool is_hopper = m.gpu->generation == "hopper", is_blackwell = m.gpu->generation == "blackwell";
   if (m.stack->hopper_attention || (!is_hopper && !is_blackwell)) return {1, "kernels as those that were timed"};
   return {is_hopper ? 0.55 : 0.3, "kernels written for Ampere: 0.35 of an H100's peak, by FlashAttention-3's paper"};
 }
 
+<<<<<<< HEAD
 // Of the products that count.
+=======
+bool has_experts(StackModel& m) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
+}
+
+// Smallest alignment of the GEMMs that are at least 1 % of a forward pass.
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
-  constexpr double kLeast = 0.01;  // of a pass
+  constexpr double kLeast = 0.01;  // share of a forward pass
   const double least_macs = kLeast * static_cast<double>(graph.macs());
   int bytes = 16;
   for (const model::Layer& layer : graph.layers)
@@ -39,10 +49,10 @@ int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   return bytes;
 }
 
-// Multiprocessors times clock, by what their cores for single precision do, a sum and a product in a cycle.
+// Multiprocessors times clock: FP32 FLOP/s over the FLOP per cycle of a multiprocessor (one multiply-add per core).
 double cycles_per_s(const GpuEntry& gpu) {
   const bool has_half_of_cores =
-      gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";  // 64 for 128
+      gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";  // 64 cores, later 128
   return gpu.spec.fp32_flops / (2 * (has_half_of_cores ? 64 : 128));
 }
 
@@ -50,9 +60,9 @@ double half_precision_flops(const GpuEntry& gpu) {
   return std::max(gpu.spec.fp16_flops, gpu.spec.bf16_flops);
 }
 
-// Measured on an H100 (results/h100/2026-11-26): 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, where others reach
-// 605 to 704. The kernels are those of older GPUs, fed element by element: on others they go by multiprocessors and clock, and
-// products by the peak, which they are no faster than.
+// Unaligned GEMMs reach 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, aligned ones 605 to 704 (measured on an
+// H100, results/h100/2026-11-26). Their kernels are those of older GPUs, which load element by element. So on other
+// GPUs their FLOP/s scale with multiprocessors times clock, up to the peak.
 struct UnalignedShares {
   double on_2_bytes, on_4_bytes;
   const char* why;
@@ -65,9 +75,10 @@ UnalignedShares unaligned_shares(const GpuEntry& gpu) {
           "measured on an H100, results/h100/2026-11-26; by multiprocessors and clock, over the peak"};
 }
 
-// Of HuggingFace's GPT models the GELU is written out (NewGELUActivation: a power, a hyperbolic tangent, sums and products),
-// under autocast in single precision. Measured on an H100: GPT-2 takes 39 ms longer than with one kernel, for 12 layers of
-// 16384 x 3072 elements, at the bandwidth of other passes (results/h100/2026-11-26).
+// HuggingFace's GPT models compute the GELU in steps (NewGELUActivation: a power, a hyperbolic tangent, sums and
+// multiplications), under autocast in single precision. Measured on an H100: GPT-2 takes 39 ms longer than with one
+// kernel, for 12 layers of 16384 x 3072 elements. This assumes the bandwidth of other memory-bound passes
+// (results/h100/2026-11-26). Unit: bytes per element.
 constexpr double kGeluInSteps = 170;
 
 void take_gelu(StackModel& m, ComputeSpec& compute) {
@@ -81,9 +92,11 @@ void take_gelu(StackModel& m, ComputeSpec& compute) {
   m.assume(kGeluBytes, kGeluInSteps, "in steps of its own, by " + m.stack->name);
 }
 
-// RMS norms and rotary positions as Llama's code writes them: a cast to single precision, a square, a mean, a root and
-// products; halves turned, two products and a sum. An H100 takes 30.0 ms for the norms' kernels of both passes, of 33 x 16.8
-// million elements, and 12.3 ms for the positions' of 16 x 21.0 million, at 0.8 of its memory's bandwidth (priors.cpp;
+// Bytes per element of RMS norms and rotary positions as Llama's code computes them. A norm is a cast to single
+// precision, a square, a mean, a root and multiplications. A rotary position turns halves, multiplies twice and adds.
+//
+// The norms' kernels of forward and backward pass take 30.0 ms on an H100 for 33 x 16.8 million elements. Those of the
+// positions take 12.3 ms for 16 x 21.0 million. Both assume 0.8 of the memory bandwidth (priors.cpp;
 // results/h100/2026-11-26, llama3_2_1b:4096:2).
 constexpr double kRmsNormInSteps = 145, kRotaryInSteps = 98;
 
@@ -100,7 +113,7 @@ void take_norms(StackModel& m, ComputeSpec& compute) {
   take(model::LayerKind::rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
 }
 
-// What scores of a vocabulary cost beside their product's FLOP.
+// Sets the costs of a vocabulary's scores that are not FLOP: the loss in single precision, and unaligned GEMMs.
 void take_vocabulary(StackModel& m, ComputeSpec& compute) {
   const int element_bytes = activation_bytes(m.precision);
   if (!m.stack->fused_loss) {
@@ -116,8 +129,8 @@ void take_vocabulary(StackModel& m, ComputeSpec& compute) {
   m.assume(kUnalignedProducts, row_bytes == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
 }
 
-// Autocast has products in half precision and adds them to what it found in single: blocks' sums and norms stay in it. A
-// compiler casts on the way.
+// Autocast runs GEMMs in half precision but keeps residual sums and norms in single precision. A compiler fuses the
+// casts.
 void take_autocast(StackModel& m, ComputeSpec& compute) {
   const bool is_autocast = m.stack->keeping == StateKeeping::autocast && !m.stack->fused_loss;
   if (!is_autocast || compute.half_parameters || activation_bytes(m.precision) != 2) return;

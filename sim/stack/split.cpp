@@ -1,4 +1,4 @@
-// Jobs whose replicas are split over GPUs: the scenario's /parallel.
+// Sets the split of a job whose replicas span several GPUs: the scenario's /parallel.
 #include <algorithm>
 #include <cmath>
 
@@ -11,10 +11,10 @@
 namespace lockstep::sim::stack {
 namespace {
 
-constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
+constexpr int kUsualLoraRank = 16;  // as in MLPerf's Llama 2 70B
 
-// GPUs of a replica that a record leaves open where it says how many micro-batches a replica's part of the batch is; within
-// a node tensor ranks, as every published configuration has them first. 0: it does not follow.
+// Derives the GPUs of a replica for a job that gives the micro-batches of an iteration but no split. They become tensor
+// ranks of one node, as in every published configuration of this kind. 0: cannot be derived.
 int tensor_of_batch(StackModel& m, int gpus) {
   const GivenSplit& split = m.job.split;
   const bool is_open = !split.has("tensor") && !split.has("pipeline") && !split.has("context") && !split.has("data");
@@ -31,7 +31,8 @@ bool divides_into_groups(const ParallelSpec& spec, int gpus) {
   return spec.expert_replicas() > 0 && replicas % spec.expert_replicas() == 0;
 }
 
-// Where it is not stated, by software, or because groups of replicas alone would not come out even.
+// Keeps experts whole on tensor ranks (expert_tensor 1) if the job does not say otherwise, and if its software does so
+// or replicas alone do not divide into groups of experts.
 void place_experts(StackModel& m, ParallelSpec& spec, int gpus) {
   const GivenSplit& split = m.job.split;
   if (split.has("expert_tensor")) return;
@@ -46,7 +47,7 @@ void place_experts(StackModel& m, ParallelSpec& spec, int gpus) {
   m.assume_default("etp", 1, is_needed ? "replicas alone do not divide into groups of experts" : "by software");
 }
 
-// The split on `gpus` GPUs; a given number of replicas holds at the job's own number of GPUs.
+// The split on `gpus` GPUs. A given number of replicas applies to the job's own number of GPUs.
 ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   const GivenSplit& split = m.job.split;
   ParallelSpec spec;
@@ -55,7 +56,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   if (gpus == m.job.gpus) spec.data = split.values.data;
   spec.keeping = m.stack->keeping;
   if (!split.is_searched || split.has("recompute")) spec.recompute = recomputation_of(m);
-  // Tensor ranks with the same tokens would send each to the experts.
+  // Without sequence parallelism, each tensor rank would send the same tokens to the experts.
   if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
   if (has_experts) place_experts(m, spec, gpus);
   if (!split.has("expert_overlap")) spec.expert_overlap = m.stack->expert_overlap && spec.expert > 1;
@@ -95,7 +96,8 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
-// As Llama 2 was trained (Touvron et al. 2023, table 1), and Llama 3.1 405B on 16,384 GPUs (Llama team 2024, table 4).
+// Llama 2 was trained with this batch (Touvron et al. 2023, table 1), and Llama 3.1 405B with these tokens per GPU on
+// 16,384 GPUs (Llama team 2024, table 4).
 constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
 
 int odd_part(int number) {
@@ -115,14 +117,14 @@ std::int64_t searched_global_batch(StackModel& m) {
   return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
 }
 
-// A divisor of how many micro-batches the schedule takes.
+// The schedule requires a multiple of this number of micro-batches.
 int micro_batches_of_schedule(const ParallelSpec& spec) {
   if (spec.pipeline == 1) return 1;
   if (spec.schedule == PipelineSchedule::interleaved) return spec.pipeline;
   return spec.has_two_chunks() ? 2 * spec.pipeline : 1;
 }
 
-// The usual batch, made a multiple of what replicas and stages take at once.
+// The default batch, rounded up to a multiple of the samples that all replicas and stages process at once.
 std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int gpus) {
   const std::int64_t replicas = std::max(1, gpus / spec.gpus_of_replica());
   const std::int64_t together = replicas * spec.micro_batch * std::int64_t{micro_batches_of_schedule(spec)};
@@ -185,10 +187,10 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   question.stated = *scenario.parallel;
   question.fixed = fixed_keys(m.job.split);
   question.abilities = m.stack->splits;
-  // Parts of a layer are recomputed under "selective" alone.
+  // "selective" is the only recomputation of parts of a layer.
   if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::selective;
-  // A default of the software is no choice.
+  // The software's default is fixed, so it is not searched.
   if (m.stack->recompute != Recomputation::none && question.fixed.insert("recompute").second)
     question.stated.recompute = m.stack->recompute;
   return question;
@@ -208,7 +210,7 @@ Workload with_split(StackModel& m, Workload workload) {
   assume_left_open(m, spec, has_experts);
   workload = with_all_reduce(m, workload);
   Scenario& scenario = workload.scenario;
-  // Rings of hosts, trees and the like are of whole machines.
+  // Other all-reduces, such as trees of hosts, require whole machines.
   if (scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(scenario.communication);
   scenario.gpus = {workload.gpus};
   scenario.baseline_gpus = workload.gpus;
@@ -223,7 +225,7 @@ Workload with_split(StackModel& m, Workload workload) {
   if (const auto problem = find_problem(scenario))
     throw InputError(problem->pointer + ": " + problem->wrong +
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));
-  split_job(scenario, workload.gpus);  // throws for what cannot be split so
+  split_job(scenario, workload.gpus);  // throws if the job cannot be split this way
   return workload;
 }
 

@@ -11,7 +11,7 @@
 namespace lockstep::sim::stack {
 namespace {
 
-constexpr double kUnmeasuredError = 0.10;  // of what nobody has measured, whatever the constants' deviations
+constexpr double kUnmeasuredError = 0.10;  // of unmeasured inputs, in addition to the constants' deviations
 constexpr double kLargestError = 0.5;
 constexpr double kLatencyError = 0.30;
 
@@ -22,7 +22,7 @@ double bandwidth_error(const Inputs& inputs) {
 
 UncertaintySpec uncertainty_of(const Inputs& inputs, const ComputeSpec& compute, int batch, bool is_measured) {
   UncertaintySpec u;
-  double distance = 10;  // in the logarithm of the batch, to the closest measured rate
+  double distance = 10;  // to the closest measured rate, in the logarithm of the batch
   for (const RateSpec& rate : compute.rates)
     distance = std::min(distance, std::abs(std::log(double(batch) / rate.batch)));
   const double without = std::min(kLargestError, std::hypot(kUnmeasuredError, inputs.deviation_of("speed")));
@@ -47,7 +47,7 @@ void set_input(StackModel& m, InputSpec& input) {
   input.samples_per_s_per_node = m.constant({std::string(kDecodedImages) + "/" + m.stack->id, kDecodedImages});
 }
 
-// Training that is more than forward pass, backward pass and update.
+// Refuses trainings with parts other than forward pass, backward pass and update.
 std::string why_not_simulated(const GivenSplit& split) {
   if (!split.task.empty() && split.task != kAdapters && split.task != kAllWeights)
     return "task " + in_quotes(split.task) + " is not known; known: " + kAdapters + ", " + kAllWeights;
@@ -170,7 +170,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   workload.gpus = gpus;
   workload.batch_per_gpu = batch;
   Scenario& scenario = workload.scenario;
-  scenario.ignores_memory = true;  // what was published has fitted
+  scenario.ignores_memory = true;  // published jobs did fit
   scenario.model = graph_of(m);
   scenario.name = scenario.model.title;
   if (is_split(m.job)) check_splittable(scenario.model);
@@ -179,7 +179,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   scenario.uncertainty =
       uncertainty_of(m.inputs, scenario.compute, batch, !scenario.compute.rates.empty() && !m.job.has_carried_rate());
   scenario.fidelity = m.options.fidelity;
-  if (m.options.fidelity == Fidelity::analytic) scenario.iterations = 2;  // each is as long as the next
+  if (m.options.fidelity == Fidelity::analytic) scenario.iterations = 2;  // all iterations take equally long
   if (m.options.needs_room && !is_split(m.job)) check_whole_replica(m, scenario);
   set_input(m, scenario.input);
   if (gpus == 1 && !m.options.has_machine && !copies_to_server(m) && !is_split(m.job) && !m.job.decodes_on_host) {
@@ -195,7 +195,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   if (is_split(m.job)) return with_split(m, workload);
   workload = with_schedule(m, workload);
   if (!traits_of(workload.scenario.algorithm).accumulates) return workload;
-  // A replay of many micro-steps takes long. Without sharding they are added in closed form.
+  // Replaying many micro-steps takes long. Without sharding, their time is added in closed form.
   const bool is_sharded = workload.scenario.algorithm == Algorithm::sharded;
   if (is_sharded && workload.accumulation > kMostMicroSteps)
     throw InputError("--accumulation: " + std::to_string(workload.accumulation) +

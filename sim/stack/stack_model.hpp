@@ -1,15 +1,17 @@
 #pragma once
-// The stack model: from a job's facts to a scenario, by the laws of its software and hardware.
+// The stack model: turns a job's facts into a scenario, by laws of its software and hardware.
 //
-// A job names a GPU, links, a model, software and an exchange by the catalogue's entries; measured rates anchor it; fitted
-// constants say how well the software uses the hardware. What a job does not give is assumed here, and listed.
+// The job's GPU, links, model, software and exchange are entries of the catalogue. Measured rates anchor the
+// computation. Fitted constants say how well the software uses the hardware. Facts that the job does not give are
+// assumed here, and listed.
 //
-//   computation     the roofline of layer_cost.hpp with efficiencies 0.6 speed (FLOP) and 0.8 speed (bytes); `speed` is
-//                   fitted per GPU and precision, per software and per family of networks; which kernels fuse and copy
-//                   what is the software's (stacks.json). A measured rate of one GPU anchors it.
-//   communication   S-SGD with the exchange that the job names (`ring`, `double-binary-tree`, ...). Links carry the
-//                   catalogue's bandwidth times the share that the software reaches.
-//   stragglers      lognormal jitter of the compute time, its width fitted per GPU.
+//   computation     the roofline of layer_cost.hpp with efficiencies 0.6 speed (FLOP) and 0.8 speed (bytes). `speed` is
+//                   fitted per GPU and precision, per software and per family of networks. stacks.json says which
+//                   kernels a software fuses and which copies it makes. A measured rate of one GPU anchors the
+//                   computation.
+//   communication   S-SGD with the job's exchange (`ring`, `double-binary-tree`, ...). A link has the catalogue's
+//                   bandwidth times the share that the software reaches.
+//   stragglers      lognormal jitter of the compute time, its width fitted per GPU
 //
 // One file per part: cluster.cpp, compute.cpp, sequence_kernels.cpp, exchange.cpp, split.cpp, memory.cpp.
 #include <map>
@@ -25,36 +27,35 @@
 
 namespace lockstep::sim::stack {
 
-/// Thrown if a job cannot be modelled. If the user can change the request so that it can, InputError says how.
+/// Thrown if a job cannot be modelled. If another request would make it possible, an InputError says which.
 struct Unmapped {
   std::string why;
 };
 
-/// A split of a model that no split is known of: each GPU can only hold a whole replica (whole_replicas.hpp).
+/// A split was given for a model that cannot be split: each GPU has to hold a whole replica (whole_replicas.hpp).
 struct NotSplittable : Unmapped {};
 
 struct StackOptions {
-  bool use_rates = true;     ///< measured rates anchor computation; without: what the constants alone say
-  bool has_machine = false;  ///< one GPU gets links and exchange, too, as its scenario has them; more always do
-  bool needs_room = true;    ///< refuses a replica that no GPU holds; commands check all of a job's memory instead
-  bool clamps_constants =
-      true;  ///< to the limits of priors.hpp; false: constants may exceed them, for derivatives of the fit
+  bool use_rates = true;         ///< anchors computation in measured rates; false: uses constants alone
+  bool has_machine = false;      ///< gives a job of one GPU links and exchange, too, as its scenario has them
+  bool needs_room = true;        ///< refuses a replica that no GPU holds; commands check all of a job's memory instead
+  bool clamps_constants = true;  ///< true: limits constants as in priors.hpp; false: for derivatives of the fit
   Fidelity fidelity = Scenario().fidelity;
 };
 
-/// Everything that a prediction rests on besides the job itself.
+/// The inputs of a prediction other than the job's own facts.
 struct Inputs {
   std::vector<Assumption> assumptions;  ///< pointer: the job's key
-  std::set<std::string> constants;      ///< names of the fitted constants that it rests on
-  /// Requested constants: the most specific name, with all names from it to the most general one.
+  std::set<std::string> constants;      ///< names of the fitted constants used
+  /// Requested constants: the most specific name -> all names from it to the most general one.
   std::map<std::string, std::vector<std::string>> asked_for;
-  std::map<std::string, double> variances;  ///< of the logarithms of constants, by their most general names
-  /// Keys of the assumptions that replace facts which the job does not give.
+  std::map<std::string, double> variances;  ///< of the constants' logarithms, by most general name
+  /// Keys of the assumptions that stand in for facts which the job does not give.
   std::set<std::string> defaults;
-  bool uses_results = false;  ///< of the same experiment, besides the job's own facts
+  bool uses_results = false;  ///< measurements of the same experiment, other than the job's own facts
 
   void assume(const std::string& key, const Json& value, const std::string& source);
-  /// The same for a default of a fact that the job does not give; `reason` may be empty.
+  /// Lists a default of a fact that the job does not give; `reason` may be empty.
   void assume_default(const std::string& key, const Json& value, const std::string& reason);
   /// Combined standard deviation of the logarithms of all constants whose names begin with `prefix`.
   double deviation_of(const std::string& prefix) const;
@@ -71,37 +72,37 @@ inline const Choices<Statistic>& choices_of(Statistic) {
   return all;
 }
 
-/// The layer whose staleness is wanted: between two of the model's modules.
+/// The layer whose gradient staleness is requested. It lies between two of the model's modules.
 struct StalenessSpec {
   Statistic statistic = Statistic::mean;
   std::string below, above;
-  double share = 0;  ///< of the way from `below` to `above`
+  double share = 0;  ///< position between `below` and `above`, 0 to 1
 };
 
-/// What is timed: an iteration of training, all-reduces one after the other on an idle machine, or the staleness of
-/// asynchronous SGD.
+/// The simulated work: an iteration of training, all-reduces one after the other on an idle machine, or the staleness
+/// of asynchronous SGD.
 struct [[nodiscard]] Workload {
   enum class Kind { iteration, all_reduce, staleness };
   Kind kind = Kind::iteration;
   Scenario scenario;
   int gpus = 1;
-  int batch_per_gpu = 1;             ///< iteration: of a micro-step
-  int accumulation = 1;              ///< iteration: micro-steps from one exchange and update to the next
-  std::vector<std::int64_t> bytes;   ///< all_reduce: of each
+  int batch_per_gpu = 1;             ///< iteration: samples of a micro-step
+  int accumulation = 1;              ///< iteration: micro-steps per exchange and update
+  std::vector<std::int64_t> bytes;   ///< all_reduce: of each operation
   double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
-  double node_line_bytes_per_s = 0;  ///< all_reduce: of the ports of a node; 0: one node
+  double node_line_bytes_per_s = 0;  ///< all_reduce: of a node's ports together; 0: one node
   StalenessSpec staleness;
-  int label = 0;  ///< workloads that are timed together and have one label take equally long; 0: nothing is said
+  int label = 0;  ///< workloads timed together that have one label take equally long; 0: no label
 
-  /// Samples of an iteration, over all GPUs.
+  /// Returns the samples of an iteration on all GPUs.
   double samples() const;
-  /// A GPU without a machine around it, which needs no simulation.
+  /// True for one GPU without links, which needs no simulation.
   bool is_one_gpu() const {
     return kind == Kind::iteration && gpus == 1 && scenario.cluster.host.memory_bandwidth_bytes_per_s == 0;
   }
 };
 
-/// A job while its scenario is made: the entries of the catalogue that its names stand for, and the inputs so far.
+/// A job while its scenario is made: the catalogue's entries for its names, and the inputs used so far.
 struct StackModel {
   const Job& job;
   const Catalogue& catalogue;
@@ -115,7 +116,7 @@ struct StackModel {
   Wire wire = Wire::fp32;
   const IntraNodeEntry* intra_node = nullptr;  ///< set by the last cluster_of(), like `network`
   const NetworkEntry* network = nullptr;       ///< nullptr: one node
-  double node_line_bytes_per_s = 0;            ///< of all its ports by their standard; 0: one node
+  double node_line_bytes_per_s = 0;            ///< nominal rate of all ports of a node; 0: one node
 
   void assume(const std::string& key, const Json& value, const std::string& source) {
     inputs.assume(key, value, source);
@@ -123,64 +124,64 @@ struct StackModel {
   void assume_default(const std::string& key, const Json& value, const std::string& reason) {
     inputs.assume_default(key, value, reason);
   }
-  /// Lists the job's assumption about `key`, if it has one, under `name`. Returns whether it has one.
+  /// Lists the job's assumption about `key`, if there is one, under `name`. Returns whether there is one.
   bool list_assumed(const std::string& name, const Json& value, const std::string& key);
   /// Lists the catalogue's figures of an entry.
   void note(const std::string& key, const std::vector<Assumption>& facts);
-  /// The product of the fitted constants of these names, the most specific name first, and the prior (priors.hpp) of the
-  /// last. Lists them.
+  /// Multiplies the fitted constants of these names (most specific first) with the prior of the last name (priors.hpp).
+  /// Lists them as inputs.
   double constant(const std::vector<std::string>& names);
 };
 
-/// Looks up the job's entries, as far as they are needed. Throws Unmapped for a name that the catalogue lacks.
+/// Looks up the job's entries that a prediction needs. Throws Unmapped for a name that the catalogue lacks.
 void find_software(StackModel& m);
 void find_gpu(StackModel& m, bool is_needed);
 void find_model(StackModel& m);
-/// Sets precision and wire; call it after the three above.
+/// Sets the precision of the layers and of the wire; call it after the three functions above.
 void find_formats(StackModel& m);
 
 Precision precision_of(StackModel& m);
 Wire wire_of(const StackModel& m);
-/// One GPU alone copies its gradients to a server in host memory and waits for them.
+/// True if the job's only GPU copies its gradients to a server in host memory and waits for them.
 bool copies_to_server(const StackModel& m);
 CommunicationSpec communication_of(StackModel& m, const ClusterSpec& cluster);
 /// Replaces the all-reduce by rings.
 void set_rings(CommunicationSpec& communication);
 /// Adds the job's all-reduce to the workload.
 Workload with_all_reduce(StackModel& m, Workload workload);
-/// Adds the job's way to exchange to an iteration: servers, sufficient factors, learners, or all-reduces.
+/// Adds the job's exchange to an iteration: parameter servers, sufficient factors, learners, or all-reduces.
 Workload with_schedule(StackModel& m, Workload workload);
 
-/// Whether the job's replicas are groups of GPUs, or share their state.
+/// True if the job's replicas are groups of GPUs or share their state.
 bool is_split(const Job& job);
 
 inline constexpr const char* kWhyDefaultBatch =
     "at least 4,194,304 tokens (Llama 2) and 1,024 tokens per GPU (Llama 3.1 405B), a power of two times the odd part "
     "of "
     "the number of GPUs; --global-batch sets it";
-/// Default global batch in sequences, for a job whose split is searched: the smallest power of two times the odd part of
-/// `gpus` that reaches both minimums. With long sequences it can be smaller than `gpus`, unless the software `splits` no
-/// replica: then every GPU needs a sequence of its own.
+/// Default global batch in sequences, for a job whose split is searched: the odd part of `gpus` times the smallest
+/// power of two with which the batch reaches both minimums.
+///
+/// With long sequences the batch can be smaller than `gpus`, unless the software cannot split replicas: then every GPU
+/// needs a sequence.
 std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits);
 int micro_batch_of(StackModel& m);
-/// Which activations are recomputed: as given, in the words of its software, or as that software does it.
+/// Which activations are recomputed: as given, in the software's meaning of the term, else the software's default.
 Recomputation recomputation_of(const StackModel& m);
-/// What is to be searched of a job's split: in the scenario of a searched one, all that the job does not give and its
-/// software can do.
+/// The split's keys to search: all that the job does not give and its software supports. `scenario` is that of the job.
 SplitQuestion split_question(const StackModel& m, const Scenario& scenario);
-/// Adds the job's split to an iteration.
-/// Throws NotSplittable for a model that no split is known of.
+/// Throws NotSplittable if the model cannot be split.
 void check_splittable(const model::Graph& graph);
 Workload with_split(StackModel& m, Workload workload);
 
-/// The cluster of `gpus` GPUs.
+/// Returns the cluster of `gpus` GPUs.
 ClusterSpec cluster_of(StackModel& m, int gpus);
-/// Computation: efficiencies, launches, jitter, and the rates measured on `gpus` GPUs or one.
+/// Sets efficiencies, launches and jitter, and uses rates measured on `gpus` GPUs or on one.
 ComputeSpec compute_of(StackModel& m, int gpus, int batch);
 int batch_of(StackModel& m);
 /// Micro-steps per update: as given, else global batch / (GPUs x batch per GPU) if that is a whole number, else 1.
 int accumulation_of(const StackModel& m, int gpus, int batch);
-/// Inputs that set_sequence_kernels() lists, by these names.
+/// Names under which set_sequence_kernels() lists its inputs.
 constexpr const char* kKernelLaws = "laws of single kernels";
 constexpr const char* kFusedAttention = "what fused attention reaches, over its law";
 constexpr const char* kUnalignedProducts = "products of a vocabulary that is not padded, over others";
@@ -190,27 +191,32 @@ constexpr const char* kRmsNormBytes = "bytes of RMS norms per element";
 constexpr const char* kRotaryBytes = "bytes of rotary positions per element";
 constexpr const char* kLossBytes = "bytes of the loss per score";
 constexpr const char* kSumBytes = "bytes of an element of sums and norms";
-/// Images/s that a node's processors read, decode and augment.
+/// Constant: images/s that the processors of a node read, decode and augment.
 constexpr const char* kDecodedImages = "images decoded";
-/// Whether attention keeps its scores on the chip: as given, or as the software does if it has kernels for the GPU. Throws
-/// InputError where it is given and there are none.
+/// True if attention keeps its scores on the chip: as given, else if the software has such kernels for the GPU. Throws
+/// InputError if it is given and there are none.
 bool has_fused_attention(const StackModel& m);
+<<<<<<< HEAD
 /// Whether the model has layers of experts.
 bool has_experts(StackModel& m);
 /// Sets what transformers' kernels cost in `compute`, by software and GPU; `m.precision` is known.
+=======
+/// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
+>>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
-/// The job's model, with the attention that its software has.
+/// The job's model. Its attention is fused if has_fused_attention().
 const model::Graph& graph_of(StackModel& m);
 int gpus_of(const StackModel& m);
 
-/// The workload of an iteration, or of all-reduces.
+/// Makes the workload of an iteration; all_reduce_workload() makes that of all-reduces.
 Workload iteration_workload(StackModel& m, int gpus, int batch);
 Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int64_t>& bytes);
 
-/// Peak memory of the GPU that needs most, as that counter reports it.
+/// Peak memory of the GPU that needs most, as `counter` reports it.
 double peak_memory_bytes(const Workload& workload, MemoryCounter counter);
-/// For a transformer without a split: if the optimizer's state does not fit on a GPU, lists that it is assumed to be sharded
-/// (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients alone do not fit.
+/// Checks a transformer without a split. If the optimizer's state does not fit on a GPU, assumes that it is sharded,
+/// and lists that (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients do not fit
+/// either.
 void check_whole_replica(StackModel& m, const Scenario& scenario);
 
 }  // namespace lockstep::sim::stack

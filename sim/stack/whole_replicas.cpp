@@ -30,7 +30,7 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
     refuse("recompute", why, "none or full");
 }
 
-// Samples of a GPU in an iteration; 0: not given.
+// Samples per GPU and iteration; 0: not given.
 std::int64_t samples_per_gpu(const Job& job) {
   if (job.global_batch == 0) return job.batch_per_gpu;
   if (job.global_batch % job.gpus != 0)
@@ -46,7 +46,7 @@ std::int64_t samples_per_gpu(const Job& job) {
 void set_batch(Job& job) {
   const std::int64_t samples = samples_per_gpu(job);
   const int micro_batch = job.split.has("micro_batch") ? job.split.values.micro_batch : 0;
-  const bool is_of_micro_step = job.global_batch == 0 && micro_batch == 0;  // --batch, with --accumulation
+  const bool is_of_micro_step = job.global_batch == 0 && micro_batch == 0;  // then --batch is that of a micro-step
   job.global_batch = 0;
   if (samples == 0) job.batch_per_gpu = micro_batch;
   if (samples == 0 || is_of_micro_step) return;

@@ -11,11 +11,11 @@
 namespace lockstep::sim::validation {
 namespace {
 
-// Distances of differing facts, compared with logarithms of ratios.
+// Distances for facts that differ; they are comparable with logarithms of ratios.
 constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;
-constexpr double kOfBatch = 0.3, kOfGpus = 0.5;  // a ratio of these says less
+constexpr double kOfBatch = 0.3, kOfGpus = 0.5;  // weights of the ratios of batches and of GPUs, which matter less
 
-// What is compared with what.
+// Quantities that can be compared with each other.
 enum class Sort { none, rate, training, bandwidth, efficiency, epochs };
 
 Sort sort_of(Metric metric) {
@@ -78,7 +78,7 @@ double link_of(const Record& job, const Catalogue& catalogue) {
   return link->is_nvlink ? catalogue.bus_of(*link, *gpu).bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
 }
 
-// nullptr: not known.
+// Returns nullptr if it is not known.
 const model::Graph* graph_of(const Record& job) {
   if (job.own_model) return &job.own_model->graph;
   return job.model.is_known() ? &model::zoo_graph(job.model.id) : nullptr;
@@ -96,7 +96,7 @@ double tokens_of(const Record& job, const Catalogue& catalogue) {
   return model == nullptr ? 0 : model->tokens;
 }
 
-// What a rate counts in a sample; 0 where it is not known.
+// The tokens or samples that a rate counts per sample; 0 if it is not known.
 double counted_per_sample(const Record& job, const Catalogue& catalogue) {
   if (job.measure.counted == Counted::samples) return 1;
   return job.measure.counted == Counted::tokens ? tokens_of(job, catalogue) : 0;
@@ -119,7 +119,7 @@ double parameters_at_work(const model::Graph& graph) {
   return parameters;
 }
 
-// Operations of a sequence: two for each parameter and token in the forward pass and for each of both gradients. 0: no
+// FLOP of a sequence: two per parameter and token in the forward pass, and two for each of the two gradients. 0: not a
 // sequence.
 double model_operations(const Record& job, const Catalogue& catalogue) {
   const double tokens = tokens_of(job, catalogue);
@@ -132,7 +132,7 @@ bool counts_recomputation(Metric metric) {
   return metric == Metric::hardware_flops || metric == Metric::hfu;
 }
 
-// What the record's FLOP/s count in a sequence, over the peak where they are a share of it.
+// The FLOP that the record counts per sequence; divided by the peak if the record is a share of it.
 double counted_operations(const Record& job, const Catalogue& catalogue) {
   double operations = model_operations(job, catalogue);
   if (counts_recomputation(job.measure.metric) && job.split.values.recompute == Recomputation::full)
@@ -142,7 +142,8 @@ double counted_operations(const Record& job, const Catalogue& catalogue) {
   return !is_share ? operations : peak > 0 ? operations / peak : 0;
 }
 
-// Samples/s of a GPU, bytes/s on the bus, a share of linear scaling, seconds, or epochs.
+// The record's value in comparable form: samples/s per GPU, bytes/s on the bus, a share of linear scaling, seconds, or
+// epochs.
 std::optional<double> plain_value(const Record& job, const Catalogue& catalogue) {
   if (!job.value_si || *job.value_si <= 0 || job.gpus < 1) return std::nullopt;
   const double value = *job.value_si;
@@ -178,7 +179,7 @@ std::optional<double> plain_value(const Record& job, const Catalogue& catalogue)
   }
 }
 
-// The inverse, in SI.
+// Reverses plain_value(), in SI units.
 std::optional<double> value_from_plain(const Record& job, const Catalogue& catalogue, double plain) {
   switch (job.measure.metric) {
     case Metric::images_per_s:
@@ -308,7 +309,7 @@ std::optional<double> alpha_beta_of(const QuantityTask& r, const Record& job) {
   const bool is_time = r.quantity == Quantity::all_reduce_s;
   if (!is_time && r.quantity != Quantity::bus_bandwidth && r.quantity != Quantity::algorithm_bandwidth)
     return std::nullopt;
-  double weight = 0, s = 0, ss = 0, t = 0, st = 0;  // sums, each point weighed by 1 / t^2
+  double weight = 0, s = 0, ss = 0, t = 0, st = 0;  // sums; each point has the weight 1 / t^2
   double bandwidth = 0;
   for (const Anchor& anchor : r.anchors) {
     if (anchor.gpus != job.gpus || anchor.bytes <= 0) continue;

@@ -31,15 +31,15 @@ class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);
 
-  /// Median over all sources but this one (whole_source()) of each one's median; none where there are no others.
+  /// Median over all sources except this one (whole_source()) of each one's median; none if there are no others.
   std::optional<double> without(const std::string& source) const;
 
  private:
   std::map<std::string, double> median_by_source_;
 };
 
-/// `known` are the jobs with a value that may be known: of other sources, and what the experiment gives; `utilisation` is
-/// that of other sources.
+/// `known`: jobs whose values may be used, from other sources or given by the experiment. `utilisation`: that of other
+/// sources.
 Baselines baselines_of(const Prediction& prediction, const Record& job, const std::vector<const Record*>& known,
                        std::optional<double> utilisation, const Catalogue& catalogue);
 

@@ -11,9 +11,9 @@
 namespace lockstep::sim::validation {
 namespace {
 
-constexpr double kOutside = 0.1;           // share of sources' records that may be on either side
-constexpr std::size_t kFewest = 5;         // sources that calibrate a class by themselves
-constexpr std::size_t kFewestRanked = 20;  // that have one in a tenth, of them and the one to come
+constexpr double kOutside = 0.1;           // share of the sources' records that may be outside on either side
+constexpr std::size_t kFewest = 5;         // least number of sources that calibrate a class
+constexpr std::size_t kFewestRanked = 20;  // with at least this number, a tenth is more than one source
 
 struct Scored {
   std::string source;
@@ -43,7 +43,7 @@ double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
   return beyond.back().first;
 }
 
-// As if records were normal around the prediction, with the mean distance that these sources show.
+// Assumes that records are normal around the prediction, with the mean distance of these sources.
 double normal_reach(const std::vector<Scored>& all) {
   const double deviation_of_mean = std::sqrt(std::acos(-1.0) / 2);  // 1 / E|z| of a standard normal z
   const std::map<std::string, int> of_source = records_of_sources(all);

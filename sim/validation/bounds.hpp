@@ -28,7 +28,8 @@ namespace lockstep::sim::validation {
 /// scored apart are left out. Whole trainings are all scored apart; they calibrate their own class and no wider one.
 std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but = "");
 
-/// Bounds of every prediction by those of the other sources, so that what they hold says what they hold of a new one.
+/// Sets the interval of every prediction from those of the other sources, so that their coverage holds for a new
+/// source.
 void set_bounds_left_out(std::vector<Prediction>& left_out);
 
 }  // namespace lockstep::sim::validation

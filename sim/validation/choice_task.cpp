@@ -26,7 +26,7 @@ void map_best_group(ResultModel& m) {
   Workload run = all_reduce_workload(m, gpus, {static_cast<std::int64_t>(bytes)});
   if (run.scenario.communication.all_reduce != AllReduceKind::hierarchical)
     throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) + " has no groups"};
-  // Buffers are fused as in the software, and run one after the other.
+  // Buffers are fused as by the software, and all-reduced one after the other.
   const double most = static_cast<double>(run.scenario.communication.fusion_threshold_bytes);
   const double buffers = most > 0 ? std::ceil(bytes / most) : 1;
   run.bytes.assign(static_cast<std::size_t>(buffers), static_cast<std::int64_t>(bytes / buffers));
@@ -47,12 +47,12 @@ double wanted_share(ResultModel& m) {
 }
 
 struct Traffic {
-  double bytes = 0;    ///< of a node
-  double seconds = 0;  ///< that there are for them
+  double bytes = 0;    ///< per node
+  double seconds = 0;  ///< available for these bytes
 };
 
-constexpr double kTimeOff = 0.1;    // of the computation
-constexpr double kWindowOff = 0.2;  // of the part of it that exchanges can hide behind
+constexpr double kTimeOff = 0.1;    // relative error of the computing time
+constexpr double kWindowOff = 0.2;  // relative error of the part of it that can hide exchanges
 
 Traffic traffic_of(ResultModel& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
@@ -70,7 +70,7 @@ Traffic traffic_of(ResultModel& m) {
   return {2 * once, cost.backward_s()};
 }
 
-// `per_byte`: of the record's unit.
+// `per_byte` is the number of the record's units per byte.
 void map_traffic(ResultModel& m, double per_byte) {
   const Traffic traffic = traffic_of(m);
   const double value = traffic.bytes / traffic.seconds * per_byte;

@@ -15,11 +15,11 @@ namespace lockstep::sim::validation {
 
 namespace {
 
-constexpr double kSameOff = 0.15;         // of a result at the same size, with other hyperparameters
-constexpr double kLawOff = 0.10;          // of a law through given points, between them
-constexpr double kBeyond = 0.25;          // more for every factor of e beyond them
-constexpr double kProbabilityOff = 0.10;  // of a share of iterations
-constexpr double kIterationsSeen = 1e4;   // observed for a maximum, if not given
+constexpr double kSameOff = 0.15;         // relative error of a result at the same size with other hyperparameters
+constexpr double kLawOff = 0.10;          // relative error of a law between the given points
+constexpr double kBeyond = 0.25;          // additional error for every factor of e beyond them
+constexpr double kProbabilityOff = 0.10;  // relative error of a share of iterations
+constexpr double kIterationsSeen = 1e4;   // number of iterations over which a maximum was observed, if not given
 
 struct Point {
   double x, y;
@@ -44,7 +44,7 @@ Line line_through(const std::vector<Point>& points) {
   return {y - slope * x, slope};
 }
 
-// The farthest of the points and the wanted place, in the logarithm, beyond the given ones.
+// Distance of x from the nearest given point if x is outside their range, in the logarithm; else 0.
 double distance_beyond(const std::vector<Point>& points, double x) {
   const auto less = [](const Point& a, const Point& b) { return a.x < b.x; };
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), less);
@@ -64,7 +64,7 @@ bool is_same_experiment(const Record& given, const Record& job) {
          model_of(given) == model_of(job);
 }
 
-// The gradients of an update; where nothing is said those of all workers.
+// Number of gradients in an update; if not given, those of all workers.
 int aggregated(const Job& job) {
   return job.aggregated > 0 ? job.aggregated : job.gpus;
 }
@@ -127,7 +127,7 @@ void map_critical_batch(ResultModel& m) {
 
 // ---- arrival times ----
 
-// At least k of n come with probability q each.
+// Probability that at least k of n gradients have arrived, each with probability q.
 double at_least(const ArrivalOrder& order, double q) {
   double sum = 0;
   for (int i = order.k; i <= order.n; ++i)
@@ -136,7 +136,7 @@ double at_least(const ArrivalOrder& order, double q) {
   return std::min(1.0, sum);
 }
 
-// Where f, which grows over (low, high), reaches a value.
+// The argument in (low, high) at which the increasing function f reaches a value.
 template <typename Function>
 double invert(const Function& f, double wanted, double low, double high) {
   return bisect(low, high, [&](double x) { return f(x) < wanted; });
@@ -172,7 +172,7 @@ std::vector<PercentileSpec> given_percentiles(ResultModel& m) {
   return percentiles;
 }
 
-// Two percentiles are a lognormal; only more say anything about a tail.
+// Two percentiles determine a lognormal; a tail needs more.
 DelaySpec distribution_of(const std::vector<PercentileSpec>& percentiles) {
   DelaySpec spec;
   spec.in_seconds = true;
@@ -208,7 +208,7 @@ void map_arrival(ResultModel& m) {
   }
   if (wanted.is_longest) m.assume("iterations that were observed", kIterationsSeen, "not stated");
   const double at = wanted.at;
-  // A share that the given ones do not enclose is off by as many times as it is rarer.
+  // If the given percentiles do not enclose a share, its error grows with its rarity.
   const double rarest = 1 - percentiles.back().at, commonest = percentiles.front().at;
   const double away = std::max({0.0, std::log(rarest / (1 - at)), std::log(commonest / at)});
   set_estimate(m, Quantity::arrival, quantile(at), kLawOff + 2 * delay.fit_residual() + kBeyond * away);

@@ -1,4 +1,4 @@
-// What an experiment gives besides the result that is to be predicted: rates, batches, epochs.
+// Collects facts that an experiment gives in addition to the predicted result: rates, batches, epochs.
 
 #include "sim/validation/result_model.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kTheanoMpiImages = 5120;
 
-// 0: of the same experiment, 1: the same machine, 2: the same publication; none: it says nothing about the record.
+// 0: the same experiment, 1: the same machine, 2: the same publication; none: not related to the record.
 std::optional<int> distance_between(const Record& record, const Record& other) {
   if (!other.group.empty() && other.group == record.group) return 0;
   if (!other.system.empty() && other.system == record.system) return 1;
@@ -15,16 +15,16 @@ std::optional<int> distance_between(const Record& record, const Record& other) {
   return std::nullopt;
 }
 
-// Training times of several GPUs that leave communication out are rates of one GPU too, as busy as with the others.
+// Training times of several GPUs without communication are also rates of one GPU under the load of the others.
 bool leaves_communication_out(const Record& record) {
   return record.measure.metric == Metric::seconds_per_5120_images ||
          record.measure.metric == Metric::images_per_s_nosync;
 }
 
-// Samples/s of one GPU that a result gives, whatever its metric; 0: it gives none.
+// Samples/s of one GPU according to a result of any metric; 0: it gives none.
 double samples_per_s_per_gpu(const Record& record, const ModelEntry& model) {
   if (!record.value_si || *record.value_si <= 0 || record.gpus < 1) return 0;
-  if (record.is_sequential) return 0;  // copies to a server are in that time
+  if (record.is_sequential) return 0;  // that time includes copies to a server
   if (record.gpus > 1 && !leaves_communication_out(record)) return 0;
   double value = *record.value_si;
   if (record.measure.counted == Counted::tokens) {

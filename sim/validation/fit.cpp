@@ -13,12 +13,12 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-constexpr int kRounds = 8;         // of the linearisation
-constexpr double kMostStep = 0.7;  // of an effect in the first of them; then 2/3, 2/4, 2/5, ... of it
-constexpr double kTurn = 0.4;      // of the last step, for an effect that turns back
+constexpr int kRounds = 8;         // rounds of linearisation
+constexpr double kMostStep = 0.7;  // largest step of an effect in the first round; then 2/3, 2/4, 2/5, ... of it
+constexpr double kTurn = 0.4;      // share of the last step that an effect may go back
 constexpr double kSettled = 0.02;
 
-// What constants_json() wrote.
+// Reads the output of constants_json().
 std::map<std::string, Constant> constants_from(const Json& json) {
   std::map<std::string, Constant> constants;
   for (const Json& one : json.at("constants"))
@@ -61,14 +61,14 @@ class Fit {
     return catalogue;
   }
 
-  // Towards the solution, no farther than the linearisation may hold.
+  // Moves towards the solution, but not beyond the range in which the linearisation may hold.
   std::pair<std::string, double> step(double most) {
     std::map<std::string, Constant> constants = solve_constants(rows_.all(), catalogue_, "").constants;
     std::pair<std::string, double> moved;
     for (auto& [name, constant] : constants) {
       const double before = effect_of(catalogue_, name);
       const double wanted = std::log(constant.value) - before;
-      // Where the slope depends on the value, as of a share of a time, whole steps leap to and fro.
+      // If the slope depends on the value (for example that of a share of a time), whole steps would oscillate.
       double& last = steps_[name];
       const double reach = last * wanted < 0 ? std::min(most, kTurn * std::abs(last)) : most;
       last = std::clamp(wanted, -reach, reach);
@@ -80,8 +80,8 @@ class Fit {
     return moved;
   }
 
-  // Beyond its limit a value moves nothing, so that no record would say where its factors are: what is above goes from the
-  // most specific of them.
+  // A value above its limit changes no prediction, so no record would determine its factors. The excess is therefore
+  // taken from the most specific factor.
   void keep_to_limits() {
     std::set<Chain> chains;
     for (const FitRow& row : rows_.all())

@@ -1,5 +1,5 @@
 #pragma once
-// Constants from records: `validate --fit`.
+// Fits constants on records: `validate --fit`.
 //
 // A constant is looked up by a chain of names, the most specific first: "speed/a100-pcie/mixed", "speed/ampere/mixed",
 // "speed/mixed". Its value is the prior (priors.hpp) times a factor for each name. A factor that was never fitted is 1.
@@ -42,21 +42,21 @@ inline namespace validation {
 
 using Tell = std::function<void(const std::string& line)>;
 
-/// All that the fit looks at: records that are given or to be predicted, with a value.
+/// Records with a value that the fit uses: given ones and those to be predicted.
 std::vector<Record> fit_input(const std::vector<Record>& records);
 
 struct FittedConstants {
   Catalogue all;
-  std::map<std::string, Catalogue> without;   ///< by whole source: constants of all the other sources
-  std::vector<FitSensitivity> sensitivities;  ///< where they are asked for
+  std::map<std::string, Catalogue> without;   ///< by whole source: constants fitted on all other sources
+  std::vector<FitSensitivity> sensitivities;  ///< if requested
 };
 
-/// Constants fitted anew, and those without each source (whole_source()) that the records have. `tell` gets a line per
+/// Fits the constants, and fits them again without each source (whole_source()) of the records. `tell` gets a line per
 /// round.
 FittedConstants fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
                               const Tell& tell = {}, bool with_sensitivities = false);
 
-/// The file fitted.json.
+/// Writes the content of fitted.json.
 Json constants_json(const Catalogue& catalogue);
 
 }  // namespace validation

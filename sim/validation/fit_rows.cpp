@@ -13,14 +13,14 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-constexpr int kMostGpusOfRate = 64;    // whose rate says how fast a GPU is, not its network
-constexpr double kDifference = -0.05;  // of a logarithm, for derivatives
+constexpr int kMostGpusOfRate = 64;    // rates on more GPUs depend on the network, too
+constexpr double kDifference = -0.05;  // step of a logarithm, for derivatives
 // Step in both directions for the shares of links and networks. NCCL takes bandwidths in steps of a fifth, between
 // which a prediction does not change. A step downwards alone would also mislead if something else limits an all-reduce.
 // Half of the network would then be the limit, and the record would count as evidence that the network is as fast as
 // assumed.
 constexpr double kDifferenceOfShares = 0.25;
-constexpr std::size_t kRowsOfTask = 32;  // whose networks are in memory at a time
+constexpr std::size_t kRowsOfTask = 32;  // so that few networks are in memory at a time
 
 bool is_rate_alone(const Record& job) {
   const bool is_alone = job.gpus == 1 || (job.is_mlperf() && job.gpus <= kMostGpusOfRate);
@@ -47,12 +47,13 @@ bool is_training(const Record& job) {
   return job.role == Role::target && (metric == Metric::time_to_accuracy_s || metric == Metric::training_s);
 }
 
-// By given rates or without: what is decoded is what a rate of eight GPUs shows, and not one GPU's.
+// True if a rate shows the decoding of images: rates of eight GPUs do, those of one GPU do not.
 bool is_of_input(const Record& job) {
   return job.decodes_on_host && job.role == Role::target && job.measure.metric == Metric::images_per_s && job.gpus > 1;
 }
 
-// True for the rate of a transformer on as many GPUs as the source has; most of its time are passes.
+// True for the rate of a transformer on as many GPUs as the source has. Most of its time is forward and backward
+// passes.
 bool is_replica_rate(const Record& job) {
   const Metric metric = job.measure.metric;
   const bool is_rate = metric == Metric::images_per_s || metric == Metric::iteration_s || is_of_flops(metric);
@@ -130,14 +131,14 @@ std::vector<std::string> FitRows::sources() const {
   return {all.begin(), all.end()};
 }
 
-// Mapped and run in the process that it is called in.
+// Maps and simulates the rows in the calling process.
 std::string FitRows::answers_text(const Task& task, const Catalogue& catalogue) const {
   const Catalogue there = with_moved(catalogue, task.moved, task.by);
   std::vector<std::shared_ptr<const Record>> jobs;
   for (const FitRow* row : task.rows) jobs.push_back(row->job);
   MapOptions options;
-  options.fidelity = Fidelity::analytic;    // thousands of runs a round; near what the default says
-  options.clamps_constants = task.by <= 0;  // at its limit a constant would have half of its slope to be held there by
+  options.fidelity = Fidelity::analytic;    // thousands of runs per round; close to the default fidelity
+  options.clamps_constants = task.by <= 0;  // clamped at its limit, a constant would seem to have half of its slope
   options.use_rates = options.use_anchors = task.rows.front()->kind->use_rates;
   Json answers = Json::array();
   const std::vector<Prediction> predictions = predict_resolved(jobs, given_, there, {0, false}, options);
@@ -164,7 +165,7 @@ std::vector<std::vector<FitRows::Answer>> FitRows::answers_of(const std::vector<
   return all;
 }
 
-// Rows of kinds that use rates and of those that do not are predicted apart.
+// Rows of kinds that use rates, and rows of other kinds, are predicted separately.
 void FitRows::add_tasks(std::vector<Task>& tasks, const std::vector<FitRow*>& rows, const Chain& moved, double by) {
   for (const bool use_rates : {false, true}) {
     std::vector<FitRow*> some;

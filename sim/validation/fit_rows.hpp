@@ -15,7 +15,7 @@ using Chain = std::vector<std::string>;
 
 struct FitKind {
   const char* name;
-  std::vector<std::string> prefixes;  ///< of the constants that it may move
+  std::vector<std::string> prefixes;  ///< of the constants that the kind may move
   bool (*has)(const Record&);
   bool use_rates;
   /// Relative error assumed for the share of a record that its constants do not move. A time that is half communication
@@ -26,43 +26,43 @@ struct FitKind {
   std::vector<std::string> with_rate{};
 };
 
-/// A record that is fitted on.
+/// A record that is part of the fit.
 struct FitRow {
   std::shared_ptr<const Record> job;
   const FitKind* kind;
   std::string source;                ///< whole_source()
   double residual = 0;               ///< log(published / predicted)
-  double predicted = 0;              ///< 0: it cannot be
-  std::map<Chain, double> slopes{};  ///< of log(predicted) by the logarithm of a chain's value
+  double predicted = 0;              ///< 0: no prediction is possible
+  std::map<Chain, double> slopes{};  ///< derivatives of log(predicted) by the logarithm of a chain's value
 
   bool is_mapped() const { return predicted > 0; }
   /// Returns the share of the record that its constants move, 0 to 1.
   double moved() const;
 };
 
-/// Logarithm of a constant's factor; 0: there is none.
+/// Logarithm of a constant's factor; 0: the constant has none.
 double effect_of(const Catalogue& catalogue, const std::string& constant);
 
 class FitRows {
  public:
-  /// `jobs` simulations at a time.
+  /// Runs `jobs` simulations at a time.
   FitRows(const Catalogue& catalogue, const std::vector<Record>& records, int jobs);
   FitRows(const FitRows&) = delete;
 
-  /// Residuals where the catalogue's constants are, and slopes by a difference for one chain after the other.
+  /// Computes residuals at the catalogue's constants, and slopes by differences, one chain after the other.
   void linearise(const Catalogue& catalogue);
 
   const std::vector<FitRow>& all() const { return rows_; }
   std::vector<std::string> sources() const;
 
  private:
-  // Some rows of one sort, with the logarithm of one chain's value moved, or with all as they are.
+  // Some rows of one kind, with the logarithm of one chain's value moved, or with all values unchanged.
   struct Task {
     std::vector<FitRow*> rows;
     Chain moved{};
     double by = 0;
   };
-  // What is predicted for a row; 0: nothing. And the chains that the prediction asked for and the row may move.
+  // The prediction for a row (0: none), and the chains that it used and the row may move.
   struct Answer {
     double predicted = 0;
     std::vector<Chain> chains{};

@@ -21,7 +21,7 @@
 namespace lockstep::sim {
 inline namespace validation {
 
-constexpr double kFarOff = 0.6;  // as which a source counts in a mean that is farther off
+constexpr double kFarOff = 0.6;  // largest error that a source counts with in a mean
 
 struct LeftOutErrors {
   int sources = 0;
@@ -29,16 +29,16 @@ struct LeftOutErrors {
 };
 
 struct FitSensitivity {
-  std::string of;                                 ///< the number, as the table calls it; empty: all as they are
+  std::string of;                                 ///< the number, as the table names it; empty: no number is changed
   double factor = 1;                              ///< on it
   std::map<std::string, LeftOutErrors> errors{};  ///< by group: "throughput", "all-reduces", "trainings"
 };
 
-/// The first is of all numbers as they are. `catalogue` has the constants at which the rows were linearised; `jobs`
-/// processes at a time.
+/// The first entry leaves all numbers unchanged. `catalogue` has the constants at which the rows were linearised.
+/// `jobs`: processes at a time.
 std::vector<FitSensitivity> fit_sensitivities(const FitRows& rows, const Catalogue& catalogue, int jobs);
 
-/// A line for each, those that change nothing left out.
+/// A line for each variant that changes something.
 std::string sensitivity_table(const std::vector<FitSensitivity>& all);
 
 }  // namespace validation

@@ -11,14 +11,15 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-// Chosen by what they make of sources that are left out: validate --fit --sensitivity, results/validation. What a source's
-// records of one GPU, or of one network, have in common is no effect of its own: it took what the constants should have had.
-constexpr double kNoise = 0.15;  // of a record among those of its source, of a logarithm
+// Values were chosen by the errors of held-out sources: validate --fit --sensitivity, results/validation. The common
+// part of a source's records of one GPU, or of one network, is no effect of its own: it absorbed errors of the
+// constants.
+constexpr double kNoise = 0.15;  // standard deviation of a record's logarithm within its source
 // The most records of a kind with which a source counts, because the rows of a long table are similar.
 constexpr int kMostOfSource = 20;
-constexpr double kOfSource = 0.05;  // what its records of a kind have in common
+constexpr double kOfSource = 0.05;  // spread of the common part of a source's records of one kind
 
-// Effects by name: of constants, and of what records have in common.
+// Effects by name: of constants, and of the common parts of records.
 class Names {
  public:
   explicit Names(const FitScales& scales) : scales_(scales) {}
@@ -48,7 +49,7 @@ bool is_constant(const std::string& name) {
   return name.front() != ' ';
 }
 
-// What a constant rests on.
+// The records by which a constant is determined.
 struct Support {
   int records = 0;
   std::set<std::string> sources;

@@ -1,4 +1,4 @@
-// Rates that are published as operations per second.
+// Converts rates that are published as FLOP/s.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -37,7 +37,8 @@ double frozen_macs(const model::Graph& graph) {
   return macs;
 }
 
-// Whether the half of attention that a causal mask hides is left out, as the record or the program that counted has it.
+// True if the half of attention hidden by a causal mask is not counted, according to the record or the program that
+// counted.
 bool counts_causal_half(ResultModel& m) {
   if (m.record.has_causal_flops) return true;
   const std::vector<std::string>& programs = m.stack->causal_flops_of;

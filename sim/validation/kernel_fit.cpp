@@ -13,8 +13,8 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-constexpr double kSmallResidual = 0.03;      // below which residuals count as squares
-constexpr std::size_t kMostTermRows = 4000;  // that the terms are fitted on
+constexpr double kSmallResidual = 0.03;      // smaller residuals are squared
+constexpr std::size_t kMostTermRows = 4000;  // largest number of rows on which the terms are fitted
 constexpr int kTermSteps = 60, kTableRounds = 3, kTableSteps = 60;
 constexpr double kPriorWeight = 0.01,
                  kNeighbourWeight = 0.06;  // of "no correction" and of a node's neighbour, in rows
@@ -128,7 +128,8 @@ CorrectionAxis axis(KernelKind kind, const char* name, double low, double high, 
   return {static_cast<int>(found - names.begin()), low, step, static_cast<int>(std::lround((high - low) / step)) + 1};
 }
 
-// Nodes an octave apart, closer where kernels are chosen by width (heads), and farther where they hardly differ.
+// Nodes are an octave apart; they are closer if kernels are selected by width (heads), and farther apart if kernels
+// hardly differ.
 std::vector<Correction> tables_of(KernelKind kind) {
   const auto at = [&](const char* name, double low, double high, double step = 1) {
     return axis(kind, name, low, high, step);
@@ -212,8 +213,8 @@ std::vector<double> fit_table(const std::vector<CorrectionAxis>& axes, const Sam
   return table;
 }
 
-// Makes values along one axis of a table ascend: each becomes the mean of the largest before it and the smallest behind it,
-// or with `only_up` the largest before it.
+// Makes values along one axis of a table ascend. Each becomes the mean of the largest value before it and the smallest
+// after it, or with `only_up` the largest value before it.
 void make_ascend(std::vector<double>& values, std::size_t stride, std::size_t length, bool only_up) {
   for (std::size_t first = 0; first < values.size(); ++first) {
     if (first / stride % length != 0) continue;
@@ -228,7 +229,7 @@ void make_ascend(std::vector<double>& values, std::size_t stride, std::size_t le
   }
 }
 
-// More rows, columns or inputs of a GEMM never take less time: its one table becomes one with which the law's times at the
+// A GEMM with more rows, columns or inputs never takes less time. Changes its only table so that the law's times at the
 // nodes ascend along all axes.
 void make_gemm_ascend(const KernelLaw& law, KernelPrecision precision, const KernelPeaks& peaks,
                       std::vector<double>& table) {
@@ -316,7 +317,7 @@ std::vector<HeldOutTime> some_held_out(const KernelLaw& law, const std::vector<K
   return shown;
 }
 
-double rounded(double value) {  // five digits are more than times repeat to
+double rounded(double value) {  // repeated measurements differ by more than five digits
   return std::stod(formatted("%.5g", value));
 }
 
