@@ -113,24 +113,6 @@ struct StackEntry : Entry {
   bool fused_attention = false;   ///< scores stay on the chip (Dao et al. 2022), in the versions that the entry covers
   double fused_attention_capability = kAnyFusedAttention;  ///< least compute capability for its kernels
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
-<<<<<<< HEAD
-  bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
-  bool expert_overlap = false;     ///< with expert ranks, all-to-alls overlap with passes, unless said otherwise
-  TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
-  bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
-  bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like
-  bool gelu_in_steps = false;                          ///< of causal transformers, each step a kernel
-  bool norms_in_steps = false;                         ///< RMS norms and rotary positions, the same
-  bool fused_loss = false;          ///< of a vocabulary: scores are read and written in half precision, once a pass
-  bool eight_bits = false;          ///< transformers train in eight bits on GPUs that have them, the same
-  bool trains_as_measured = false;  ///< its published rates are of its trainings, or of the same scripts
-  std::vector<std::string> releases;  ///< versions of whose speed results are known, the oldest first
-  bool unpadded = false;            ///< samples of masked words are as long as they are: half of the most, at a mean
-  Recomputation recompute = Recomputation::none;       ///< of a split, the same
-  Recomputation selective = Recomputation::selective;  ///< what it calls so
-  std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
-  MemoryCounter peak_memory = MemoryCounter::allocated;  ///< which counter its peaks are of
-=======
   bool sequence_parallel = false;  ///< default with tensor parallelism
   bool expert_overlap = false;     ///< default with expert ranks: all-to-alls overlap with passes
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< default
@@ -139,14 +121,14 @@ struct StackEntry : Entry {
   bool gelu_in_steps = false;                          ///< in causal transformers: each step is a kernel
   bool norms_in_steps = false;                         ///< likewise for RMS norms and rotary positions
   bool fused_loss = false;                             ///< reads and writes the logits in half precision, once per pass
-  bool eight_bits = false;          ///< default: transformers train in eight bits on GPUs that support them
-  bool trains_as_measured = false;  ///< its published rates are those of its trainings, or of the same scripts
-  bool unpadded = false;            ///< samples of masked words are not padded: half of the largest length on average
+  bool eight_bits = false;            ///< default: transformers train in eight bits on GPUs that support them
+  bool trains_as_measured = false;    ///< its published rates are those of its trainings, or of the same scripts
+  std::vector<std::string> releases;  ///< versions whose speed is known from results, the oldest first
+  bool unpadded = false;              ///< samples of masked words are not padded: half of the largest length on average
   Recomputation recompute = Recomputation::none;       ///< default of a split
   Recomputation selective = Recomputation::selective;  ///< meaning of its option "selective"
   std::vector<std::string> causal_flops_of;  ///< programs of it that leave masked pairs out of attention's FLOP
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< counter of its memory peaks
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
   StateKeeping keeping = StateKeeping::mixed;            ///< key "parameter_bytes"
   SplitAbilities splits;                                 ///< without this key: only data parallelism
 

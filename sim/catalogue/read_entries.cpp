@@ -194,8 +194,8 @@ RecomputeChoice read_recompute_choice(const JsonNode& node) {
 }
 
 SplitAbilities read_splits(const JsonNode& node) {
-  node.keys(
-      {"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "deepep", "recompute", "source"});
+  node.keys({"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "deepep",
+             "recompute", "source"});
   SplitAbilities splits;
   splits.dimensions = choices_in<ParallelDimension>(node.at("dimensions"));
   splits.schedules = choices_in<PipelineSchedule>(node.at("schedules"));

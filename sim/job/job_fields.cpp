@@ -32,7 +32,7 @@ const std::vector<OtherNames>& other_names() {
       {"data", "dp", "", ""},  // on a command line it follows from the number of GPUs
       {"slice_overhead", "slice_overhead", "", ""},
       {"expert_overlap_share", "", "", ""},  // an assumption of the model
-      {"global_batch", "", "", ""},  // a fact of all jobs
+      {"global_batch", "", "", ""},          // a fact of all jobs
       {"micro_batches", "", "", ""},
       {"micro_batch", "microbatch", "--micro-batch", "Sequences that a replica computes at once (default: 1)"},
       {"recompute_modules", "recompute_modules", "--recompute-modules",

@@ -57,9 +57,9 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
 
 const std::set<std::string> kChosen{"micro_batch", "virtual_stages", "schedule", "sharding", "recompute", "sequence"};
 // Keys that are listed only if they differ from the default.
-const std::set<std::string> kUnusual{
-    "tensor",         "context",           "expert",        "expert_tensor", "pipeline",
-    "expert_overlap", "expert_dispatch",   "recompute_modules", "sharding_group"};
+const std::set<std::string> kUnusual{"tensor",          "context",           "expert",
+                                     "expert_tensor",   "pipeline",          "expert_overlap",
+                                     "expert_dispatch", "recompute_modules", "sharding_group"};
 
 void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& job) {
   GivenSplit& split = job.split;

@@ -162,7 +162,7 @@ inline const Choices<ContextExchange>& choices_of(ContextExchange) {
 /// How tokens travel to experts on other ranks, and back.
 enum class ExpertDispatch {
   all_to_all,  ///< a copy for each of its experts
-  deepep,      ///< DeepEP and HybridEP: one copy for each node, which NVLink passes on once to each GPU with its experts
+  deepep,  ///< DeepEP and HybridEP: one copy for each node, which NVLink passes on once to each GPU with its experts
 };
 
 inline const Choices<ExpertDispatch>& choices_of(ExpertDispatch) {
@@ -200,15 +200,10 @@ struct ParallelSpec {
   int lora_rank = 0;                ///< > 0: trains only two matrices of that rank per matrix of the attention
   bool offloads_optimizer = false;  ///< the optimizer's state is in host memory, where processors update it
   ContextExchange context_exchange = ContextExchange::ring;
-<<<<<<< HEAD
-  bool expert_overlap = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
+  bool expert_overlap = false;         ///< experts' all-to-alls overlap passes of another micro-batch
   double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an exchange beside a pass holds
   ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
-  double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
-=======
-  bool expert_overlap = false;  ///< experts' all-to-alls overlap passes of another micro-batch
   double expert_capacity = 0;   ///< > 0: rows of an expert over its even share; the rest is dropped or padding
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
   /// True if the activations of that part of a layer are recomputed.

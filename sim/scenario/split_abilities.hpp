@@ -24,12 +24,8 @@ struct SplitAbilities {
   bool has_sharding_groups = true;
   bool splits_sequences = true;   ///< over tensor ranks
   bool overlaps_experts = false;  ///< experts' all-to-alls overlap the passes of another micro-batch
-<<<<<<< HEAD
   bool dispatches_once = false;   ///< ExpertDispatch::deepep
-  /// From the one that takes least time to the one that takes least memory.
-=======
   /// Ordered from the least time to the least memory.
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
   std::vector<RecomputeChoice> recomputations{{}, {Recomputation::selective}, {Recomputation::full}};
   std::string source;  ///< where this is documented
 

@@ -37,14 +37,9 @@ struct Traffic {
   /// that a rank holds for an all-to-all, or a message.
   double bytes = 0;
   double times = 1;
-<<<<<<< HEAD
-  bool is_beside_products = false;  ///< of tensor ranks: overlaps the GEMMs that make it or need it
-  double host_s = 0;                ///< of the host, before each time
-  double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
-=======
   bool is_beside_products = false;  ///< between tensor ranks: overlaps the GEMMs that produce or use the data
   double host_s = 0;                ///< seconds of the host before each collective
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
+  double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
 
   /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
   /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch sends each token once to each

@@ -255,7 +255,6 @@ double sustained_speed(StackModel& m, const KernelLaws& laws) {
   return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
-<<<<<<< HEAD
 // How fast a release of the software trains over others. Kernels and schedules of experts have gained more than others.
 double speed_of_release(StackModel& m) {
   if (m.stack->releases.empty()) return 1;
@@ -271,10 +270,7 @@ double speed_of_release(StackModel& m) {
   return m.constant({name});
 }
 
-// Matrix multiplications, attention and experts by their measured laws, and between them passes over memory.
-=======
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of memory-bound passes between them.
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 Speeds speeds_of_sequences(StackModel& m) {
   const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"}) * speed_of_release(m);
   Speeds speeds;

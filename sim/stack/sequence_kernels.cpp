@@ -29,17 +29,7 @@ AttentionSpeed attention_speed(const StackModel& m) {
   return {is_hopper ? 0.55 : 0.3, "kernels written for Ampere: 0.35 of an H100's peak, by FlashAttention-3's paper"};
 }
 
-<<<<<<< HEAD
-// Of the products that count.
-=======
-bool has_experts(StackModel& m) {
-  const std::vector<model::Layer>& layers = graph_of(m).layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
-}
-
 // Smallest alignment of the GEMMs that are at least 1 % of a forward pass.
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   constexpr double kLeast = 0.01;  // share of a forward pass
   const double least_macs = kLeast * static_cast<double>(graph.macs());

@@ -196,13 +196,9 @@ constexpr const char* kDecodedImages = "images decoded";
 /// True if attention keeps its scores on the chip: as given, else if the software has such kernels for the GPU. Throws
 /// InputError if it is given and there are none.
 bool has_fused_attention(const StackModel& m);
-<<<<<<< HEAD
 /// Whether the model has layers of experts.
 bool has_experts(StackModel& m);
-/// Sets what transformers' kernels cost in `compute`, by software and GPU; `m.precision` is known.
-=======
 /// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
->>>>>>> 4a39f691a6b022d38fe02d7ced366de247347ff8
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
 /// The job's model. Its attention is fused if has_fused_attention().
 const model::Graph& graph_of(StackModel& m);
