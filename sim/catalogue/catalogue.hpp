@@ -23,10 +23,9 @@
 //                     "cuda_graphs"?: true, "fused_attention"?: true,
 //                     "fused_attention_capability"? (5.0), "sequence_parallel"?: true,
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
-//                     "pads_vocabulary"?: true, "expert_overlap"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
+//                     "pads_vocabulary"?: true, "expert_overlap"?: true, "expert_dispatch"?: "deepep", "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp",
-//                     "releases"?: [versions of whose speed results are known, the oldest first],
 //                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true, "sequence"?: false,
 //                                 "expert_overlap"?: true, "deepep"?: true,
 //                                 "recompute": names, or lists of parts of a layer; "source"}}

@@ -115,16 +115,16 @@ struct StackEntry : Entry {
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< default with tensor parallelism
   bool expert_overlap = false;     ///< default with expert ranks: all-to-alls overlap with passes
-  TensorOverlap tensor_overlap = TensorOverlap::none;  ///< default
-  bool whole_experts = false;                          ///< default: tensor ranks hold whole experts
-  bool pads_vocabulary = false;                        ///< to a multiple that suits GEMMs on tensor cores
-  bool gelu_in_steps = false;                          ///< in causal transformers: each step is a kernel
-  bool norms_in_steps = false;                         ///< likewise for RMS norms and rotary positions
-  bool fused_loss = false;                             ///< reads and writes the logits in half precision, once per pass
-  bool eight_bits = false;            ///< default: transformers train in eight bits on GPUs that support them
-  bool trains_as_measured = false;    ///< its published rates are those of its trainings, or of the same scripts
-  std::vector<std::string> releases;  ///< versions whose speed is known from results, the oldest first
-  bool unpadded = false;              ///< samples of masked words are not padded: half of the largest length on average
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;  ///< default with expert ranks
+  TensorOverlap tensor_overlap = TensorOverlap::none;           ///< default
+  bool whole_experts = false;                                   ///< default: tensor ranks hold whole experts
+  bool pads_vocabulary = false;                                 ///< to a multiple that suits GEMMs on tensor cores
+  bool gelu_in_steps = false;                                   ///< in causal transformers: each step is a kernel
+  bool norms_in_steps = false;                                  ///< likewise for RMS norms and rotary positions
+  bool fused_loss = false;          ///< reads and writes the logits in half precision, once per pass
+  bool eight_bits = false;          ///< default: transformers train in eight bits on GPUs that support them
+  bool trains_as_measured = false;  ///< its published rates are those of its trainings, or of the same scripts
+  bool unpadded = false;            ///< samples of masked words are not padded: half of the largest length on average
   Recomputation recompute = Recomputation::none;       ///< default of a split
   Recomputation selective = Recomputation::selective;  ///< meaning of its option "selective"
   std::vector<std::string> causal_flops_of;  ///< programs of it that leave masked pairs out of attention's FLOP

@@ -231,7 +231,7 @@ StackEntry read_stack(const JsonNode& node) {
                            "eight_bits",       "unpadded",         "trains_as_measured",
                            "recompute",        "selective",        "causal_flops_of",
                            "peak_memory",      "parameter_bytes",  "fused_attention_capability",
-                           "splits",           "expert_overlap",   "releases"});
+                           "splits",           "expert_overlap",   "expert_dispatch"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -258,8 +258,9 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);
   if (const auto selective = node.find("selective")) entry.selective = read_choice<Recomputation>(*selective);
   if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
-  if (const auto releases = node.find("releases")) entry.releases = texts_of(*releases);
   if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
+  if (const auto dispatch = node.find("expert_dispatch"))
+    entry.expert_dispatch = read_choice<ExpertDispatch>(*dispatch);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   const auto splits = node.find("splits");
   entry.splits = splits ? read_splits(*splits) : replicas_alone();

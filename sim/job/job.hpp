@@ -129,7 +129,6 @@ struct [[nodiscard]] Job {
   ShapeSpec shape;
   double bytes = 0;  ///< of an all-reduce; 0: not given
   NamedFact software;
-  std::string software_release;  ///< that the name's version says, of those whose speed is known; empty: none is named
   std::optional<RecordPrecision> precision;
   int batch_per_gpu = 0;                ///< 0: not given
   std::int64_t global_batch = 0;        ///< 0: not given

@@ -379,8 +379,7 @@ void resolve_software(Job& job, const Catalogue& catalogue) {
     return;
   }
   job.software.id = named.entry->id;
-  job.software_release = release_named(stated, *named.entry);
-  if (named.lost_version && job.software_release.empty())
+  if (named.lost_version)
     job.assumed["software"] = in_quotes(stated) + " is taken for " + named.entry->name + ", whatever its version";
 }
 

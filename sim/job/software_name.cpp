@@ -1,7 +1,6 @@
 #include "sim/job/software_name.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "engine/base/text.hpp"
@@ -10,7 +9,6 @@ namespace lockstep::sim::job {
 namespace {
 
 constexpr std::size_t kLongest = 200;  // characters; no name is longer
-constexpr int kMostYearsApart = 12;    // of versions by year; a version "2.0" is none of them
 
 std::vector<std::string> between_blanks(const std::string& text) {
   std::vector<std::string> words;
@@ -51,14 +49,6 @@ std::size_t major_of(const std::string& word) {
   return is_version ? end : 0;
 }
 
-// "v26.02.01" is 26, 2, 1.
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  std::istringstream in(version.substr(version.rfind('v', 0) == 0 ? 1 : 0));
-  for (std::string part; std::getline(in, part, '.');) numbers.push_back(std::atoi(part.c_str()));
-  return numbers;
-}
-
 }  // namespace
 
 std::vector<std::string> software_spellings(const std::string& text) {
@@ -81,19 +71,6 @@ SoftwareName software_named(const std::string& text, const Catalogue& catalogue)
     if (const StackEntry* entry = catalogue.stacks.named(spelling))
       return {entry, spelling != text && spelling != whole};
   return {};
-}
-
-std::string release_named(const std::string& text, const StackEntry& entry) {
-  std::string named;
-  for (const std::string& word : between_blanks(without_joints(text.substr(0, kLongest)))) {
-    if (entry.releases.empty() || major_of(word) == 0) continue;
-    const std::vector<int> version = numbers_of(word);
-    if (std::abs(version.front() - numbers_of(entry.releases.back()).front()) > kMostYearsApart) continue;
-    named = entry.releases.front();
-    for (const std::string& release : entry.releases)
-      if (numbers_of(release) <= version) named = release;
-  }
-  return named;
 }
 
 }  // namespace lockstep::sim::job

@@ -19,8 +19,4 @@ struct SoftwareName {
 };
 SoftwareName software_named(const std::string& text, const Catalogue& catalogue);
 
-/// The release of `entry.releases` that `text` names by its version: the newest that is no later, the oldest for an
-/// earlier one. Empty: the text has no version, or one that does not count years as the releases do.
-std::string release_named(const std::string& text, const StackEntry& entry);
-
 }  // namespace lockstep::sim::job

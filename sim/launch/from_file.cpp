@@ -48,6 +48,7 @@ std::vector<std::string> argument_flags() {
                                "multi_latent_attention",
                                "sequence_parallel",
                                "overlap_moe_expert_parallel_comm",
+                               "moe_enable_deepep",
                                "tp_comm_overlap",
                                "use_tp_pp_dp_mapping",
                                "use_distributed_optimizer",

@@ -33,6 +33,22 @@ void give_defaults(LaunchSettings& s, Facts& f) {
     f.give_default("--no-sequence-parallel", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
     f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
+  if (f.number_of("--expert", 1) > 1 && !f.has("--expert-dispatch"))
+    f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default");
+}
+
+// The flexible dispatcher sends tokens by DeepEP or by HybridEP, as many bytes by either.
+void read_dispatch(LaunchSettings& s, Facts& f) {
+  const std::string kind = s.text("moe_token_dispatcher_type", "--expert-dispatch").value_or("");
+  const bool has_backend = s.text("moe_flex_dispatcher_backend", "--expert-dispatch").has_value();
+  const bool is_deepep = s.is_on("moe_enable_deepep", "--expert-dispatch");
+  if (kind.empty() && !has_backend && !is_deepep) return;
+  const LaunchSetting* setting = s.take(!kind.empty() ? "moe_token_dispatcher_type"
+                                        : has_backend ? "moe_flex_dispatcher_backend"
+                                                      : "moe_enable_deepep");
+  const bool is_once = kind.empty() || kind == "flex";
+  if (f.number_of("--expert", 1) > 1)
+    f.give("--expert-dispatch", is_once ? "deepep" : "all-to-all", setting->place, setting->written);
 }
 
 void read_ranks(LaunchSettings& s, Facts& f) {
@@ -44,6 +60,7 @@ void read_ranks(LaunchSettings& s, Facts& f) {
   }
   f.give_flag("--sequence-parallel", s, "sequence_parallel");
   f.give_flag("--expert-overlap", s, "overlap_moe_expert_parallel_comm");
+  read_dispatch(s, f);
   if (s.is_on("tp_comm_overlap", "--tensor-overlap")) {
     const LaunchSetting* setting = s.take("tp_comm_overlap");
     f.give("--tensor-overlap", "all", setting->place, setting->written);

@@ -255,24 +255,9 @@ double sustained_speed(StackModel& m, const KernelLaws& laws) {
   return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
-// How fast a release of the software trains over others. Kernels and schedules of experts have gained more than others.
-double speed_of_release(StackModel& m) {
-  if (m.stack->releases.empty()) return 1;
-  std::string release = m.job.software_release;
-  if (release.empty()) {
-    release = m.stack->releases.back();
-    m.assume_default("software_release", release, "the newest whose speed is known");
-  } else {
-    m.assume("software_release", release, "of those whose speed is known, the one that is named or the next older");
-  }
-  const std::string name = "speed of release/" + m.stack->id + " " + release;
-  if (has_experts(m)) return m.constant({name + "/experts", name});
-  return m.constant({name});
-}
-
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of memory-bound passes between them.
 Speeds speeds_of_sequences(StackModel& m) {
-  const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"}) * speed_of_release(m);
+  const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"});
   Speeds speeds;
   speeds.of_kernels = of_work * sustained_speed(m, m.catalogue.kernel_laws_of(*m.gpu));
   speeds.of_flop = speeds.of_kernels;

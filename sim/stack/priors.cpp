@@ -22,7 +22,6 @@ const std::vector<Prior>& priors() {
       {"memory speed", "", 1, kMostMemorySpeed, 0.3, 0.25, "0.8 of the data sheet's bandwidth, as copies reach"},
       {"speed of experts", "", 0.9, 1.2, 0.2, 0.15, "software's experts over TensorRT-LLM's, which were timed"},
       {"speed of software/", "", 1, kAny, 0.15, 0.15, "no slower than others"},
-      {"speed of release/", "", 1, kAny, 0.1, 0.1, "no faster than other releases"},
       {"speed of family/", "", 1, kAny, 0.12, 0.12, "as other networks"},
       {kSpeedOnAmd, "", 0.6, 1.05, 0.35, 0.15,
        "an H100 sustains 0.73; plain PyTorch on an MI300X reaches 0.56 of an H200's share of the peak (an 8B model at "

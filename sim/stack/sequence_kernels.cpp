@@ -29,6 +29,12 @@ AttentionSpeed attention_speed(const StackModel& m) {
   return {is_hopper ? 0.55 : 0.3, "kernels written for Ampere: 0.35 of an H100's peak, by FlashAttention-3's paper"};
 }
 
+bool has_experts(StackModel& m) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
+}
+
 // Smallest alignment of the GEMMs that are at least 1 % of a forward pass.
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   constexpr double kLeast = 0.01;  // share of a forward pass
@@ -132,12 +138,6 @@ void take_autocast(StackModel& m, ComputeSpec& compute) {
 }
 
 }  // namespace
-
-bool has_experts(StackModel& m) {
-  const std::vector<model::Layer>& layers = graph_of(m).layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
-}
 
 bool has_fused_attention(const StackModel& m) {
   const bool has_kernel = m.gpu == nullptr || m.gpu->compute_capability >= m.stack->fused_attention_capability;

@@ -60,6 +60,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
   if (has_experts) place_experts(m, spec, gpus);
   if (!split.has("expert_overlap")) spec.expert_overlap = m.stack->expert_overlap && spec.expert > 1;
+  if (!split.has("expert_dispatch") && spec.expert > 1) spec.expert_dispatch = m.stack->expert_dispatch;
   if (!split.has("tensor_overlap")) spec.tensor_overlap = m.stack->tensor_overlap;
   if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.has("lora_rank") ? split.values.lora_rank : kUsualLoraRank;
@@ -79,7 +80,7 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
   if (spec.expert > 1 && !split.has("expert_overlap"))
     m.assume_default("expert_overlap", spec.expert_overlap, "by software");
   if (spec.expert > 1 && !split.has("expert_dispatch"))
-    m.assume_default("expert_dispatch", name_of(spec.expert_dispatch), "");
+    m.assume_default("expert_dispatch", name_of(spec.expert_dispatch), "by software");
   if (spec.expert_overlap)
     m.assume("expert_overlap_share", spec.expert_overlap_share, "20 of 132 multiprocessors, DeepEP's default");
   if (spec.tensor > 1 && !split.has("tensor_overlap"))

@@ -196,8 +196,6 @@ constexpr const char* kDecodedImages = "images decoded";
 /// True if attention keeps its scores on the chip: as given, else if the software has such kernels for the GPU. Throws
 /// InputError if it is given and there are none.
 bool has_fused_attention(const StackModel& m);
-/// Whether the model has layers of experts.
-bool has_experts(StackModel& m);
 /// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
 /// The job's model. Its attention is fused if has_fused_attention().

@@ -74,7 +74,8 @@ TEST_CASE("an imbalance beside a capacity, or of one rank with all experts, is r
 }
 
 TEST_CASE("experts' exchange beside passes costs what is longer than they; closed form and messages agree") {
-  const double behind = expert_seconds(Json::object()), beside = expert_seconds({{"expert_overlap", true}});
+  const double behind = expert_seconds(Json::object());
+  const double beside = expert_seconds({{"expert_overlap", true}, {"expert_overlap_share", 0}});
   CHECK(beside < behind);
   // Over links without limits the passes alone.
   Json links = switched_cluster();
@@ -92,6 +93,44 @@ TEST_CASE("experts' exchange beside passes costs what is longer than they; close
                expert_seconds({{"expert_overlap", true}, {"expert", 1}});
              }),
              Contains("/parallel/expert_overlap") && Contains("one rank has all experts"));
+}
+
+TEST_CASE("an exchange beside passes holds multiprocessors, for a share of its time and never longer than it takes") {
+  const auto with_share = [](double share) {
+    return expert_seconds({{"expert_overlap", true}, {"expert_overlap_share", share}});
+  };
+  const double behind = expert_seconds(Json::object()), hidden = with_share(0);
+  double before = hidden;
+  for (const double share : {0.1, 0.3, 0.6}) {
+    const double slowed = with_share(share);
+    CHECK(slowed > before);
+    CHECK(slowed < behind);
+    before = slowed;
+  }
+  // All of it is hidden, so that each share adds as much.
+  CHECK(with_share(0.2) - hidden == Approx(2 * (with_share(0.1) - hidden)).epsilon(1e-6));
+}
+
+TEST_CASE("tokens dispatched once take no longer than a copy for each expert; closed form and messages agree") {
+  Json parallel{{"micro_batches", 2}, {"micro_batch", 4}, {"sequence", true}};
+  for (const int expert : {2, 4, 8}) {
+    double before = 0;
+    for (const char* dispatch : {"deepep", "all-to-all"}) {
+      parallel["expert"] = expert;
+      parallel["expert_dispatch"] = dispatch;
+      Json scenario = of_experts(parallel, 8);
+      INFO(expert << " ranks, " << dispatch);
+      const double closed_s = seconds_of(scenario);
+      CHECK(closed_s > before);
+      before = closed_s;
+      scenario["fidelity"] = "fast";
+      CHECK(seconds_of(scenario) == Approx(closed_s).epsilon(0.05));
+    }
+  }
+  CHECK_THAT(error_of([] {
+               expert_seconds({{"expert_dispatch", "deepep"}, {"expert", 1}});
+             }),
+             Contains("/parallel/expert_dispatch") && Contains("one rank has all experts"));
 }
 
 TEST_CASE("whole experts on tensor ranks: no gathered rows, as many products, closed form and messages agree") {

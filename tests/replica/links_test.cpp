@@ -56,6 +56,25 @@ TEST_CASE("an all-to-all between nodes sends what is not for its own node over t
   CHECK(seconds(links, TrafficKind::all_to_all, TrafficGroup::expert, 8) == Approx(kBytes / 2 / 10e9));
 }
 
+TEST_CASE("a dispatch crosses the NICs once for each node, and NVLink once for each GPU") {
+  const Json parallel{{"micro_batches", 1}, {"expert", 8}, {"sequence", true}};
+  Json scenario = split_scenario(parallel, {8});
+  scenario["model"] = small_mixture();
+  const sim::Scenario read = SmallFiles(scenario, switched_cluster()).one();
+  const sim::SplitLinks links(read, sim::Cluster(read.cluster, 8), read.parallel_at(8));
+  sim::Traffic dispatch{"", TrafficKind::dispatch, TrafficGroup::expert, 8, kBytes};
+  dispatch.choices = 2;
+  dispatch.experts = 8;
+  // Of 28 pairs of experts 22 have one on the other node, at 10 GB/s. With a NIC a thousand times as fast NVLink counts:
+  // from both nodes to three GPUs, each of which has an expert of 7 of 28 pairs.
+  CHECK(links.seconds(dispatch) == Approx(kBytes / 2 * 22 / 28 / 10e9));
+  Json fast = switched_cluster();
+  fast["nic"]["bandwidth"] = "10000 GB/s";
+  fast["fabric"]["bandwidth"] = "40000 GB/s";
+  const sim::SplitLinks within(read, sim::Cluster(SmallFiles(scenario, fast).one().cluster, 8), read.parallel_at(8));
+  CHECK(within.seconds(dispatch) == Approx(2 * 3 * kBytes / 2 * 7 / 28 / 100e9));
+}
+
 TEST_CASE("NCCL's model of a group is never faster than its links") {
   for (const int nics : {1, 2, 4}) {
     Json cluster = switched_cluster();

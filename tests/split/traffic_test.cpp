@@ -183,6 +183,30 @@ TEST_CASE("experts: tokens out and back in both passes, by the experts a token g
   CHECK(sent_bytes(layer_forward(shape, spec, 1, options), TrafficGroup::expert) == sent_bytes(forward) / 2);
 }
 
+TEST_CASE("a dispatch sends a token once to each group of ranks with its experts, however many these are") {
+  sim::Traffic dispatch{"", TrafficKind::dispatch, sim::TrafficGroup::expert, 4, 512};
+  dispatch.choices = 2;
+  dispatch.experts = 4;
+  // Two of four experts on two nodes: 5 of 6 pairs have one in the first node. All copies of a token are 512 bytes.
+  CHECK(dispatched_bytes(dispatch, 2) == Approx(256 * 5.0 / 6));
+  CHECK(dispatched_bytes(dispatch, 1) == Approx(256));  // all tokens
+  // One expert on each rank, and one expert for each token: as many as an all-to-all sends.
+  CHECK(dispatched_bytes(dispatch, 4) == Approx(512 / 4.0));
+  CHECK(dispatch.sent_bytes() == Approx(512 * 3.0 / 4));
+  dispatch.choices = 1;
+  CHECK(dispatched_bytes(dispatch, 2) == Approx(512 / 2.0));
+  for (double experts : {8., 16., 64., 256.})
+    for (double choices : {1., 2., 4., 8.})
+      for (int parts : {1, 2, 4, 8}) {
+        dispatch.experts = experts;
+        dispatch.choices = choices;
+        INFO(experts << " experts, " << choices << " of a token, " << parts << " parts");
+        CHECK(dispatched_bytes(dispatch, parts) <= 512.0 / parts * (1 + 1e-12));
+        CHECK(dispatched_bytes(dispatch, parts) <= 512 / choices * (1 + 1e-12));
+        CHECK(parts * dispatched_bytes(dispatch, parts) >= 512 / choices * (1 - 1e-12));  // at least one has it
+      }
+}
+
 TEST_CASE("whole experts on tensor ranks need no gathered rows, and send as many out and back") {
   TransformerShape shape = tiny();
   shape.mixture = mixture(8, 2, 16, 0, 0);
