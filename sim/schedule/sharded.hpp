@@ -31,11 +31,14 @@ std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_byt
 struct Sharded : SSgd {
   int units_ahead = 1;        ///< units whose parameters are gathered ahead
   bool gathers_again = true;  ///< for the backward pass
+  /// Every GPU has all gradients until the last micro-step, which exchanges them, and the weights from the first micro-step
+  /// on (ZeRO-1; without gathers_again).
+  bool keeps_gradients = false;
 };
 
 /// Streams: "input", "copy", "compute", "shards". Every GPU updates its 1/n of each tensor, in as many kernels as whole
-/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. Every
-/// micro-step gathers weights and exchanges gradients, as FSDP does outside no_sync()
+/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. Without `keeps_gradients`
+/// every micro-step gathers weights and exchanges gradients, as FSDP does outside no_sync()
 /// (SSgd::overlap does not apply). One GPU keeps everything and
 /// exchanges nothing.
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
