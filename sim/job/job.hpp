@@ -135,7 +135,10 @@ struct [[nodiscard]] Job {
   int accumulation = 0;                 ///< 0: not given
   bool recomputes_blocks = false;       ///< of whole replicas (whole_replicas.hpp), as the next
   bool keeps_gathered_weights = false;  ///< of the algorithm sharded: from the forward to the backward pass
+  bool keeps_gradients = false;         ///< of the same: whole, until the last micro-step
   std::optional<Optimizer> optimizer;
+  std::optional<model::StatePrecision> optimizer_state;
+  std::optional<model::MasterWeights> master_weights;
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;
   bool channels_last = false;    ///< images lie by pixel, as tensor cores take them, whatever the software usually does

@@ -26,6 +26,7 @@ ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
+  model::KeptPrecisions kept{};     ///< given, instead of the software's
   double sent_gradient_bytes = 2;   ///< of a gradient, as it travels and is added up
   bool has_half_state = false;      ///< nothing is kept in single precision
   bool has_loss_in_single = false;  ///< the loss reads and writes scores in single precision
