@@ -33,6 +33,7 @@ struct JobPlan {
   std::string tariff;          ///< of energy, paid on top: "0.12 USD/kWh"
   std::string critical_batch;  ///< "4M" tokens, measured; empty: the law's
   std::string tokens, flops;   ///< "300B", "3.8e23", of a model of sequences; the job may have epochs or a loss instead
+  std::string samples;         ///< "5M", of any model
 };
 
 /// The GPUs of `gpus_by_name` and `options`, as written: some may be files. Throws InputError for an option that cannot be read.

@@ -29,10 +29,14 @@ struct JobLoss {
   LossModel model;
 };
 
-/// A number of GPUs that has no answer, since the job does not fit into their memory.
+/// Statuses of numbers of GPUs without an answer, as predictions of records have them.
+inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
+
+/// A number of GPUs that has no answer: the job does not fit into their memory, or cannot run on this number.
 struct RefusedGpus {
   int gpus = 0;
   std::string why;
+  std::string status = kDoesNotFit;
 };
 
 struct [[nodiscard]] JobPrediction {
@@ -56,9 +60,9 @@ struct [[nodiscard]] JobPrediction {
 /// not check memory.
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
 
-/// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
-/// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory at any number of
-/// GPUs; numbers at which they do not are `refused`.
+/// Samples/s, efficiency and, with epochs or samples, the training time at every number of GPUs. Throws InputError for a name
+/// that is not known, facts that contradict each other, and jobs that no number of GPUs can run; single numbers that cannot
+/// are `refused`.
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
 
 /// The assumptions of these tasks, each once, in their order, and which of them are defaults.
@@ -70,6 +74,9 @@ std::vector<std::string> assumed_lines(const Inputs& inputs);
 
 /// The global batch of the largest number of GPUs, where the job gives none and it follows from that number; else 0.
 std::int64_t assumed_global_batch(const JobPrediction& predicted);
+
+/// "90 epochs", or "5M samples" of a model that does not train on tokens.
+std::string training_name(const JobQuestion& question);
 
 /// A line that says how the training time follows from the iterations; empty if no training was asked for.
 std::string training_text(const Inputs& inputs);

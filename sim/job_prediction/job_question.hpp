@@ -6,6 +6,7 @@
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/job/job.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::job_prediction {
 
@@ -36,6 +37,7 @@ struct JobQuestion {
   GivenStep step{};                         ///< a measured iteration
   std::optional<FittedStep> fitted_step{};  ///< of `step`, by with_fitted_step()
   double tokens = 0;                        ///< to train on; 0: no training time of them
+  double samples = 0;                       ///< to train on: images, sequences; 0: not given
   double loss = 0;                          ///< nats per token to train to; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given
   double critical_batch_tokens = 0;         ///< measured, instead of the law's; 0: the law's
@@ -47,6 +49,7 @@ struct JobQuestion {
   bool lists_splits = false;                ///< tells the ten fastest splits, not the fastest alone
   bool has_whole_replicas = false;          ///< its model has no splits: with_whole_replicas() has chosen the rest
   std::string replicas_text{};              ///< that choice, a line
+  std::vector<BatchRule> batches{};         ///< per GPU, of such a choice with a global batch; empty: the job's
   bool has_machine = false;                 ///< as StackOptions::has_machine
 
   int largest() const;
