@@ -14,6 +14,8 @@ UpdateArrays update_arrays(Optimizer optimizer) {
       return {2, 4, 3, 0};
     case Optimizer::lamb:
       return {2, 6, 4, 3};
+    case Optimizer::adafactor:
+      return {0, 2, 1, 3};
   }
   throw std::logic_error("Optimizer out of range");
 }

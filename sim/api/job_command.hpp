@@ -9,7 +9,7 @@ namespace lockstep::sim::api {
 
 struct JobCommand {
   JobQuestion question;
-  std::string tokens, flops, critical_batch;  ///< as given, "15T", "3.8e25", "4M"
+  std::string tokens, samples, flops, critical_batch;  ///< as given, "15T", "5M", "3.8e25", "4M"
 };
 
 /// Declares all options of `simulate job` that state the question. The program declares those that say where the answer
@@ -26,6 +26,10 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
             OptionType::whole_number, kJobGpus, true);
   texts.add(
       app.add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B"),
+      OptionType::text);
+  texts.add(
+      app.add_option("--samples", o.samples,
+                     "Adds the time that training on so many samples (images, videos, sequences) takes, such as 5M"),
       OptionType::text);
   texts.add(app.add_option("--loss", o.question.loss,
                            "Adds the time to a loss (nats per token) of training from scratch, by a law of the loss")
@@ -57,6 +61,7 @@ inline JobQuestion question_of(const JobCommand& o) {
     throw InputError("simulate job: " + joined(missing) + (missing.size() == 1 ? " is" : " are") +
                      " missing; allowed: --model, --gpu, and --gpus or --nodes (--list prints the names)");
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
+  if (!o.samples.empty()) question.samples = count_of("--samples", o.samples);
   if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
   if (!o.critical_batch.empty()) question.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);
   return question;

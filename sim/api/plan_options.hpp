@@ -28,6 +28,7 @@ class PlanOptionDeclarer {
     texts("--network", words_.networks, network_help());
     texts("--algorithm", words_.algorithms, job_help("algorithm"));
     text("--tokens", words_.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
+    text("--samples", words_.samples, "The same by its samples, of any model (images, videos, sequences): 5M");
     text("--flops", words_.flops, "The same by its floating-point operations: 3.8e25");
     texts_.add(app_.add_option("--loss", words_.question.loss,
                                "The same by a loss (nats per token) of training from scratch, by a law of the loss")

@@ -336,8 +336,8 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   }
   wait_for_host(cost, work, device.host_launch_s, repeats);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
-  const double parameter_bytes =
-      static_cast<double>(graph.parameter_count()) * arrays.passes() * device.update_element_bytes;
+  const double parameter_bytes = static_cast<double>(graph.parameter_count()) *
+                                 (arrays.passes() * device.update_element_bytes - device.saved_update_bytes);
   const double update_kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
   cost.update_launch_s = update_kernels * device.launch_s;
   cost.update_s =

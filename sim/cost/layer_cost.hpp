@@ -84,7 +84,8 @@ struct DeviceCost {
   /// Bytes per score in the softmax of unfused attention, if it has another precision than the GEMMs (autocast: 4).
   /// Scores are then copied before and after it. 0: activation_bytes.
   double softmax_bytes = 0;
-  int update_element_bytes = 4;  ///< of a weight, a gradient and an array of the optimizer's state
+  int update_element_bytes = 4;   ///< of a weight, a gradient and an array of the optimizer's state
+  double saved_update_bytes = 0;  ///< of a parameter, by narrower state and weights (engine/model/optimizer.hpp)
 };
 
 /// A measured training rate of one GPU, communication excluded.

@@ -135,7 +135,10 @@ struct [[nodiscard]] Job {
   int accumulation = 0;                 ///< 0: not given
   bool recomputes_blocks = false;       ///< of whole replicas (whole_replicas.hpp), like the next
   bool keeps_gathered_weights = false;  ///< algorithm sharded: keeps them from forward to backward pass
+  bool keeps_gradients = false;         ///< of the same: whole, until the last micro-step
   std::optional<Optimizer> optimizer;
+  std::optional<model::StatePrecision> optimizer_state;
+  std::optional<model::MasterWeights> master_weights;
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;
   bool channels_last = false;    ///< images are stored by pixel, as tensor cores require, whatever the software does

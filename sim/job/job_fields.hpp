@@ -86,6 +86,14 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
              "Micro-batches that a replica adds up before it updates the weights, instead of --global-batch"},
         a.accumulation, b.accumulation, kCount);
   visit(Name{"optimizer", "--optimizer", "Default: by software, such as adam"}, a.optimizer, b.optimizer);
+  visit(Name{"optimizer_state", "--optimizer-state",
+             "Precision of each array of the optimizer's state (default: by software, usually fp32): 8bit is that of "
+             "bitsandbytes"},
+        a.optimizer_state, b.optimizer_state);
+  visit(Name{"master_weights", "--master-weights",
+             "Precision of the weights that the update works on, beside half-precision ones of the layers (default: by "
+             "software, usually fp32)"},
+        a.master_weights, b.master_weights);
   visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
   visit(Name{"channels_last", "--channels-last",

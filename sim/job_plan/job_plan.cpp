@@ -56,10 +56,11 @@ void check_words(const JobPlan& words) {
     throw InputError("--flops: each size of model takes other tokens; allowed: --loss or --tokens");
   if (words.options.empty() && words.question.gpus.empty() == words.nodes.empty())
     throw InputError("plan job: how many GPUs is not said once; allowed: --nodes or --gpus");
-  if (int(words.question.job.epochs > 0) + int(!words.tokens.empty()) + int(!words.flops.empty()) +
-          int(words.question.loss > 0) !=
+  if (int(words.question.job.epochs > 0) + int(!words.tokens.empty()) + int(!words.samples.empty()) +
+          int(!words.flops.empty()) + int(words.question.loss > 0) !=
       1)
-    throw InputError("plan job: how much is trained is not said once; allowed: --epochs, --tokens, --loss or --flops");
+    throw InputError(
+        "plan job: how much is trained is not said once; allowed: --epochs, --samples, --tokens, --loss or --flops");
   const bool has_one_gpu = words.gpus_by_name.size() + words.options.size() <= 1 || !words.question.rate_gpu.empty();
   if (words.question.rate_samples_per_s > 0 && (!has_one_gpu || words.batches.size() > 1))
     throw InputError(
@@ -93,8 +94,32 @@ void read(Machine& machine, const Catalogue& catalogue) {
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
 }
 
+// Refuses a number of GPUs that fills some nodes only partly.
+bool fills_nodes(Machine& machine, const Catalogue& catalogue) {
+  try {
+    check_whole_nodes(machine.question.gpus, joined_gpus_of(machine.question, catalogue));
+  } catch (const InputError& error) {
+    machine.refused = error.what();
+  }
+  return machine.refused.empty();
+}
+
+// Whether one of several numbers of GPUs cannot run the job: then each is a machine of its own, and refused by itself.
+bool has_failing_size(const std::vector<Machine>& machines, const Catalogue& catalogue) {
+  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
+    if (machine.question.gpus.size() < 2) return false;
+    try {
+      (void)prepare_job(machine.question, catalogue);
+    } catch (const InputError&) {
+      return true;
+    }
+    return false;
+  });
+}
+
 // Throws for an unknown name, an error of the plan; marks a combination that cannot run as refused.
 void read_or_refuse(Machine& machine, const Catalogue& catalogue) {
+  if (machine.has_own_size && !fills_nodes(machine, catalogue)) return;
   try {
     (void)resolve_job(machine.question, catalogue);
   } catch (const InputError& error) {
@@ -219,7 +244,9 @@ Json size_axis(const JobPlan& words) {
 }
 
 Json work_of(const JobPlan& words, const Machine& machine) {
-  const std::string option = words.flops.empty() ? "--tokens " + words.tokens : "--flops " + words.flops;
+  const std::string option = !words.samples.empty() ? "--samples " + words.samples
+                             : words.flops.empty()  ? "--tokens " + words.tokens
+                                                    : "--flops " + words.flops;
   return {{"samples", {{"value", machine.samples}, {"kind", "assumed"}, {"source", option + machine.work}}}};
 }
 
@@ -286,7 +313,7 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   const Json objective = job_objective(words);
   std::vector<Machine> machines = list_machines(words, catalogue);
   const bool is_searched = searches_splits(machines, catalogue),
-             has_own_sizes = is_searched || needs_default_batch(words);
+             has_own_sizes = is_searched || needs_default_batch(words) || has_failing_size(machines, catalogue);
   if (has_own_sizes) machines = expand_gpu_counts(std::move(machines), words, catalogue, is_searched);
   if (is_searched) compare_in_one_software(machines, catalogue);
   std::vector<PricedGpu> gpus;

@@ -33,6 +33,7 @@ struct JobPlan {
   std::string tariff;          ///< of energy, added to the price: "0.12 USD/kWh"
   std::string critical_batch;  ///< "4M" tokens, measured; empty: the law's
   std::string tokens, flops;   ///< "300B", "3.8e23", for models of sequences; instead of epochs or loss
+  std::string samples;         ///< "5M", of any model
 };
 
 /// GPU names in `gpus_by_name` and `options`, as written; some may be files. Throws InputError for an invalid option.

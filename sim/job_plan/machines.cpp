@@ -135,6 +135,7 @@ std::vector<Machine> list_machines(const JobPlan& words, const Catalogue& catalo
   std::vector<Machine> machines(1);
   machines.front().question = words.question;
   if (!words.tokens.empty()) machines.front().question.tokens = count_of("--tokens", words.tokens);
+  if (!words.samples.empty()) machines.front().question.samples = count_of("--samples", words.samples);
   if (!words.flops.empty()) machines.front().question.flops = count_of("--flops", words.flops);
   if (!words.critical_batch.empty())
     machines.front().question.critical_batch_tokens = count_of("--critical-batch", words.critical_batch);

@@ -1,6 +1,8 @@
 #include "sim/job_prediction/carried_rate.hpp"
 
+#include "engine/base/text.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/peak_check.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -30,6 +32,8 @@ CarriedRate carry_rate(const JobQuestion& question, const Catalogue& catalogue) 
     if (precision != of_measured)
       throw InputError("its usual precision is " + name_of(of_measured) + ", and that of " + question.job.gpu.stated +
                        " " + name_of(precision) + "; allowed: with --precision");
+    check_below_peak("--rate " + short_number(question.rate_samples_per_s), measured.scenario,
+                     question.rate_samples_per_s);
     return {measured.job.gpu.id, question.rate_samples_per_s * own.largest().samples_per_s.predicted /
                                      measured.largest().samples_per_s.predicted};
   } catch (const InputError& error) {

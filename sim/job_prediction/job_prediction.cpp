@@ -8,6 +8,7 @@
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/measured_step.hpp"
+#include "sim/job_prediction/peak_check.hpp"
 #include "sim/job_prediction/replica_search.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/task_memory.hpp"
@@ -35,6 +36,19 @@ void set_interval_class(const StackModel& m, QuantityTask& task) {
   task.constants.insert("bounds/" + task.interval_class.name());
 }
 
+void set_samples(double samples, QuantityTask& task) {
+  task.quantity = Quantity::samples_time_s;
+  task.samples = samples;
+}
+
+void set_epochs_or_refuse(StackModel& m, QuantityTask& task) {
+  try {
+    set_training(m, task);
+  } catch (const Unmapped& unmapped) {
+    throw InputError("--epochs: " + unmapped.why + "; allowed: --samples instead, of the whole training");
+  }
+}
+
 Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
   StackOptions options;
   options.needs_room = false;
@@ -52,10 +66,14 @@ Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& c
   StackModel of_efficiency = continue_with(m, tasks.efficiency);
   set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
   set_interval_class(of_efficiency, tasks.efficiency);
-  if (job.epochs > 0) {
+  const bool has_samples = question.samples > 0 && tasks.samples_per_s.target.front().scenario.model.tokens == 0;
+  if (job.epochs > 0 || has_samples) {
     tasks.training = tasks.samples_per_s;
     StackModel of_training = continue_with(m, *tasks.training);
-    set_training(of_training, *tasks.training);
+    if (has_samples)
+      set_samples(question.samples, *tasks.training);
+    else
+      set_epochs_or_refuse(of_training, *tasks.training);
     set_interval_class(of_training, *tasks.training);
   }
   set_interval_class(m, tasks.samples_per_s);
@@ -95,12 +113,14 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   scenario.cluster.name = scenario.cluster.gpu.name + ", " + std::to_string(job.gpus_per_node) + " per node";
   scenario.gpus = question.gpus;
   scenario.baseline_gpus = question.baseline_gpus();
-  scenario.batch = {{kMostGpus, workload.batch_per_gpu}};
+  scenario.batch = question.batches;
+  if (scenario.batch.empty()) scenario.batch = {{kMostGpus, workload.batch_per_gpu}};
   if (scenario.parallel) scenario.parallel->data = 0;
   scenario.ignores_memory = question.ignores_memory;
   if (question.fitted_step) scenario.compute.time_factor = question.fitted_step->time_factor;
   if (tasks.training)
-    scenario.convergence = ConvergenceSpec{short_number(job.epochs) + " epochs", tasks.training->samples, job.epochs};
+    scenario.convergence =
+        ConvergenceSpec{training_name(question), tasks.training->samples, question.samples > 0 ? 1 : job.epochs};
   return scenario;
 }
 
@@ -182,7 +202,8 @@ void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
   predicted.loss = job_loss_of(question, predicted.job, scenario, catalogue);
   if ((question.tokens > 0 || question.flops > 0) && scenario.model.tokens == 0)
     throw InputError(std::string(question.tokens > 0 ? "--tokens: " : "--flops: ") + scenario.model.title +
-                     " does not train on tokens; allowed: --epochs");
+                     " does not train on tokens; allowed: --samples");
+  if (question.samples > 0 && scenario.model.tokens > 0) question.tokens = question.samples * scenario.model.tokens;
   if (question.flops > 0) question.tokens = tokens_of_flops(scenario.model, question.flops);
   if (question.loss == 0) return;
   if (!predicted.loss) throw InputError("--loss: " + why_no_loss(predicted.job, scenario));
@@ -233,6 +254,9 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
     if (task != nullptr) list_defaults(question, predicted.job, catalogue, *task);
   const Workload& workload = tasks.samples_per_s.target.front();
   check_precision(predicted.job, workload.scenario);
+  if (question.rate_samples_per_s > 0 && question.rate_gpu.empty())
+    check_below_peak("--rate " + short_number(question.rate_samples_per_s), workload.scenario,
+                     question.rate_samples_per_s);
   predicted.scenario = scenario_of(question, predicted.job, tasks);
   if (needs_replica_search(question, workload))
     return prepare(with_whole_replicas(question, "no batch fits", catalogue), catalogue);
@@ -264,11 +288,28 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   if (predicted.question.ignores_memory) return refused;
   for (const JobRow& row : predicted.rows)
     if (const std::string why = why_not_in_memory(row.samples_per_s.task); !why.empty())
-      refused.push_back({row.gpus, why});
+      refused.push_back({row.gpus, why, kDoesNotFit});
   return refused;
 }
 
-// The job at those requested numbers of GPUs at which it fits; none if it fits at none.
+// The numbers of GPUs that cannot run the job, each asked for alone, with the reason; none where all cannot, or all can.
+std::vector<RefusedGpus> unmapped_gpus(const JobQuestion& question, const Catalogue& catalogue) {
+  std::vector<RefusedGpus> refused;
+  for (const int gpus : question.gpus) {
+    JobQuestion alone = question;
+    alone.gpus = {gpus};
+    try {
+      (void)prepare(alone, catalogue);
+    } catch (const NoSplitOfJob&) {  // prepare_fitting() asks about it again
+    } catch (const InputError& error) {
+      refused.push_back({gpus, gpus_text(gpus) + ": " + error.what(), kUnmapped});
+    }
+  }
+  if (refused.size() == question.gpus.size()) refused.clear();
+  return refused;
+}
+
+// The job at the requested numbers of GPUs that can run it; none if none can.
 std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
   JobQuestion question = with_fitted_step(with_gpus_of_nodes(asked, catalogue), catalogue);
   std::vector<RefusedGpus> refused;
@@ -282,8 +323,11 @@ std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Cat
         return predicted;
       }
     } catch (const NoSplitOfJob& none) {
-      if (!none.exceeds_memory) return std::nullopt;
-      more.push_back({none.gpus, gpus_text(none.gpus) + ": " + none.why});
+      more.push_back(
+          {none.gpus, gpus_text(none.gpus) + ": " + none.why, none.exceeds_memory ? kDoesNotFit : kUnmapped});
+    } catch (const InputError&) {
+      more = unmapped_gpus(question, catalogue);
+      if (more.empty()) throw;
     }
     for (const RefusedGpus& one : more)
       question.gpus.erase(std::remove(question.gpus.begin(), question.gpus.end(), one.gpus), question.gpus.end());

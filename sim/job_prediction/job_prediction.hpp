@@ -29,10 +29,14 @@ struct JobLoss {
   LossModel model;
 };
 
-/// A number of GPUs without a prediction, because the job does not fit into their memory.
+/// Statuses of numbers of GPUs without an answer, as predictions of records have them.
+inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
+
+/// A number of GPUs that has no answer: the job does not fit into their memory, or cannot run on this number.
 struct RefusedGpus {
   int gpus = 0;
   std::string why;
+  std::string status = kDoesNotFit;
 };
 
 struct [[nodiscard]] JobPrediction {
@@ -56,11 +60,9 @@ struct [[nodiscard]] JobPrediction {
 /// memory is not checked.
 JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
 
-/// Predicts samples/s, efficiency and, if there are epochs, the training time at every number of GPUs. Numbers of GPUs
-/// at which the job does not fit into memory are listed in `refused`.
-///
-/// Throws InputError for an unknown name, facts that contradict each other, nodes that are not full, and a job that
-/// fits at no number of GPUs.
+/// Samples/s, efficiency and, with epochs or samples, the training time at every number of GPUs. Throws InputError for a name
+/// that is not known, facts that contradict each other, and jobs that no number of GPUs can run; single numbers that cannot
+/// are `refused`.
 JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
 
 /// The assumptions of these tasks without duplicates, in their order, and which of them are defaults.
@@ -73,6 +75,9 @@ std::vector<std::string> assumed_lines(const Inputs& inputs);
 /// The default global batch at the largest number of GPUs, if the job gives none and the default depends on that
 /// number; else 0.
 std::int64_t assumed_global_batch(const JobPrediction& predicted);
+
+/// "90 epochs", or "5M samples" of a model that does not train on tokens.
+std::string training_name(const JobQuestion& question);
 
 /// A line that says how the training time follows from the iterations; empty if no training was asked for.
 std::string training_text(const Inputs& inputs);

@@ -18,10 +18,16 @@ namespace {
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   if (q.is_split() && q.job.batch_per_gpu > 0 && q.job.global_batch > 0)
     throw InputError("--batch: --global-batch says it too; allowed: one of them, and --micro-batch");
-  const int works = int(q.tokens > 0) + int(q.loss > 0) + int(q.flops > 0);
-  if (works > 1) throw InputError("--loss: the work is given twice; allowed: one of --tokens, --loss, --flops");
-  if (q.usd_per_gpu_hour > 0 && works == 0)
-    throw InputError("--price: the work is not given; allowed: with --tokens, --loss or --flops");
+  // --flops and, of sequences, --samples set the tokens.
+  const int works =
+      int(q.tokens > 0 && q.flops == 0 && q.samples == 0) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
+  if (works > 1)
+    throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
+  if (q.samples > 0 && q.job.epochs > 0)
+    throw InputError("--samples: --epochs says how much is trained, too; allowed: one of the two");
+  if (q.usd_per_gpu_hour > 0 && works == 0 && q.job.epochs == 0)
+    throw InputError(
+        "--price: the work is not given; allowed: with --epochs, --samples, or of sequences --tokens, --loss, --flops");
   if (q.rate_samples_per_s > 0 && q.job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
   if (!q.rate_gpu.empty() && q.rate_samples_per_s == 0)

@@ -6,6 +6,7 @@
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/job/job.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::job_prediction {
 
@@ -36,6 +37,7 @@ struct JobQuestion {
   GivenStep step{};                         ///< a measured iteration
   std::optional<FittedStep> fitted_step{};  ///< result for `step`, set by with_fitted_step()
   double tokens = 0;                        ///< to train on; 0: not given
+  double samples = 0;                       ///< to train on: images, sequences; 0: not given
   double loss = 0;                          ///< nats per token to train to; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given
   double critical_batch_tokens = 0;         ///< measured; replaces the law's; 0: use the law's
@@ -47,6 +49,7 @@ struct JobQuestion {
   bool lists_splits = false;                ///< prints the ten fastest splits, not only the fastest
   bool has_whole_replicas = false;          ///< the model has no splits, and with_whole_replicas() chose the rest
   std::string replicas_text{};              ///< one line that describes that choice
+  std::vector<BatchRule> batches{};         ///< per GPU, of such a choice with a global batch; empty: the job's
   bool has_machine = false;                 ///< as StackOptions::has_machine
 
   int largest() const;

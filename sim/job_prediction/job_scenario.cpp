@@ -123,7 +123,8 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
   add_calibration("samples_per_s", largest.samples_per_s.task, sources);
   add_calibration("training", (largest.training ? *largest.training : largest.samples_per_s).task, sources);
   sources.push_back({"/uncertainty/epochs", Json(), "assumed", "--epochs is given"});
-  sources.push_back({"/convergence/epochs", Json(), "assumed", "--epochs"});
+  sources.push_back({"/convergence/epochs", Json(), "assumed",
+                     largest.training && largest.training->task.epochs == 0 ? "--samples" : "--epochs"});
   return sources;
 }
 

@@ -22,6 +22,13 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
                        {row.training->predicted, row.training->low, row.training->high});
 }
 
+// By the calendar, where it is longer.
+double training_usd(const JobPrediction& predicted, const JobRow& row) {
+  const std::optional<CalendarTime> calendar = calendar_of_epochs(predicted, row);
+  const double seconds = calendar ? calendar->seconds : row.training->predicted;
+  return seconds / 3600 * row.gpus * predicted.question.usd_per_gpu_hour;
+}
+
 std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {
   std::vector<std::string> cells{std::to_string(row.gpus),
                                  std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
@@ -34,6 +41,7 @@ std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& 
   add(*row.training, duration_text);
   if (has_calendar(predicted.question))
     for (const std::string& cell : calendar_cells(calendar_of_epochs(predicted, row))) cells.push_back(cell);
+  if (predicted.question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(training_usd(predicted, row)));
   return cells;
 }
 
@@ -124,6 +132,11 @@ std::int64_t assumed_global_batch(const JobPrediction& predicted) {
   return is_given || !split ? 0 : split->global_batch;
 }
 
+std::string training_name(const JobQuestion& question) {
+  return question.samples > 0 ? format_count(question.samples) + " samples"
+                              : short_number(question.job.epochs) + " epochs";
+}
+
 std::string training_text(const Inputs& inputs) {
   std::string text;
   if (const auto share = listed_value(kEvaluationShare, inputs))
@@ -143,11 +156,12 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   std::vector<std::string> names{
       "GPUs", question.is_split() ? "micro-batch" : "batch/GPU", "samples/s", "low", "high", "efficiency", "low",
       "high"};
-  if (predicted.job.epochs > 0)
-    names.insert(names.end(), {short_number(predicted.job.epochs) + " epochs", "low", "high"});
-  const bool shows_calendar = predicted.job.epochs > 0 && has_calendar(question);
+  const bool has_training = predicted.rows.front().training.has_value();
+  if (has_training) names.insert(names.end(), {training_name(question), "low", "high"});
+  const bool shows_calendar = has_training && has_calendar(question);
   if (shows_calendar)
     for (const std::string& name : calendar_names()) names.push_back(name);
+  if (has_training && question.usd_per_gpu_hour > 0) names.emplace_back("USD");
   table.add(names);
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
@@ -167,13 +181,14 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
     if (!row.training) continue;
     list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
     add_calendar(calendar_of_epochs(predicted, row), list.back());
+    if (predicted.question.usd_per_gpu_hour > 0) list.back()["usd"] = training_usd(predicted, row);
   }
   Json json{{"schema", kPredictionsSchema}, {"predictions", list}};
   if (const Json tokens = job_tokens_json(predicted); !tokens.empty()) json["tokens"] = tokens;
   for (const SplitRanking& ranking : predicted.rankings)
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
   for (const RefusedGpus& one : predicted.refused)
-    json["refused"].push_back({{"gpus", one.gpus}, {"status", "does-not-fit"}, {"reason", one.why}});
+    json["refused"].push_back({{"gpus", one.gpus}, {"status", one.status}, {"reason", one.why}});
   if (const auto& step = predicted.question.fitted_step) json["measured_step"] = measured_step_json(*step);
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return json;

@@ -94,6 +94,7 @@ std::string percent_text(double share) {
 }
 
 std::string work_name(const JobQuestion& question) {
+  if (question.samples > 0) return training_name(question);
   return question.loss > 0 ? loss_target_name(question.loss) : format_count(question.tokens) + " tokens";
 }
 

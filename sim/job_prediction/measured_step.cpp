@@ -5,6 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/peak_check.hpp"
 #include "sim/program/split_space.hpp"
 #include "sim/quantity/workload_time.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -118,6 +119,9 @@ FittedStep fit_step(JobQuestion measured, const GivenStep& given, const Catalogu
   for (int search = 0; search < kMostSearches; ++search) {
     const JobPrediction predicted = prepare_job(measured, catalogue);
     const Workload& workload = predicted.rows.front().samples_per_s.task.target.front();
+    const double samples = workload.samples() * workload.accumulation / workload.gpus;
+    check_below_peak("an iteration of " + duration_text(given.seconds), workload.scenario, samples / given.seconds,
+                     samples);
     const double factor = fit_factor(workload, given.seconds);
     if (search > 0 && factor == fitted.time_factor) break;
     if (!predicted.rankings.empty()) fitted.split = split_text(predicted.rankings.front().best.front().spec);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -25,19 +27,20 @@ Workload workload_of(const JobQuestion& question, const Catalogue& catalogue) {
   return prepare_job(question, catalogue).rows.front().samples_per_s.task.target.front();
 }
 
-// The largest divisor of a GPU's samples whose activations fit into memory in addition to the parts that do not grow
-// with the batch.
-int fitting_micro_batch(int samples, const GpuMemory& memory) {
+// Returns the largest micro-batch that fits. Its number of micro-steps divides `divided`, which
+// divides the samples of a GPU.
+int fitting_micro_batch(int samples, int divided, const GpuMemory& memory) {
   const int most = memory.largest_batch();
-  for (int steps = 1; steps <= samples; ++steps)
-    if (samples % steps == 0 && samples / steps <= most) return samples / steps;
-  return 1;
+  for (int steps = 1; steps <= divided; ++steps)
+    if (divided % steps == 0 && samples / steps <= most) return samples / steps;
+  return samples / divided;
 }
 
 class ReplicaSearch {
  public:
-  ReplicaSearch(const JobQuestion& asked, JobQuestion replicas, const Catalogue& catalogue)
-      : asked_(asked), replicas_(std::move(replicas)), catalogue_(catalogue) {}
+  /// `divided`: the number of micro-steps divides it; 0: all samples of a GPU.
+  ReplicaSearch(const JobQuestion& asked, JobQuestion replicas, int divided, const Catalogue& catalogue)
+      : asked_(asked), replicas_(std::move(replicas)), divided_(divided), catalogue_(catalogue) {}
 
   JobQuestion fastest() const {
     std::optional<Candidate> best;
@@ -46,7 +49,8 @@ class ReplicaSearch {
       for (const bool is_sharded : choices("sharding", !replicas_.job.exchange.empty())) {
         const std::optional<Candidate> candidate = candidate_with(recomputes, is_sharded);
         if (!candidate) continue;
-        const bool is_plain = !recomputes && !is_sharded && candidate->question.job.accumulation <= 1;
+        const bool is_plain =
+            !recomputes && !is_sharded && (!has_open_batch() || candidate->question.job.accumulation <= 1);
         if (candidate->memory.fits() && is_plain) return candidate->question;
         if (candidate->memory.fits()) ++fitting;
         if (!best || is_better(*candidate, *best)) best = candidate;
@@ -58,6 +62,7 @@ class ReplicaSearch {
   }
 
  private:
+  bool has_open_batch() const { return !asked_.job.split.has("micro_batch") && asked_.job.accumulation == 0; }
   bool is_given(const std::string& key) const {
     return asked_.job.split.has(key) || (key == "sharding" && !asked_.job.exchange.empty());
   }
@@ -81,12 +86,13 @@ class ReplicaSearch {
     try {
       Workload workload = workload_of(candidate.question, catalogue_);
       candidate.memory = gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu);
-      const bool has_open_batch = !asked_.job.split.has("micro_batch") && asked_.job.accumulation == 0;
       const int samples = workload.batch_per_gpu * std::max(1, workload.accumulation);
-      const int micro_batch = has_open_batch && !asked_.ignores_memory ? fitting_micro_batch(samples, candidate.memory)
-                                                                       : workload.batch_per_gpu;
+      const int divided = divided_ > 0 ? divided_ : samples;
+      const int micro_batch = has_open_batch() && !asked_.ignores_memory
+                                  ? fitting_micro_batch(samples, divided, candidate.memory)
+                                  : workload.batch_per_gpu;
       job.batch_per_gpu = micro_batch;
-      if (has_open_batch) job.accumulation = samples / micro_batch;
+      if (has_open_batch()) job.accumulation = samples / micro_batch;
       workload = workload_of(candidate.question, catalogue_);
       candidate.memory = gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu);
       if (!candidate.memory.fits() && !asked_.ignores_memory) return candidate;
@@ -99,11 +105,20 @@ class ReplicaSearch {
     return candidate;
   }
 
+  static std::string sharded_text(const Job& job) {
+    return job.keeps_gradients          ? "zero1 (optimizer's state)"
+           : job.keeps_gathered_weights ? "zero2 (gradients and optimizer's state)"
+                                        : "zero3 (weights, gradients and optimizer's state)";
+  }
   static std::string text_of(const JobQuestion& chosen, int fitting) {
     const Job& job = chosen.job;
-    std::string text = "A whole replica on each of " + gpus_text(chosen.largest()) + ", " +
+    const bool is_sharded = job.exchange == "sharded";
+    std::string text = std::string(is_sharded ? "One replica sharded over " : "A whole replica on each of ") +
+                       gpus_text(chosen.largest()) + ", " +
                        (fitting > 0 ? "the fastest of " + std::to_string(fitting) + " that fit" : "none fits") + ": " +
-                       (job.exchange.empty() ? "all-reduce" : job.exchange);
+                       (is_sharded             ? sharded_text(job)
+                        : job.exchange.empty() ? "all-reduce"
+                                               : job.exchange);
     if (job.recomputes_blocks) text += ", full recomputation";
     text += ", micro-batch " + std::to_string(job.batch_per_gpu);
     if (job.accumulation > 1) text += ", " + std::to_string(job.accumulation) + " micro-steps";
@@ -112,25 +127,61 @@ class ReplicaSearch {
 
   const JobQuestion& asked_;
   JobQuestion replicas_;
+  int divided_;
   const Catalogue& catalogue_;
 };
+
+Job replicas_on(const JobQuestion& question, int gpus, const std::string& why) {
+  Job job = question.job;
+  job.gpus = gpus;
+  job = as_whole_replicas(std::move(job), why);
+  job.gpus = question.job.gpus;
+  return job;
+}
+
+int samples_of(const Job& job) {
+  return job.batch_per_gpu * std::max(1, job.accumulation);
+}
+
+// One global batch on several numbers of GPUs: the choice of the fewest, whose GPUs have the most samples, in as many
+// micro-steps on all of them.
+JobQuestion with_divided_batch(const JobQuestion& question, JobQuestion replicas, const std::string& why,
+                               const Catalogue& catalogue) {
+  if (question.job.split.has("micro_batch"))
+    throw InputError(
+        "--micro-batch: on several numbers of GPUs a global batch has several numbers of micro-steps; allowed: "
+        "--accumulation instead, or one number of GPUs");
+  std::map<int, int> samples;
+  int divided = 0;
+  for (const int gpus : question.gpus) {
+    samples[gpus] = samples_of(replicas_on(question, gpus, why));
+    divided = std::gcd(divided, samples[gpus]);
+  }
+  const int fewest = samples.begin()->first;
+  replicas.job = replicas_on(question, fewest, why);
+  replicas.gpus = {fewest};
+  JobQuestion chosen = ReplicaSearch(question, replicas, divided, catalogue).fastest();
+  const int steps = std::max(1, chosen.job.accumulation);
+  for (const auto& [gpus, all] : samples) chosen.batches.push_back({gpus, all / steps});
+  chosen.gpus = question.gpus;
+  chosen.job.batch_per_gpu = chosen.batches.back().batch;
+  return chosen;
+}
 
 }  // namespace
 
 JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue) {
-  if (question.job.global_batch > 0 && question.gpus.size() > 1)
-    throw InputError("--gpus: with --global-batch one number of GPUs, because " + why +
-                     "; allowed: one number, or --batch");
+  if (question.lists_splits)
+    throw InputError("--optimise split: " + why +
+                     "; allowed: without it; sharding, recomputation and micro-batch are then chosen");
   if (question.rate_samples_per_s > 0 && question.job.split.has("micro_batch"))
     throw InputError("--rate: it is of --batch, and --micro-batch is given; allowed: one of the two batches");
   JobQuestion replicas = question;
-  Job job = question.job;
-  job.gpus = question.largest();
-  replicas.job = as_whole_replicas(job, why);
-  replicas.job.gpus = question.job.gpus;
-  replicas.lists_splits = false;
   replicas.has_whole_replicas = true;
-  return ReplicaSearch(question, replicas, catalogue).fastest();
+  if (question.job.global_batch > 0 && question.gpus.size() > 1)
+    return with_divided_batch(question, replicas, why, catalogue);
+  for (const int gpus : question.gpus) replicas.job = replicas_on(question, gpus, why);
+  return ReplicaSearch(question, replicas, 0, catalogue).fastest();
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -90,6 +90,11 @@ std::optional<std::int64_t> Facts::gpus() const {
   return gpus_per_node_->value * (nodes_ ? nodes_->value : 1);
 }
 
+std::int64_t Facts::gpus_of_node() const {
+  if (gpus_per_node_) return gpus_per_node_->value;
+  return gpus_ && nodes_ && gpus_->value % nodes_->value == 0 ? gpus_->value / nodes_->value : 0;
+}
+
 void Facts::add_machine(std::vector<LaunchOption>& options) const {
   const std::optional<std::int64_t> count = gpus();
   if (gpus_ && gpus_per_node_ && nodes_ && gpus_->value != gpus_per_node_->value * nodes_->value)
@@ -101,8 +106,7 @@ void Facts::add_machine(std::vector<LaunchOption>& options) const {
     const GivenNumber& from = gpus_ ? *gpus_ : nodes_ ? *nodes_ : *gpus_per_node_;
     options.push_back({"--gpus", std::to_string(*count), from.place, from.written});
   }
-  std::int64_t per_node = gpus_per_node_ ? gpus_per_node_->value : 0;
-  if (per_node == 0 && gpus_ && nodes_ && gpus_->value % nodes_->value == 0) per_node = gpus_->value / nodes_->value;
+  const std::int64_t per_node = gpus_of_node();
   const GivenNumber* from = gpus_per_node_ ? &*gpus_per_node_ : nodes_ ? &*nodes_ : nullptr;
   if (per_node > 0 && from != nullptr)
     options.push_back({"--gpus-per-node", std::to_string(per_node), from->place, from->written});
@@ -126,8 +130,9 @@ void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>
   });
   if (!is_sharded || has("--sharding-group") || ranks < 1) return;
   if (shards_in_nodes) {
-    if (gpus_per_node_)
-      options.push_back({"--sharding-group", std::to_string(gpus_per_node_->value), {}, "hybrid: a node"});
+    const std::int64_t of_node = gpus_of_node(), group = of_node > 0 ? of_node : kUsualGpusPerNode;
+    if (of_node > 0 || (count >= group && count % group == 0))
+      options.push_back({"--sharding-group", std::to_string(group), {}, "hybrid: a node"});
     return;
   }
   const std::int64_t shared = ranks * sharded_copies;

@@ -64,6 +64,8 @@ class Facts {
   std::vector<LaunchOption> options(const std::vector<int>& gpus) const;
 
  private:
+  /// GPUs of a node, given or by the numbers of GPUs and nodes; 0: neither says it.
+  std::int64_t gpus_of_node() const;
   void give_number(std::optional<GivenNumber>& fact, const std::string& what, const GivenNumber& given);
   void add_machine(std::vector<LaunchOption>& options) const;
   void add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;

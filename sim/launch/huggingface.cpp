@@ -1,6 +1,7 @@
 #include "sim/launch/huggingface.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
@@ -73,15 +74,26 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
     f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
 }
 
+// Accelerate also writes a strategy as its number (torch.distributed.fsdp.ShardingStrategy, counted from 1).
+std::string strategy_name(const std::string& strategy) {
+  static const std::map<std::string, std::string> numbers{{"1", "full_shard"},
+                                                          {"2", "shard_grad_op"},
+                                                          {"3", "no_shard"},
+                                                          {"4", "hybrid_shard"},
+                                                          {"5", "hybrid_shard_zero2"}};
+  const auto found = numbers.find(strategy);
+  return found == numbers.end() ? lower_case(strategy) : found->second;
+}
+
 void read_fsdp(LaunchSettings& s, Facts& f) {
   std::string key = "fsdp";
   std::string words = lower_case(s.text("fsdp", "--sharding").value_or(""));
   if (words == "[]" || words == "false") words.clear();
   for (const char* other :
        {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy", "accelerate.fsdp_sharding_strategy",
-        "accelerate_config.fsdp_config.fsdp_sharding_strategy"})
+        "accelerate_config.fsdp_config.fsdp_sharding_strategy", "fsdp_sharding_strategy"})
     if (const auto strategy = s.text(other, "--sharding")) {
-      words += " " + lower_case(*strategy);
+      words += " " + strategy_name(*strategy);
       key = other;
     }
   const bool reshards = s.boolean("fsdp_config.fsdp_reshard_after_forward", "--sharding").value_or(true);
@@ -92,8 +104,8 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
     return;
   }
   const bool is_hybrid = words.find("hybrid") != std::string::npos || words.find("_zero2") != std::string::npos;
-  const bool keeps_weights = words.find("shard_grad_op") != std::string::npos ||
-                             words.find("hybrid_shard_zero2") != std::string::npos || words == "2" || words == " 2";
+  const bool keeps_weights =
+      words.find("shard_grad_op") != std::string::npos || words.find("hybrid_shard_zero2") != std::string::npos;
   if (words.find("no_shard") != std::string::npos) return f.give_from("--sharding", "none", s, key);
   f.give_from("--sharding", keeps_weights || !reshards ? "zero2" : "zero3", s, key);
   f.shards_in_nodes = is_hybrid;
@@ -105,14 +117,32 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
   const std::string key = given_key(s, {"optim", "optimizer"});
   if (key.empty() && !software.has_defaults()) return;
   const std::string name = key.empty() ? "adamw_torch" : lower_case(s.text(key, "--optimizer").value_or("adamw_torch"));
-  if (name.find("8bit") != std::string::npos || name.find("4bit") != std::string::npos)
+  if (name.find("4bit") != std::string::npos)
     return s.mark(key, Use::not_simulated, "the optimizer's state is predicted in single precision");
+  if (name.find("adam") != std::string::npos && name.find("8bit") != std::string::npos)
+    f.give_from("--optimizer-state", "8bit", s, key);
+  if (name == "adafactor") return f.give_from("--optimizer", "adafactor", s, key);
   if (name.find("adam") != std::string::npos && !f.has("--optimizer"))
     return key.empty() ? f.give_default("--optimizer", "adam", "the Trainer's default")
                        : f.give_from("--optimizer", "adam", s, key);
   if (name == "sgd") return f.give_from("--optimizer", "momentum", s, key);
   if (!key.empty() && name.find("adam") == std::string::npos)
     s.mark(key, Use::not_simulated, "the software's default is predicted");
+}
+
+// Reads whether adapters leave weights of four or eight bits frozen (bitsandbytes).
+void read_frozen_weights(LaunchSettings& s, Facts& f) {
+  for (const char* key : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"}) {
+    const std::string value = lower_case(s.text(key, "--frozen-weights").value_or("false"));
+    if (value == "false" || value == "none" || value == "null") continue;
+    const std::string name = key;
+    const bool has_eight = name == "load_in_8bit" || (name == "quantization_bit" && value == "8");
+    const bool has_four = name != "quantization_bit" ? !has_eight : value == "4";
+    if (!has_eight && !has_four)
+      s.mark(key, Use::not_simulated, "the frozen weights are predicted in half precision");
+    else if (!f.has("--frozen-weights"))
+      f.give_from("--frozen-weights", has_eight ? "int8" : "nf4", s, key);
+  }
 }
 
 void read_adapters(LaunchSettings& s, Facts& f) {
@@ -128,9 +158,7 @@ void read_adapters(LaunchSettings& s, Facts& f) {
     f.give_default("--lora-rank", "8", "the default of PEFT");
   else
     f.give_from("--lora-rank", std::to_string(s.whole(key, "--lora-rank").value_or(8)), s, key);
-  for (const char* bits : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"})
-    if (s.has(bits) && s.text(bits).value_or("false") != "false")
-      s.mark(bits, Use::not_simulated, "the frozen weights are predicted in half precision");
+  read_frozen_weights(s, f);
 }
 
 void refuse_other_stages(LaunchSettings& s) {

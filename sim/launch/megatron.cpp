@@ -169,7 +169,8 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
     const LaunchSetting* setting = s.take("recompute_num_layers");
     f.give("--recompute-layers", std::to_string(*layers), setting->place, setting->written);
   } else if (granularity == "full" && layers && *layers > 1) {
-    s.mark("recompute_num_layers", Use::not_simulated, "the input of every layer is predicted as kept");
+    const LaunchSetting* setting = s.take("recompute_num_layers");
+    f.give("--recompute-interval", std::to_string(*layers), setting->place, setting->written);
   }
 }
 
@@ -192,6 +193,34 @@ void read_precision(LaunchSettings& s, Facts& f) {
   if (is_bf16) return give("bf16", "bf16");
   if (is_fp16) return give("fp16", "fp16");
   f.give_default("--precision", "fp32", "neither --bf16 nor --fp16");
+}
+
+// "torch.bfloat16", "bfloat16" and "bf16" are one precision.
+std::string precision_name(const std::string& written) {
+  const std::string name = lower_case(written.rfind("torch.", 0) == 0 ? written.substr(6) : written);
+  return name == "float32" ? "fp32" : name == "float16" ? "fp16" : name == "bfloat16" ? "bf16" : name;
+}
+
+// Megatron-LM's precision-aware optimizer (megatron/core/optimizer/optimizer_config.py). With bf16 and Transformer Engine it
+// keeps of master weights the 16 bits that bf16 lacks (store_param_remainders, true by default).
+void read_kept_precisions(LaunchSettings& s, Facts& f) {
+  constexpr const char *kSwitch = "use_precision_aware_optimizer", *kFirst = "exp_avg_dtype",
+                       *kSecond = "exp_avg_sq_dtype", *kMaster = "main_params_dtype";
+  const bool is_aware = s.is_on(kSwitch, "--optimizer-state");
+  const std::string first = precision_name(s.text(kFirst, "--optimizer-state").value_or("fp32"));
+  const std::string second = precision_name(s.text(kSecond, "--optimizer-state").value_or("fp32"));
+  const std::string master = precision_name(s.text(kMaster, "--master-weights").value_or("fp32"));
+  const bool keeps_remainders = s.boolean("store_param_remainders", "--master-weights").value_or(true);
+  if (!is_aware) return;
+  const bool is_known = first == "fp32" || first == "bf16" || first == "fp16" || first == "fp8" || first == "uint8";
+  if (first != second || !is_known)
+    s.mark(kSecond, Use::not_simulated, "both moments are predicted in one precision, single");
+  else if (first != "fp32")
+    f.give_from("--optimizer-state", first == "uint8" ? "fp8" : first == "fp16" ? "bf16" : first, s, kFirst);
+  if (master == "fp16")
+    f.give_from("--master-weights", "fp16", s, kMaster);
+  else if (keeps_remainders && s.is_on("bf16", "--precision"))
+    f.give_from("--master-weights", "fp16", s, kSwitch);
 }
 
 void read_optimizer(LaunchSettings& s, Facts& f) {
@@ -245,6 +274,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_recomputation(s, f);
   read_precision(s, f);
   read_optimizer(s, f);
+  read_kept_precisions(s, f);
   read_batch(s, f);
   read_length(s, f);
   read_capacity(s, f);

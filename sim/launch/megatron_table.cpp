@@ -104,8 +104,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "moe_router_padding_for_* moe_router_quantile* moe_dispatch_fwd_dtype moe_combine_bwd_dtype "
        "disable_bf16_reduced_precision_matmul deterministic_mode batch_invariant_* output_logit_dtype"},
       {Use::not_simulated, "its memory is predicted as the software's default",
-       "accumulate_allreduce_grads_in_fp32 grad_reduce_in_bf16 use_precision_aware_optimizer main_grads_dtype "
-       "main_params_dtype exp_avg_dtype exp_avg_sq_dtype distribute_saved_activations empty_unused_memory_level "
+       "accumulate_allreduce_grads_in_fp32 grad_reduce_in_bf16 main_grads_dtype distribute_saved_activations "
+       "empty_unused_memory_level "
        "cpu_offloading* fine_grained_activation_offloading offload_modules min_offloaded_tensor_size delay_offload_* "
        "delta_offload_* activation_offload_fraction fine_grained_offloading_* moe_paged_stash* "
        "optimizer_offload_fraction "

@@ -21,7 +21,7 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
       name.erase(0, prefix.size());
       const std::int64_t rank = s.whole("model.lora_rank", "--lora-rank").value_or(8);
       f.give_from("--lora-rank", std::to_string(rank), s, "model.lora_rank");
-      if (prefix == "qlora_") f.notes.push_back("the frozen weights are predicted in half precision");
+      if (prefix == "qlora_") f.give_from("--frozen-weights", "nf4", s, "model._component_");
     }
   for (const std::string ending : {"_instruct", "_base"})
     if (name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0)
@@ -54,10 +54,16 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
   for (const char* key : {"fsdp_cpu_offload", "fsdp.cpu_offload"})
     if (s.is_on(key, "--offload-optimizer")) f.give_from("--offload-optimizer", "", s, key);
   const std::string optimizer = lower_case(last_component(s.text("optimizer._component_").value_or("AdamW")));
-  if (optimizer == "adam" || optimizer == "adamw")
+  if (optimizer.find("adam") != std::string::npos && optimizer.find("8bit") != std::string::npos) {
     f.give_default("--optimizer", "adam", "optimizer._component_");
-  else
+    f.give_from("--optimizer-state", "8bit", s, "optimizer._component_");
+  } else if (optimizer == "adafactor") {
+    f.give_default("--optimizer", "adafactor", "optimizer._component_");
+  } else if (optimizer == "adam" || optimizer == "adamw") {
+    f.give_default("--optimizer", "adam", "optimizer._component_");
+  } else {
     s.mark("optimizer._component_", Use::not_simulated, "the software's default is predicted");
+  }
   read_tuned_model(s, f, catalogue);
 }
 

@@ -79,6 +79,7 @@ Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, i
   auto options = with_common<Sharded>(scenario, gpus, batch_per_gpu, iterations);
   options.units_ahead = scenario.communication.overlap ? scenario.sharding.units_ahead : 0;
   options.gathers_again = scenario.sharding.gathers_again;
+  options.keeps_gradients = scenario.sharding.keeps_gradients;
   const bool is_nccl = scenario.communication.all_reduce == AllReduceKind::nccl;
   return sharded(scenario.model, model_cost(scenario, batch_per_gpu),
                  sharding_units(scenario.model, wire_bytes(scenario), scenario.sharding.unit_bytes), options,

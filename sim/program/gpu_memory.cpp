@@ -129,11 +129,15 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   const double share = s.algorithm == Algorithm::sharded ? 1.0 / gpus : 1;
   const bool keeps_weights = s.algorithm == Algorithm::sharded && !s.sharding.gathers_again;
   memory.weights_bytes = parameters * bytes * (keeps_weights ? 1 : share);
-  memory.gradients_bytes = parameters * bytes * share;
+  const bool keeps_gradients = s.algorithm == Algorithm::sharded && s.sharding.keeps_gradients;
+  memory.gradients_bytes = parameters * bytes * (keeps_gradients ? 1 : share);
   if (!updates_on_servers(s)) {
     const int of_update = s.compute.update_element_bytes();
-    memory.master_weights_bytes = bytes < of_update ? parameters * of_update * share : 0;
-    memory.optimizer_state_bytes = parameters * of_update * model::update_arrays(s.compute.optimizer).state * share;
+    const model::KeptPrecisions& kept = s.compute.kept;
+    const double of_master = kept.master ? bytes_of(*kept.master) : of_update;
+    const double of_state = kept.state ? bytes_of(*kept.state) : of_update;
+    memory.master_weights_bytes = bytes < of_update ? parameters * of_master * share : 0;
+    memory.optimizer_state_bytes = parameters * of_state * model::update_arrays(s.compute.optimizer).state * share;
   }
   const int batch = memory.batch_per_gpu;
   const bool repeats = s.compute.recomputes_blocks;
@@ -182,25 +186,52 @@ std::string spaced(std::string name) {
 
 constexpr double kRoomForBuffers = 0.02;  // of the GPU: sharding software has further buffers
 
-// True if a batch of 1 fits when weights, gradients and the optimizer's state are sharded over `gpus` GPUs.
-bool fits_sharded(const Scenario& s, int gpus) {
-  Scenario sharded = s;
-  sharded.algorithm = Algorithm::sharded;
-  const GpuMemory memory = gpu_memory(sharded, gpus, 1);
-  return memory.total_bytes() <= (1 - kRoomForBuffers) * memory.capacity_bytes;
+// The largest batch of at most `batch` that fits in the changed scenario, with room for buffers; 0: none.
+int fitting_batch(const Scenario& changed, int gpus, int batch) {
+  GpuMemory memory = gpu_memory(changed, gpus, batch);
+  memory.capacity_bytes *= 1 - kRoomForBuffers;
+  return std::min(batch, memory.largest_batch());
+}
+
+Scenario sharded_scenario(Scenario s) {
+  s.algorithm = Algorithm::sharded;
+  return s;
+}
+
+// ", or CHANGE", with the batch that then fits if it is smaller; empty: none fits.
+std::string change_that_fits(const std::string& change, const Scenario& changed, int gpus, int batch) {
+  const int fitting = fitting_batch(changed, gpus, batch);
+  if (fitting == 0) return "";
+  return ", or " + change + (fitting < batch ? " with a batch of at most " + std::to_string(fitting) : "");
+}
+
+// Sharding and recomputation of whole replicas that train by plain synchronous SGD.
+std::string replica_changes(const Scenario& s, int gpus, int batch) {
+  if (s.trains_learners()) return "";
+  std::string changes;
+  if (gpus > 1 && s.algorithm != Algorithm::sharded)
+    changes = change_that_fits("the algorithm sharded (--algorithm sharded)", sharded_scenario(s), gpus, batch);
+  const bool has_recomputation = s.algorithm == Algorithm::s_sgd || s.algorithm == Algorithm::sharded;
+  if (s.model.transformer || !has_recomputation || s.compute.recomputes_blocks ||
+      model::checkpointed_blocks(s.model).empty())
+    return changes;
+  Scenario repeats = s;
+  repeats.compute.recomputes_blocks = true;
+  return changes + change_that_fits("recomputed activations (--recompute full)", repeats, gpus, batch);
 }
 
 std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory) {
   if (s.parallel) return split_that_fits(s, gpus);
   const int largest = memory.largest_batch();
   if (largest > 0)
-    return "a batch of at most " + std::to_string(largest) + (s.trains_learners() ? ", fewer learners" : "");
+    return (s.communication.accumulation > 1 ? "a micro-batch of at most " : "a batch of at most ") +
+           std::to_string(largest) + (s.trains_learners() ? ", fewer learners" : "");
   if (s.trains_learners() && s.learners.per_gpu > 1) return "fewer learners";
   const std::string split = s.model.transformer ? ", or a split over GPUs (/parallel, --tensor and others)" : "";
-  if (s.algorithm == Algorithm::sharded)
-    return (fits_sharded(s, kMostGpus) ? "more GPUs, or GPUs of more memory" : "GPUs of more memory") + split;
-  const std::string sharded = !s.trains_learners() && fits_sharded(s, gpus) ? ", or the algorithm sharded" : "";
-  return "GPUs of more memory" + sharded + split + " (no batch fits)";
+  const std::string changes = replica_changes(s, gpus, memory.batch_per_gpu);
+  if (s.algorithm == Algorithm::sharded && fitting_batch(s, kMostGpus, memory.batch_per_gpu) == memory.batch_per_gpu)
+    return "more GPUs, or GPUs of more memory" + changes + split;
+  return "GPUs of more memory" + changes + split;
 }
 
 }  // namespace
@@ -306,14 +337,16 @@ std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemor
   const double capacity = memory.capacity_bytes, over = memory.total_bytes() - capacity;
   const auto amount = [&](double bytes) { return amount_text(bytes, capacity) + unit_name(capacity); };
   const MemoryPart largest = memory.largest_part();
+  const bool is_micro_batch = scenario.parallel || scenario.communication.accumulation > 1;
   std::string text =
-      std::string("memory: ") + (scenario.parallel ? "micro-batch " : "batch ") + std::to_string(memory.batch_per_gpu);
+      std::string("memory: ") + (is_micro_batch ? "micro-batch " : "batch ") + std::to_string(memory.batch_per_gpu);
   if (scenario.trains_learners() && !scenario.learners.auto_tune)
     text +=
         " of " + std::to_string(scenario.learners.per_gpu) + (scenario.learners.per_gpu > 1 ? " learners" : " learner");
   text += " needs " + memory_text(memory) + " a GPU, " + amount(over) + " too much, the largest part " +
           spaced(largest.name) + " of " + amount(largest.bytes);
-  return text + "; allowed: " + allowed_instead(scenario, gpus, memory);
+  const bool fits_none = !scenario.parallel && memory.largest_batch() == 0;
+  return text + (fits_none ? " (no batch fits)" : "") + "; allowed: " + allowed_instead(scenario, gpus, memory);
 }
 
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where) {

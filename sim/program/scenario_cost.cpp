@@ -87,6 +87,7 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   device.sum_bytes = compute.sum_bytes;
   device.softmax_bytes = compute.softmax_bytes;
   device.update_element_bytes = compute.update_element_bytes();
+  device.saved_update_bytes = compute.kept.saved_update_bytes(compute.optimizer, device.update_element_bytes);
   device.activation_bytes = activation_bytes(compute.precision);
   return device;
 }

@@ -30,10 +30,11 @@ std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpe
   return parts;
 }
 
-TrafficOptions traffic_of(const Scenario& scenario) {
+TrafficOptions traffic_of(const Scenario& scenario, const ParallelSpec& spec) {
   TrafficOptions options;
   options.activation_bytes = activation_bytes(scenario.compute.precision);
   options.weight_bytes = activation_bytes(scenario.compute.precision);
+  if (spec.frozen_weights != FrozenWeights::whole) options.weight_bytes = quantised_bytes(spec.frozen_weights);
   options.gradient_bytes = bytes_of(scenario.communication.wire);
   return options;
 }
@@ -42,6 +43,7 @@ SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec)
   SoftwareMemory software;
   software.precision = scenario.compute.precision;
   software.optimizer = scenario.compute.optimizer;
+  software.kept = scenario.compute.kept;
   software.sent_gradient_bytes = bytes_of(scenario.communication.wire);
   software.has_half_state = scenario.compute.half_parameters;
   software.has_loss_in_single = scenario.compute.loss_bytes_per_logit > 0;
@@ -71,7 +73,7 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   check_fits(job.shape, job.spec);
   job.micro_batches = micro_batches(job.spec, static_cast<int>(global_batch_of(job.spec, job.spec.data)));
   job.parts = parts_of(job.shape, job.spec);
-  job.traffic = traffic_of(scenario);
+  job.traffic = traffic_of(scenario, job.spec);
   job.memory = memory_of(scenario, job.spec);
   return job;
 }

@@ -225,6 +225,7 @@ std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question) {
 std::string recompute_text(const ParallelSpec& spec) {
   std::string text = name_of(spec.recompute), parts;
   for (RecomputeModule module : spec.recompute_modules) parts += (parts.empty() ? "" : ", ") + name_of(module);
+  if (spec.recompute_interval > 1) parts = std::to_string(spec.recompute_interval) + " layers at once";
   if (spec.recompute_layers > 0) parts = std::to_string(spec.recompute_layers) + " layers of each chunk";
   return parts.empty() ? text : text + " (" + parts + ")";
 }

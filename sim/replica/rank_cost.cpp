@@ -192,6 +192,24 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
   return sum;
 }
 
+// Before either pass multiplies a quantised matrix, it is read and written in half precision. Half of a matrix's backward
+// pass counts as gradients of its weights, which frozen ones do not have (sum_of()).
+void dequantise_frozen(const SplitJob& job, const model::Graph& graph, const ModelBlocks& blocks,
+                       const DeviceCost& device, std::vector<LayerCost>& costs) {
+  const FrozenWeights frozen = job.spec.frozen_weights;
+  if (frozen == FrozenWeights::whole) return;
+  const double moved_bytes = quantised_bytes(frozen) + kHalfBytes;
+  for (const Block& block : blocks.blocks)
+    for (int i = block.first_layer; i <= block.last_layer; ++i) {
+      const Layer& layer = graph.layers[to_index(i)];
+      if (!has_matrix(layer) || is_of_adapter(layer)) continue;
+      const double seconds = device.launch_s + moved_bytes * static_cast<double>(layer.parameter_count()) /
+                                                   (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+      costs[to_index(i)].forward_s += seconds;
+      costs[to_index(i)].backward_s += 2 * seconds;
+    }
+}
+
 // Number of layers of the whole model that each layer of the graph represents.
 std::vector<int> count_layer_repeats(const model::Graph& graph, const ModelBlocks& blocks,
                                      const model::DistinctLayers& layers) {
@@ -244,7 +262,8 @@ double update_on_host_s(const Scenario& scenario, const SplitJob& job, double pa
   const int ranks = std::min(cluster.gpus_per_node, job.spec.gpus_of_replica() * job.spec.data);
   const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
   const double arrays =
-      model::update_arrays(scenario.compute.optimizer).passes() * scenario.compute.update_element_bytes();
+      model::update_arrays(scenario.compute.optimizer).passes() * scenario.compute.update_element_bytes() -
+      device_cost(scenario).saved_update_bytes;
   const double gradients_s = std::max(0.0, gradient * parameters / to_host - backward_s);
   const double update_s = (arrays + gradient + weight) * parameters * ranks / host_memory;
   return gradients_s + std::max(update_s, weight * parameters / to_host);
@@ -272,7 +291,8 @@ RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
           s.recompute_modules,
           layers_key(s),
           job.micro_batches > 1,
-          job.memory.parameters.gradient};
+          job.memory.parameters.gradient,
+          s.frozen_weights};
 }
 
 std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) {
@@ -295,6 +315,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   order_rows(job, graph, device, cost.layers);
   if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
   repeat_expert_activations(job, graph, device, cost.layers);
+  dequantise_frozen(job, graph, blocks, device, cost.layers);
   cost.scale(factor_of_measurements(scenario, batch));
   RankSeconds seconds;
   const bool is_trained = job.spec.lora_rank == 0;
@@ -351,7 +372,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
     if (job.shape.parts_of(layer).mixing == model::TokenMixing::attention) adapters += 4;
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
-                           kept * arrays.passes() * device.update_element_bytes /
+                           kept * (arrays.passes() * device.update_element_bytes - device.saved_update_bytes) /
                                (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return scenario.compute.time_factor * of_laws_s;
 }

@@ -249,6 +249,23 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   f.choice("optimizer", &Spec::optimizer)
       .otherwise("momentum")
       .means("time of the update: 12, 20 or 28 bytes per parameter, one kernel per tensor (`lars`: two)");
+  auto state = f.custom("optimizer_state", "text", format_text::names(choice_names<model::StatePrecision>()),
+                        {{"enum", choice_names<model::StatePrecision>()}});
+  state.optional("as the software keeps it")
+      .means("precision of each array of the optimizer's state: 4, 2, 1 or (`8bit`, blocks of 256) 1.016 bytes");
+  state.reads(
+      [](const JsonNode& node, Spec& compute) { compute.kept.state = read_choice<model::StatePrecision>(node); });
+  state.writes([](const Spec& compute) { return compute.kept.state ? Json(name_of(*compute.kept.state)) : Json(); });
+  auto master = f.custom("master_weights", "text", format_text::names(choice_names<model::MasterWeights>()),
+                         {{"enum", choice_names<model::MasterWeights>()}});
+  master.optional("as the software keeps them")
+      .means(
+          "precision of the weights that the update works on, where the layers' weights are in half precision: 4 "
+          "bytes; 2 "
+          "bytes, also the 16 bits that bf16 lacks; none beside the layers' weights");
+  master.reads(
+      [](const JsonNode& node, Spec& compute) { compute.kept.master = read_choice<model::MasterWeights>(node); });
+  master.writes([](const Spec& compute) { return compute.kept.master ? Json(name_of(*compute.kept.master)) : Json(); });
   f.boolean("half_parameters", &Spec::half_parameters)
       .otherwise(false)
       .means(
@@ -273,6 +290,9 @@ ObjectFormat<ComputeSpec> make_compute_format() {
       node.at("rates").fail("stand beside a profile", "allowed: one of the two");
     if (compute.time_factor != 1 && (compute.profile || !compute.rates.empty()))
       node.at("time_factor").fail("stands beside rates or a profile", "allowed: one of them");
+    if (compute.kept.master && (activation_bytes(compute.precision) == 4 || compute.half_parameters))
+      node.at("master_weights")
+          .fail("the layers' weights are the only ones in this precision", "allowed: without it, or mixed precision");
     if (!compute.overlap_slowdown) note_measured_overlap(node, compute);
   });
   return f;

@@ -73,6 +73,17 @@ const ObjectFormat<ShardingSpec>& sharding_format() {
     f.boolean("gathers_again", &ShardingSpec::gathers_again)
         .otherwise(true)
         .means("`false`: parameters stay from forward to backward; 2 (n-1)/n of the bytes");
+    f.boolean("keeps_gradients", &ShardingSpec::keeps_gradients)
+        .otherwise(false)
+        .means(
+            "`true`: every GPU has all gradients and exchanges them in the last micro-step; parameters are gathered in "
+            "the first (ZeRO-1); with `gathers_again` of `false`");
+    f.then([](const JsonNode& node, ShardingSpec& spec) {
+      if (spec.keeps_gradients && spec.gathers_again)
+        node.at("keeps_gradients")
+            .fail("weights that are gathered again are sharded, and so are gradients",
+                  "allowed: with \"gathers_again\": false");
+    });
     return f;
   }();
   return format;
@@ -131,7 +142,8 @@ std::string exchange_text(const Scenario& s) {
       return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + wire;
     case Algorithm::sharded:
       return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
-             (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + name_of(c.all_reduce) + ", " +
+             (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") +
+             (s.sharding.keeps_gradients ? ", gradients whole" : "") + ", " + name_of(c.all_reduce) + ", " +
              name_of(c.wire) + " wire";
     case Algorithm::theano_mpi: {
       std::string name = name_of(s.theano_mpi.exchange);

@@ -15,9 +15,10 @@ struct LocalSgdSpec {
 };
 
 struct ShardingSpec {
-  std::int64_t unit_bytes = 0;  ///< least bytes of parameters that are gathered together, on the wire
-  int units_ahead = 1;          ///< number of units gathered in advance
-  bool gathers_again = true;    ///< true: the backward pass gathers parameters again
+  std::int64_t unit_bytes = 0;   ///< parameters that are gathered together, at least; on the wire
+  int units_ahead = 1;           ///< gathered while a unit is computed
+  bool gathers_again = true;     ///< for the backward pass
+  bool keeps_gradients = false;  ///< whole until the last micro-step, and weights from the first on (ZeRO-1)
 };
 
 struct TheanoMpiSpec {

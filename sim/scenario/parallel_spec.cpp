@@ -72,6 +72,13 @@ Problem find_recompute_problem(const ParallelSpec& spec) {
   if (spec.recompute_layers > 0 && spec.recompute != Recomputation::full)
     return {{"/parallel/recompute_layers", "recompute " + name_of(spec.recompute) + " is not by whole layers",
              "allowed: with \"recompute\": \"full\""}};
+  if (spec.recompute_interval > 1 && spec.recompute != Recomputation::full)
+    return {{"/parallel/recompute_interval", "recompute " + name_of(spec.recompute) + " is not by whole layers",
+             "allowed: with \"recompute\": \"full\""}};
+  if (spec.recompute_interval > 1 && spec.recompute_layers > 0)
+    return {{"/parallel/recompute_interval", "recompute_layers chooses single layers", "allowed: one of the two"}};
+  if (spec.frozen_weights != FrozenWeights::whole && spec.lora_rank == 0)
+    return {{"/parallel/frozen_weights", "no weights are frozen", "allowed: with \"lora_rank\""}};
   if (spec.recompute_modules.empty() || spec.recompute == Recomputation::selective) return {};
   return {{"/parallel/recompute_modules", "recompute " + name_of(spec.recompute) + " is not by parts of a layer",
            "allowed: with \"recompute\": \"selective\""}};
@@ -295,6 +302,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "with `recompute` of `full`, the first layers of each chunk that are recomputed; the others keep all "
             "activations (Megatron-LM's --recompute-method block --recompute-num-layers)");
+    f.whole("recompute_interval", &ParallelSpec::recompute_interval, 1, 4096)
+        .otherwise(1)
+        .means(
+            "with `recompute` of `full`, layers of a chunk from one kept input to the next; the backward pass computes "
+            "all of them again at once (Megatron-LM's --recompute-method uniform --recompute-num-layers)");
     f.choice("keeping", &ParallelSpec::keeping)
         .otherwise("mixed")
         .means(
@@ -313,6 +325,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "weights are frozen but for two matrices of that rank beside each of the attention's (LoRA: Hu et al. "
             "2021)");
+    f.choice("frozen_weights", &ParallelSpec::frozen_weights)
+        .otherwise("whole")
+        .means(
+            "of adapters' frozen matrices in layers: in half precision; 1 byte; 0.516 bytes (QLoRA: Dettmers et al. "
+            "2023). Quantised weights are made whole again in every pass");
     f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(

@@ -107,6 +107,23 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
   return all;
 }
 
+/// Frozen weights of adapters (LoRA): as the layers compute, or quantised. Then each pass over a layer makes them whole
+/// again in half precision.
+enum class FrozenWeights { whole, int8, nf4 };
+
+inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
+  static const Choices<FrozenWeights> all{{FrozenWeights::whole, "whole", {"half"}},
+                                          {FrozenWeights::int8, "int8", {"8bit"}},
+                                          {FrozenWeights::nf4, "nf4", {"4bit", "fp4"}}};
+  return all;
+}
+
+/// Returns the bytes of a quantised weight. LLM.int8() has a scale for each row (Dettmers et al. 2022). NF4 has an 8-bit scale
+/// for each 64 weights, and a scale of 4 bytes for each 256 of these (Dettmers et al. 2023, "QLoRA", section 3).
+constexpr double quantised_bytes(FrozenWeights weights) {
+  return weights == FrozenWeights::nf4 ? 0.5 + 1.0 / 64 + 4.0 / (64 * 256) : 1;
+}
+
 /// Bytes per parameter that software keeps in half precision, with Adam (sim/split/software_memory.hpp).
 enum class StateKeeping {
   mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
@@ -193,12 +210,14 @@ struct ParallelSpec {
   int micro_batch = 1;    ///< sequences of a data-parallel rank's micro-batch
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
-  std::set<RecomputeModule> recompute_modules;  ///< for `selective`; none: core_attention
-  int recompute_layers = 0;  ///< for `full`: first layers of each chunk, others keep all; 0: all layers
+  std::set<RecomputeModule> recompute_modules;  ///< of `selective`; none: core_attention
+  int recompute_layers = 0;    ///< of `full`: the first layers of each chunk, the others keep all; 0: all layers
+  int recompute_interval = 1;  ///< of `full`: layers from one kept input to the next
   StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
-  int lora_rank = 0;                ///< > 0: trains only two matrices of that rank per matrix of the attention
-  bool offloads_optimizer = false;  ///< the optimizer's state is in host memory, where processors update it
+  int lora_rank = 0;  ///< > 0: only two matrices of that rank are trained per matrix of the attention
+  FrozenWeights frozen_weights = FrozenWeights::whole;
+  bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
   bool expert_overlap = false;         ///< experts' all-to-alls overlap passes of another micro-batch
   double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an exchange beside a pass holds

@@ -71,6 +71,7 @@ struct ComputeSpec {
   double softmax_bytes = 0;      ///< layer_cost.hpp
   bool half_parameters = false;  ///< also weights, gradients and optimizer state, without copies in single
   Optimizer optimizer = Optimizer::momentum;
+  model::KeptPrecisions kept{};  ///< of the optimizer
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
   ProfileSpec profile;          ///< if given, its iterations set the time instead of rates

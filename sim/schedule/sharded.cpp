@@ -49,14 +49,14 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   const int count = static_cast<int>(units.size()), passes = 2 * count;
   const auto unit_of = [&](int pass) { return pass < count ? pass : passes - 1 - pass; };
 
-  // Ends when the last gradients are exchanged. `before`: the last work of the previous step or update; -1: none.
-  const auto micro_step = [&](int before) {
+  // Ends with the last gradients exchanged or computed; `before`: the step or the update before, -1: none.
+  const auto micro_step = [&](int before, bool gathers, bool scatters) {
     const int batch = input.next(before);
     std::vector<int> gathered(to_index(passes), -1), computed(to_index(passes), -1);
     int to_gather = 0;
     // Parameters of a pass may arrive when the pass units_ahead + 1 before it has freed its own.
     const auto gather_next = [&] {
-      if (options.gpus == 1) return void(++to_gather);  // the GPU has all parameters
+      if (!gathers) return void(++to_gather);  // the GPU has all parameters
       const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
       std::vector<int> after;
       if (freed_by >= 0)
@@ -81,18 +81,22 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
       computed[to_index(pass)] =
           gpu.compute(kCompute, (is_forward ? "forward " : "backward ") + unit.name, work.seconds, inputs, work.parts);
       if (pass == 0) input.used_by(computed[0]);
-      if (!is_forward && options.gpus > 1)
+      if (!is_forward && scatters)
         scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[to_index(unit_of(pass))],
                                    options.launch_s, {computed[to_index(pass)]});
     }
-    return options.gpus == 1 ? computed.back() : scattered;
+    return scatters ? scattered : computed.back();
   };
 
   int updated = -1;
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     gpu.begin_iteration();
     int exchanged = updated;
-    for (int step = 0; step < options.accumulation; ++step) exchanged = micro_step(exchanged);
+    for (int step = 0; step < options.accumulation; ++step) {
+      const bool gathers = !options.keeps_gradients || step == 0;
+      const bool scatters = !options.keeps_gradients || step + 1 == options.accumulation;
+      exchanged = micro_step(exchanged, options.gpus > 1 && gathers, options.gpus > 1 && scatters);
+    }
     updated = gpu.compute(kCompute, "update", cost.sharded_update_s(options.gpus), {exchanged});
     gpu.end_iteration(updated);
   }

@@ -31,13 +31,16 @@ std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_byt
 struct Sharded : SSgd {
   int units_ahead = 1;        ///< units gathered in advance
   bool gathers_again = true;  ///< true: the backward pass gathers parameters again
+  /// Every GPU has all gradients until the last micro-step, which exchanges them, and the weights from the first micro-step
+  /// on (ZeRO-1; without gathers_again).
+  bool keeps_gradients = false;
 };
 
-/// Streams: "input", "copy", "compute", "shards". Every GPU updates its 1/n of each tensor, in as many kernels as for
-/// whole tensors (like PyTorch's fully_shard). So more GPUs reduce all of the update except launches.
-///
-/// Every micro-step gathers weights and exchanges gradients, as FSDP does outside no_sync(); SSgd::overlap does not
-/// apply. A single GPU keeps everything and exchanges nothing.
+/// Streams: "input", "copy", "compute", "shards". Every GPU updates its 1/n of each tensor, in as many kernels as whole
+/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. Without `keeps_gradients`
+/// every micro-step gathers weights and exchanges gradients, as FSDP does outside no_sync()
+/// (SSgd::overlap does not apply). One GPU keeps everything and
+/// exchanges nothing.
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
 

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim::split {
 namespace {
 
@@ -9,7 +11,7 @@ double state_bytes(Optimizer optimizer) {
   return kSingleBytes * model::update_arrays(optimizer).state;
 }
 
-ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software) {
+ParameterBytes usual_bytes(const ParallelSpec& spec, const SoftwareMemory& software) {
   const Optimizer optimizer = software.optimizer;
   if (software.has_half_state) return half_parameter_bytes(optimizer);
   const bool adds_up_in_single = software.sent_gradient_bytes == kSingleBytes;
@@ -32,6 +34,19 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
       return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
   }
   throw std::logic_error("a keeping without bytes");
+}
+
+// Master weights are in `master` among copies of gradients; software that trains weights in single precision has none.
+ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software) {
+  ParameterBytes bytes = usual_bytes(spec, software);
+  const model::KeptPrecisions& kept = software.kept;
+  if (kept.state) bytes.state = bytes_of(*kept.state) * model::update_arrays(software.optimizer).state;
+  if (!kept.master) return bytes;
+  if (bytes.master < kSingleBytes)
+    throw InputError("/compute/master_weights: this software trains weights of " + short_number(bytes.weight) +
+                     " bytes without master weights; allowed: without it, or --software Megatron-LM or DeepSpeed");
+  bytes.master += bytes_of(*kept.master) - kSingleBytes;
+  return bytes;
 }
 
 // True for Transformer Engine and similar layers: GEMMs keep their inputs in the format of the multiplication.

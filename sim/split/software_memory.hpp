@@ -27,6 +27,7 @@ ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
+  model::KeptPrecisions kept{};     ///< given, instead of the software's
   double sent_gradient_bytes = 2;   ///< per gradient in messages and sums
   bool has_half_state = false;      ///< keeps nothing in single precision
   bool has_loss_in_single = false;  ///< the loss reads and writes logits in single precision

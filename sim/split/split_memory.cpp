@@ -51,8 +51,9 @@ struct ChunkMemory {
 };
 
 struct LayerMemory {
-  double kept = 0;  // from forward to backward
-  double work = 0;  // for the backward pass
+  double kept = 0;   // from forward to backward
+  double work = 0;   // of the backward pass
+  double again = 0;  // of `work`, computed again
 };
 
 // Layers with the same parts and the same recomputation need the same memory.
@@ -67,9 +68,9 @@ class LayerMemories {
     std::optional<LayerMemory>& known = known_[{shape_.parts_of(layer), recompute}];
     if (!known) {
       const ParallelSpec spec = spec_of_layer(spec_, part, layer);
+      const double again = recomputed_bytes(shape_, spec, layer, options_.activations);
       known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations),
-                          recomputed_bytes(shape_, spec, layer, options_.activations) +
-                              gradients_in_work(shape_, spec, layer, options_)};
+                          again + gradients_in_work(shape_, spec, layer, options_), again};
     }
     return *known;
   }
@@ -85,10 +86,19 @@ ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec
                          const SplitMemoryOptions& options, LayerMemories& layers) {
   const ActivationBytes& bytes = options.activations;
   ChunkMemory chunk;
+  // Layers from one kept input to the next are computed again at once, with the inputs between them.
+  double again = 0;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
     const LayerMemory& memory = layers.of(part, layer);
-    chunk.kept += memory.kept;
-    chunk.layer_work = std::max(chunk.layer_work, memory.work);
+    const bool keeps_input = (layer - part.first_block) % spec.recompute_interval == 0;
+    if (keeps_input) {
+      chunk.kept += memory.kept;
+      again = 0;
+    } else {
+      again += memory.kept;
+    }
+    chunk.layer_work = std::max(chunk.layer_work, again + memory.work);
+    again += memory.again;
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;
@@ -172,8 +182,8 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
   return (attention + recurrence) / t + dense + with_experts;
 }
 
-void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained,
-                    const ParallelSpec& spec, const SplitMemoryOptions& options) {
+void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& of_blocks,
+                    const RankParameters& trained, const ParallelSpec& spec, const SplitMemoryOptions& options) {
   const auto divided = [&](const RankParameters& parameters, ShardingStage from) {
     if (static_cast<int>(spec.sharding) < static_cast<int>(from)) return parameters.total();
     const int of_experts = spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding();
@@ -181,9 +191,27 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
   };
   const ParameterBytes& bytes = options.parameters;
   memory.weights_bytes = bytes.weight * divided(all, ShardingStage::zero3);
+  if (spec.frozen_weights != FrozenWeights::whole)
+    memory.weights_bytes -=
+        (bytes.weight - quantised_bytes(spec.frozen_weights)) * divided(of_blocks, ShardingStage::zero3);
   memory.gradients_bytes = bytes.gradient * divided(trained, ShardingStage::zero2);
   if (!spec.offloads_optimizer)
     memory.optimizer_bytes = (bytes.master + bytes.state) * divided(trained, ShardingStage::zero1);
+}
+
+// Sums the matrices of the layers, with their norms.
+RankParameters block_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
+  RankParameters sum;
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
+    sum += rank_layer_parameters(shape, spec, layer);
+  return sum;
+}
+
+// A matrix of the MLP while a pass has it in half precision.
+double dequantised_bytes(const TransformerShape& shape, const ParallelSpec& spec) {
+  if (spec.frozen_weights == FrozenWeights::whole) return 0;
+  const double columns = std::max(static_cast<double>(shape.inner), static_cast<double>(shape.query_width()));
+  return kHalfBytes * shape.hidden * columns / spec.tensor;
 }
 
 double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Units& units,
@@ -239,19 +267,21 @@ SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& s
                             const std::vector<ModelPart>& parts, int stage, int micro_batches,
                             const SplitMemoryOptions& options, LayerMemories& layers) {
   SplitMemory memory;
-  RankParameters all, trained;
+  RankParameters all, of_blocks, trained;
   std::vector<ChunkMemory> chunks;
   for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     all += rank_parameters(shape, spec, parts[i]);
+    of_blocks += block_parameters(shape, spec, parts[i]);
     trained += trained_parameters(shape, spec, parts[i]);
     chunks.push_back(chunk_memory(shape, spec, parts[i], options, layers));
   }
-  add_parameters(memory, all, trained, spec, options);
+  add_parameters(memory, all, of_blocks, trained, spec, options);
   const PipelineShape pipeline = pipeline_shape(spec, micro_batches_until_full(spec, micro_batches));
   const Peak peak = peak_of(stage_ops(schedule_of_pipeline(spec), pipeline, stage), chunks);
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;
   memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);
+  memory.buffers_bytes += dequantised_bytes(shape, spec);
   if (options.keeps_empty_gradients)
     memory.buffers_bytes += options.parameters.weight * empty_gradients(shape, spec, parts, stage);
   memory.margin_bytes = options.allocator_margin * memory.allocated_bytes();

@@ -305,6 +305,11 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   ComputeSpec compute;
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);
+  compute.kept = {m.job.optimizer_state, m.job.master_weights};
+  if (compute.kept.master && (activation_bytes(m.precision) == 4 || m.job.has_half_parameters()))
+    throw InputError(
+        "master_weights: the layers' weights are the only ones in this precision; allowed: without it, or mixed "
+        "precision");
   compute.half_parameters = m.job.has_half_parameters();
   compute.recomputes_blocks = m.job.recomputes_blocks;
   if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)

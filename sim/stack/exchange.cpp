@@ -151,6 +151,7 @@ Workload sharded(StackModel& m, Workload workload) {
   workload.scenario.communication.wire = element_bytes == 2 ? Wire::fp16 : Wire::fp32;
   workload.scenario.sharding.unit_bytes = workload.scenario.model.parameter_count() * element_bytes / kShardedUnits;
   workload.scenario.sharding.gathers_again = !m.job.keeps_gathered_weights;
+  workload.scenario.sharding.keeps_gradients = m.job.keeps_gradients;
   m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
   workload = with_all_reduce(m, workload);
   if (workload.scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(workload.scenario.communication);

@@ -199,7 +199,8 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
 
 void check_splittable(const model::Graph& graph) {
   if (!graph.transformer)
-    throw NotSplittable{{"a split of " + graph.title + ", which is no transformer by its numbers"}};
+    throw NotSplittable{
+        {"a split of " + graph.title + ", which is not a stack of equal transformer layers, is not modelled"}};
   const TransformerShape shape(graph.transformer->spec, graph.transformer->job);
   if (const std::string why = why_not_split(shape); !why.empty()) throw NotSplittable{{why}};
 }

@@ -1,5 +1,7 @@
 #include "sim/stack/whole_replicas.hpp"
 
+#include <set>
+
 #include "sim/job/job_fields.hpp"
 #include "sim/scenario/ranges.hpp"
 
@@ -7,6 +9,14 @@ namespace lockstep::sim::stack {
 namespace {
 
 constexpr const char* kSharded = "sharded";
+
+// Keys of a split whose values whole replicas have, if only one.
+const std::set<std::string>& honoured_keys() {
+  static const std::set<std::string> keys{
+      "tensor",         "pipeline",  "context",     "expert",       "virtual_stages", "data",          "sharding",
+      "sharding_group", "recompute", "micro_batch", "global_batch", "micro_batches",  "sharding_calls"};
+  return keys;
+}
 
 [[noreturn]] void refuse(const std::string& key, const std::string& why, const std::string& allowed) {
   const std::string option = split_option(key);
@@ -21,11 +31,13 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
     if (split.has(key) && ranks > 1) refuse(key, why, "1; --sharding fsdp and --recompute full also save memory");
   if (split.has("data") && s.data != gpus) refuse("data", why, "as many as GPUs");
   if (split.has("sharding_group") && s.sharding_group != gpus) refuse("sharding_group", why, "all GPUs");
-  for (const char* key :
-       {"recompute_modules", "recompute_layers", "lora_rank", "expert_tensor", "expert_capacity", "expert_imbalance"})
-    if (split.has(key)) refuse(key, why, "without it");
-  if (s.offloads_optimizer) refuse("offload_optimizer", why, "without it");
   if (s.waits_for_shards()) refuse("sharding_calls", why, "layers");
+  for (const std::string& key : split.keys) {
+    const bool is_off = parallel_format().write_value(key, s) == Json(false);
+    if (honoured_keys().count(key) == 0 && !is_off) refuse(key, why, "without it");
+  }
+  if (split.task == kAdapters) refuse("lora_rank", why, "without it");
+  if (!split.unsupported_offload.empty()) refuse("offload", why, "without it");
   if (split.has("recompute") && s.recompute != Recomputation::none && s.recompute != Recomputation::full)
     refuse("recompute", why, "none or full");
 }
@@ -80,6 +92,7 @@ Job as_whole_replicas(Job job, const std::string& why) {
   if (sharding != ShardingStage::none) {
     job.exchange = kSharded;
     job.keeps_gathered_weights = sharding != ShardingStage::zero3;
+    job.keeps_gradients = sharding == ShardingStage::zero1;
   }
   job.recomputes_blocks = split.has("recompute") && split.values.recompute == Recomputation::full;
   job.split = {};

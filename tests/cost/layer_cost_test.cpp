@@ -153,6 +153,13 @@ TEST_CASE("Adam, LAMB and the casts of mixed precision worked by hand") {
   const auto update_s = [&](Optimizer optimizer) { return roofline_cost(graph, device(), optimizer, 1).update_s; };
   // 5050 parameters: 7 and 13 arrays of 4 bytes at 320 GB/s; two tensors launched once, and twice for LAMB's norms.
   CHECK(update_s(Optimizer::adam) == Approx(2 * 5e-6 + 5050 * 28 / 320e9));
+  // Moments of 2 bytes are read and written, and so are master weights: 28 - 2 x 2 x 2 - 2 x 2.
+  DeviceCost narrow = device();
+  narrow.saved_update_bytes =
+      model::KeptPrecisions{model::StatePrecision::bf16, model::MasterWeights::fp16}.saved_update_bytes(Optimizer::adam,
+                                                                                                        4);
+  CHECK(roofline_cost(graph, narrow, Optimizer::adam, 1).update_s == Approx(2 * 5e-6 + 5050 * 16 / 320e9));
+  CHECK(update_s(Optimizer::adafactor) == Approx(4 * 5e-6 + 5050 * 24 / 320e9));
   CHECK(update_s(Optimizer::lamb) == Approx(4 * 5e-6 + 5050 * 52 / 320e9));
   // Each direction moves 6 more bytes per parameter: 30,300 B, 0.0947 us.
   DeviceCost casting = device();

@@ -301,7 +301,8 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
   CHECK_THAT(refusal_with([](W& w) { w.nodes = {2, 2}; }), Contains("--nodes: the same number twice"));
   CHECK_THAT(refusal_with([](W& w) { w.question.gpus = {8}; }), Contains("--nodes or --gpus"));
   CHECK_THAT(refusal_with([](W& w) { w.nodes.clear(); }), Contains("--nodes or --gpus"));
-  CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }), Contains("--epochs, --tokens, --loss or --flops"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }),
+             Contains("--epochs, --samples, --tokens, --loss or --flops"));
   CHECK_THAT(refusal_with([](W& w) {
                w.question.job.epochs = 0;
                w.tokens = "3B";

@@ -270,12 +270,20 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   const std::string full = megatron + "--recompute-granularity full --recompute-num-layers 2 --recompute-method ";
   CHECK(option_of(launched_text(full + "block"), "--recompute-layers") == "2");
   CHECK(option_of(launched_text(full + "uniform"), "--recompute-layers") == "absent");
+  CHECK(option_of(launched_text(full + "uniform"), "--recompute-interval") == "2");
   CHECK(option_of(launched_text(megatron + "--checkpoint-activations --deepspeed-activation-checkpointing"),
                   "--recompute") == "full");
   CHECK(option_of(launched_text(megatron + "--deepspeed-activation-checkpointing"), "--recompute") == "none");
   const std::string trainer = line + "--model_name_or_path gpt2 --per_device_train_batch_size 2 ";
   CHECK(option_of(launched_text(trainer + "--fsdp \"hybrid_shard auto_wrap\""), "--sharding-group") == "8");
   CHECK(option_of(launched_text(trainer + "--fsdp \"full_shard auto_wrap\""), "--sharding-group") == "32");
+  // Accelerate counts strategies from 1: hybrid sharding is the fourth, over the GPUs of a node.
+  for (const char* hybrid : {"HYBRID_SHARD", "4"})
+    CHECK(option_of(
+              launched_text("accelerate launch --num_machines 2 --num_processes 16 --use_fsdp "
+                            "--fsdp_sharding_strategy " +
+                            std::string(hybrid) + " p.py --model_name_or_path gpt2 --per_device_train_batch_size 2"),
+              "--sharding-group") == "8");
   CHECK(option_of(launched("llama_factory_lora_sft.yaml"), "--recompute") == "full");  // its default
 
   const auto titan = [&](const std::string& mode) {
@@ -288,6 +296,26 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   CHECK(option_of(titan("none"), "--recompute") == "none");
   CHECK(option_of(titan("full"), "--recompute") == "full");
   CHECK(option_of(titan("none"), "--sharding-group") == "8");  // 128 GPUs / 8 tensor ranks / 2 copies
+}
+
+TEST_CASE("precisions of what the optimizer keeps and of frozen weights are read") {
+  const std::string line = "torchrun --nnodes 4 --nproc_per_node 8 p.py ";
+  const std::string megatron = line + "--num-layers 2 --micro-batch-size 1 --bf16 --optimizer adam ";
+  const std::string aware = megatron + "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype ";
+  CHECK(option_of(launched_text(aware + "bf16"), "--optimizer-state") == "bf16");
+  CHECK(option_of(launched_text(aware + "bf16"), "--master-weights") == "fp16");  // the bits that bf16 lacks
+  CHECK(option_of(launched_text(aware + "fp8"), "--optimizer-state") == "absent");
+  CHECK(option_of(launched_text(megatron + "--exp-avg-dtype bf16"), "--optimizer-state") == "absent");
+  const std::string trainer = line + "--model_name_or_path gpt2 --per_device_train_batch_size 2 --optim ";
+  for (const char* optimizer : {"adamw_bnb_8bit", "paged_adamw_8bit", "adamw_8bit"}) {
+    CHECK(option_of(launched_text(trainer + optimizer), "--optimizer-state") == "8bit");
+    CHECK(option_of(launched_text(trainer + optimizer), "--optimizer") == "adam");
+  }
+  CHECK(option_of(launched_text(trainer + "adafactor"), "--optimizer") == "adafactor");
+  const std::string adapters = trainer + "adamw_torch --use_peft True --lora_r 16 ";
+  CHECK(option_of(launched_text(adapters + "--load_in_4bit True"), "--frozen-weights") == "nf4");
+  CHECK(option_of(launched_text(adapters + "--load_in_8bit True"), "--frozen-weights") == "int8");
+  CHECK(option_of(launched_text(adapters), "--frozen-weights") == "absent");
 }
 
 TEST_CASE("torchtitan's schedules are those that are simulated, or named as not simulated") {

@@ -59,7 +59,8 @@ Case the_scenario_says_the_same(Draws& draws) {
 std::vector<CommandJob> proposed_by(const std::string& error, const CommandJob& job) {
   static const std::regex kChange(
       "without (--[a-z-]+)|([0-9]+) GPUs|none of (--[a-z, -]+)|a batch of at most ([0-9]+)|or (--ignore-memory)|"
-      "up to ([0-9]+), or a multiple of it"),
+      "up to ([0-9]+), or a multiple of it|"
+      "\\((--algorithm|--recompute) ([a-z]+)\\)(?: with a batch of at most ([0-9]+))?"),
       kOption("--[a-z-]+");
   const std::size_t allowed = error.find("; allowed: ");
   std::vector<CommandJob> proposed;
@@ -76,6 +77,8 @@ std::vector<CommandJob> proposed_by(const std::string& error, const CommandJob& 
     if ((*at)[4].matched) change.give("--batch", (*at)[4].str());
     if ((*at)[5].matched) change.give("--ignore-memory");
     if ((*at)[6].matched) change.give("--gpus", std::stod((*at)[6]) * 3);
+    if ((*at)[7].matched) change.leave_out((*at)[7]).give((*at)[7], (*at)[8].str());
+    if ((*at)[9].matched) change.give("--batch", (*at)[9].str());
   }
   return proposed;
 }

@@ -121,6 +121,21 @@ TEST_CASE("Sharding divides the state by the number of GPUs, and holds the units
   CHECK(gpu_memory(s, 64, 4).weights_bytes == 2 * parameters_of(s));
 }
 
+TEST_CASE("ZeRO-1 keeps all gradients, and 8-bit moments take a quarter and the scales of their blocks") {
+  Scenario s = scenario_of("gpt3_1b3", Precision::mixed, Optimizer::adam);
+  s.algorithm = Algorithm::sharded;
+  s.sharding.gathers_again = false;
+  const GpuMemory zero2 = gpu_memory(s, 64, 4);
+  s.sharding.keeps_gradients = true;
+  const GpuMemory zero1 = gpu_memory(s, 64, 4);
+  CHECK(zero1.gradients_bytes == 2 * parameters_of(s));
+  CHECK(zero1.total_bytes() - zero2.total_bytes() == Approx(2 * parameters_of(s) * 63 / 64));
+  s.compute.kept = {model::StatePrecision::eight_bits, model::MasterWeights::fp16};
+  const GpuMemory narrow = gpu_memory(s, 64, 4);
+  CHECK(narrow.optimizer_state_bytes == Approx(2 * (1 + 1.0 / 64) * parameters_of(s) / 64));
+  CHECK(narrow.master_weights_bytes == Approx(2 * parameters_of(s) / 64));
+}
+
 TEST_CASE("What updates on servers keeps no state of the optimizer") {
   Scenario s = scenario_of("resnet50", Precision::mixed, Optimizer::adam);
   s.algorithm = Algorithm::async_sgd;

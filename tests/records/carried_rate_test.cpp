@@ -54,8 +54,9 @@ TEST_CASE("a rate of another GPU is known less well than one of the job's", "[jo
   sim::JobQuestion own = carried_job(700);
   own.rate_gpu.clear();
   own.ignores_memory = true;
-  for (const char* model : {"ResNet-50", "gpt2"}) {
-    sim::JobQuestion of_other = carried_job(700);
+  for (const auto& [model, rate] : {std::pair("ResNet-50", 700), {"gpt2", 70}}) {
+    sim::JobQuestion of_other = carried_job(rate);
+    own.rate_samples_per_s = rate;
     of_other.ignores_memory = true;
     of_other.job.model.stated = own.job.model.stated = model;
     const sim::JobPrediction carried = sim::predict_job(of_other, catalogue(), 1);
@@ -63,16 +64,16 @@ TEST_CASE("a rate of another GPU is known less well than one of the job's", "[jo
     for (std::size_t i = 0; i < carried.rows.size(); ++i)
       CHECK(relative_width(carried.rows[i]) > relative_width(measured.rows[i]));
     const auto& inputs = carried.rows[0].samples_per_s.task.assumptions;
-    const auto rate =
+    const auto input =
         std::find_if(inputs.begin(), inputs.end(), [](const Assumption& one) { return one.pointer == "rate"; });
-    REQUIRE(rate != inputs.end());
-    CHECK(rate->kind == "assumed");
-    CHECK_THAT(rate->source, Contains("700 samples/s of one A100"));
+    REQUIRE(input != inputs.end());
+    CHECK(input->kind == "assumed");
+    CHECK_THAT(input->source, Contains(std::to_string(rate) + " samples/s of one A100"));
   }
 }
 
 TEST_CASE("a rate of a GPU with another usual precision needs the precision", "[job]") {
-  sim::JobQuestion job = carried_job(700);
+  sim::JobQuestion job = carried_job(70);
   job.rate_gpu = "K80";
   CHECK_THAT(why_refused(job), Contains("--rate-gpu K80") && Contains("allowed: with --precision"));
   job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp32");

@@ -93,7 +93,9 @@ TEST_CASE("what is known of a record's memory is among its inputs") {
 
 TEST_CASE("a split is simulated of transformers, with the batch that it needs") {
   const std::string kNoTransformer =
-      "a split of ResNet-50 v1 (stride in first 1x1) (224x224), which is no transformer by its numbers";
+      "a split of ResNet-50 v1 (stride in first 1x1) (224x224), which is not a stack of equal transformer layers, is "
+      "not "
+      "modelled";
   CHECK(why_not_keys(kJob + R"(, "tp": 1, "pp": 1, "dp": 8, "cp": 1, "ep": 1)").empty());
   CHECK(why_not_keys(kJob + R"(, "tp": 2, "dp": 4)") == kNoTransformer);
   CHECK(why_not_keys(kJob + R"(, "pp": 4)") == kNoTransformer);

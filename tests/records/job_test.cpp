@@ -218,6 +218,7 @@ TEST_CASE("what a job leaves no sense for is refused", "[job]") {
   CHECK(why_refused(job).find("allowed: with --batch") != std::string::npos);
   job = small_job();
   job.job.gpus_per_node = 6;
+  job.gpus = {8, 64};
   CHECK(why_refused(job) == "--gpus: 8 GPUs do not fill whole nodes; allowed: up to 6, or a multiple of it");
 }
 

@@ -1,6 +1,7 @@
 // Jobs of models that have no splits: diffusion, encoder and decoder, images.
 #include <algorithm>
 
+#include "sim/job/job_fields.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/point/point.hpp"
 #include "sim/scenario/scenario_template.hpp"
@@ -65,17 +66,23 @@ TEST_CASE("sharding and recomputation need less memory; recomputation is slower"
   CHECK(memory_bytes(sharded) < memory_bytes(plain));
   CHECK(memory_bytes(again) < memory_bytes(plain) / 2);
   CHECK(rates(again)[0] < rates(sharded)[0]);
-  sim::JobQuestion gathered_once = sharded;
+  sim::JobQuestion gathered_once = sharded, whole_gradients = sharded;
   gathered_once.job.split.give("sharding", "zero2", "--sharding");
+  whole_gradients.job.split.give("sharding", "zero1", "--sharding");
   CHECK(memory_bytes(gathered_once) > memory_bytes(sharded));
-  CHECK(memory_bytes(gathered_once) < memory_bytes(plain));
+  CHECK(memory_bytes(gathered_once) < memory_bytes(whole_gradients));
+  CHECK(memory_bytes(whole_gradients) < memory_bytes(plain));
+  // 7/8 of the gradients in half precision.
+  const double parameters = static_cast<double>(workload_of(plain).scenario.model.parameter_count());
+  CHECK(memory_bytes(whole_gradients) - memory_bytes(gathered_once) == Approx(2 * parameters * 7 / 8));
 }
 
 TEST_CASE("a model that fits in no other way is sharded and recomputed", "[job]") {
   const sim::JobPrediction predicted = sim::predict_job(job_of("wan2_1_14b", 64), catalogue(), 1);
   CHECK(predicted.scenario.algorithm == Algorithm::sharded);
   CHECK(predicted.scenario.compute.recomputes_blocks);
-  CHECK_THAT(sim::job_table(predicted, catalogue()), Contains("A whole replica on each of 64 GPUs"));
+  CHECK_THAT(sim::job_table(predicted, catalogue()),
+             Contains("One replica sharded over 64 GPUs") && Contains("zero3 (weights, "));
 }
 
 TEST_CASE("micro-steps of replicas are in the scenario: job and scenario predict the same", "[job]") {
@@ -103,6 +110,123 @@ TEST_CASE("what whole replicas do not have is refused, with what they have", "[j
   CHECK_THAT(why_refused(tensor), Contains("--tensor") && Contains("--sharding fsdp"));
   CHECK_THAT(why_refused(uneven), Contains("multiples of 16"));
   CHECK_THAT(why_refused(selective), Contains("none or full"));
+}
+
+TEST_CASE("no key of a split is dropped where replicas are whole: each is refused by its option, or honoured",
+          "[job]") {
+  const auto refused = [](const std::string& key, const Json& value) {
+    sim::JobQuestion job = job_of("whisper_small", 8);
+    job.job.batch_per_gpu = 1;
+    job.job.split.give(key, value, key);
+    return why_refused(job);
+  };
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, Json>>{{"schedule", "gpipe"},
+                                                 {"order", {"tensor", "context", "expert", "data", "pipeline"}},
+                                                 {"sequence", true},
+                                                 {"tensor_overlap", "all"},
+                                                 {"context_exchange", "ring"},
+                                                 {"expert_overlap", true},
+                                                 {"recompute_layers", 2},
+                                                 {"recompute_interval", 2},
+                                                 {"frozen_weights", "nf4"},
+                                                 {"lora_rank", 8},
+                                                 {"offload_optimizer", true}})
+    CHECK_THAT(refused(key, value), Contains(sim::split_option(key)) && Contains("allowed: without it"));
+  CHECK(refused("sequence", false).empty());
+  CHECK(refused("offload_optimizer", false).empty());
+  CHECK(refused("pipeline", 1).empty());
+  sim::JobQuestion ranked = job_of("whisper_small", 8);
+  ranked.job.split.is_searched = ranked.lists_splits = true;
+  CHECK_THAT(why_refused(ranked), Contains("--optimise split") && Contains("without it"));
+}
+
+TEST_CASE("a given micro-batch and number of micro-steps is plain data parallelism where it fits", "[job]") {
+  sim::JobQuestion job = job_of("resnet50", 8);
+  job.job.split.give("micro_batch", 64, "--micro-batch");
+  job.job.accumulation = 4;
+  const sim::Workload run = workload_of(job);
+  CHECK(run.scenario.algorithm == Algorithm::s_sgd);
+  CHECK(run.accumulation == 4);
+}
+
+TEST_CASE("one global batch on several numbers of GPUs is each of them alone, if one micro-step holds it", "[job]") {
+  sim::JobQuestion all = job_of("resnet50", 8);
+  all.job.global_batch = 1024;
+  all.gpus = {8, 16, 32};
+  const std::vector<double> together = rates(all);
+  for (std::size_t i = 0; i < all.gpus.size(); ++i) {
+    sim::JobQuestion alone = all;
+    alone.gpus = {all.gpus[i]};
+    const sim::JobRow row = sim::predict_job(all, catalogue(), 1).rows[i];
+    CHECK(row.samples_per_s.task.target.front().batch_per_gpu == 1024 / all.gpus[i]);
+    CHECK(together[i] == Approx(rates(alone)[0]).epsilon(0.02));  // links and overheads are those of 32 GPUs
+  }
+  all.gpus = {8, 24};
+  const sim::JobPrediction predicted = sim::predict_job(all, catalogue(), 1);
+  REQUIRE(predicted.refused.size() == 1);  // 1024 samples on 24 GPUs
+  CHECK(predicted.refused[0].gpus == 24);
+  CHECK(predicted.refused[0].status == "unmapped");
+}
+
+TEST_CASE("samples are the work of any model: as many seconds as at its rate, and their price", "[job]") {
+  for (const char* model : {"whisper_small", "wan2_1_1_3b", "resnet50", "gpt2"}) {
+    sim::JobQuestion job = job_of(model, 8);
+    job.job.batch_per_gpu = 1;
+    job.samples = 8e6;
+    job.usd_per_gpu_hour = 2;
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    const double seconds = 8e6 / predicted.rows[0].samples_per_s.predicted;
+    const Json json = sim::job_json(predicted, catalogue());
+    const bool has_tokens = json.contains("tokens");
+    const Json& training = has_tokens ? json.at("tokens").at(0) : json.at("predictions").at(2);
+    INFO(model);
+    CHECK(training.at(has_tokens ? "training_s" : "predicted").get<double>() == Approx(seconds).epsilon(1e-6));
+    CHECK(training.at("usd").get<double>() == Approx(seconds / 3600 * 8 * 2).epsilon(1e-6));
+    CHECK_THAT(sim::job_table(predicted, catalogue()), Contains("8M samples") && Contains("USD"));
+  }
+}
+
+TEST_CASE("epochs of images have a price; epochs of unknown size are refused with samples", "[job]") {
+  sim::JobQuestion job = job_of("resnet50", 8);
+  job.job.batch_per_gpu = 64;
+  job.job.epochs = 90;
+  job.usd_per_gpu_hour = 2;
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  const Json training = sim::job_json(predicted, catalogue()).at("predictions").at(2);
+  CHECK(training.at("usd").get<double>() ==
+        Approx(training.at("predicted").get<double>() / 3600 * 8 * 2).epsilon(1e-9));
+  sim::JobQuestion video = job_of("wan2_1_1_3b", 8);
+  video.job.epochs = 1;
+  CHECK_THAT(why_refused(video), Contains("--epochs") && Contains("--samples"));
+  video.job.epochs = 0;
+  video.tokens = 1e9;
+  CHECK_THAT(why_refused(video), Contains("--samples"));
+}
+
+TEST_CASE("a number of GPUs that cannot run the job costs no other", "[job]") {
+  sim::JobQuestion job = job_of("resnet50", 8);
+  job.job.batch_per_gpu = 64;
+  job.gpus = {8, 12, 16};
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  CHECK(predicted.rows.size() == 2);
+  const Json json = sim::job_json(predicted, catalogue());
+  CHECK(json.at("refused").at(0).at("gpus") == 12);
+  CHECK(json.at("refused").at(0).at("status") == "unmapped");
+  CHECK_THAT(sim::job_table(predicted, catalogue()), Contains("No answer for 12 GPUs: "));
+  job.gpus = {12, 20};
+  CHECK_THAT(why_refused(job), Contains("do not fill whole nodes"));
+}
+
+TEST_CASE("a measured rate above the GPU's peak is refused with both numbers", "[job]") {
+  sim::JobQuestion job = job_of("gpt2", 8);
+  job.job.batch_per_gpu = 4;
+  job.rate_samples_per_s = 10000;
+  CHECK_THAT(why_refused(job),
+             Contains("--rate 10000") && Contains("the peak of H100 SXM5 in mixed precision is 989 TFLOP/s"));
+  job.rate_samples_per_s = 0;
+  job.step.seconds = 1e-3;
+  CHECK_THAT(why_refused(job), Contains("--step-time") && Contains("989 TFLOP/s") && Contains("at least 3.3"));
 }
 
 }  // namespace lockstep::tests

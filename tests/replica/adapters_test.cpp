@@ -1,6 +1,7 @@
 // Adapters together with frozen weights.
 #include "sim/replica/adapters.hpp"
 
+#include "sim/program/scenario_cost.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/split/stages.hpp"
@@ -63,4 +64,27 @@ TEST_CASE("adapters cost their passes over what goes in and out, and their gradi
     CHECK(small.blocks[i].weight_gradient_s < 0.11 * plain.blocks[i].weight_gradient_s);
     CHECK(large.blocks[i].weight_gradient_s > 3 * small.blocks[i].weight_gradient_s);
   }
+}
+
+TEST_CASE(
+    "quantised frozen matrices are read and written in half precision in every pass, again where it is recomputed") {
+  const Json adapters{{"micro_batches", 1}, {"lora_rank", 8}};
+  Json nf4 = adapters, repeated = adapters, repeated_nf4 = adapters;
+  nf4["frozen_weights"] = repeated_nf4["frozen_weights"] = "nf4";
+  repeated["recompute"] = repeated_nf4["recompute"] = "full";
+  const sim::Scenario scenario = split_of(adapters, 4);
+  const auto device = sim::device_cost(scenario);
+  const sim::Block first = sim::blocks_of(scenario.model).blocks.front();
+  double pass_s = 0;
+  for (int i = first.first_layer; i <= first.last_layer; ++i) {
+    const model::Layer& layer = scenario.model.layers[static_cast<std::size_t>(i)];
+    if (layer.kind == model::LayerKind::linear)
+      pass_s += device.launch_s + (0.515869140625 + 2) * static_cast<double>(layer.parameter_count()) /
+                                      (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  }
+  const sim::BlockSeconds plain = seconds_of_rank(adapters).blocks[0], quantised = seconds_of_rank(nf4).blocks[0];
+  CHECK(quantised.forward_s - plain.forward_s == Approx(pass_s).epsilon(1e-6));
+  CHECK(quantised.backward_s - plain.backward_s == Approx(pass_s).epsilon(1e-6));
+  CHECK(seconds_of_rank(repeated_nf4).blocks[0].backward_s - seconds_of_rank(repeated).blocks[0].backward_s ==
+        Approx(2 * pass_s).epsilon(1e-6));
 }

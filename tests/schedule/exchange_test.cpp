@@ -167,6 +167,20 @@ TEST_CASE("sharded, accumulation of 2: two steps that gather and scatter, one up
         std::vector<int>{index_of(twice, "reduce-scatter " + units[0].name)});
 }
 
+TEST_CASE("ZeRO-1 exchanges the bytes of an all-reduce once, however many micro-steps there are") {
+  const model::Graph graph = tests::two_layers();
+  const std::vector<ShardingUnit> units = sharding_units(graph, 4, 1);
+  auto options = options_for<Sharded>(4, 1);
+  options.gathers_again = false;
+  options.keeps_gradients = true;
+  for (const int steps : {1, 2, 5}) {
+    options.accumulation = steps;
+    const Program program = sharded(graph, two_costs(), units, options, all_gather, reduce_scatter);
+    CHECK(program.bytes_sent_per_gpu_and_iteration() == 138);  // 2 x 3/4 x 92
+    CHECK(names(program, 2).size() == static_cast<std::size_t>(4 * steps + 1));
+  }
+}
+
 TEST_CASE("sharded: one GPU gathers nothing, waits for no launch and updates everything") {
   const model::Graph graph = tests::two_layers();
   auto options = options_for<Sharded>(1, 2);

@@ -114,6 +114,59 @@ TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's
   }
 }
 
+TEST_CASE("uniform recomputation keeps one input of several layers, and computes all of these again at once") {
+  const TransformerShape shape = gpt(12, 1024, 16, 128, 2048);
+  ParallelSpec spec = of_tensor(1, false, 2);
+  const SplitMemory kept = of_stage(shape, spec, 0, 1);
+  spec.recompute = Recomputation::full;
+  const SplitMemory each = of_stage(shape, spec, 0, 1);
+  const double input = 2.0 * 2 * 2048 * 1024;  // of a layer
+  for (const int interval : {2, 3, 4, 5, 6}) {
+    spec.recompute_interval = interval;
+    const SplitMemory memory = of_stage(shape, spec, 0, 1);
+    const int inputs = (12 + interval - 1) / interval;
+    CHECK(each.activations_bytes - memory.activations_bytes == (12 - inputs) * input);
+    CHECK(memory.working_bytes - each.working_bytes ==
+          Approx((interval - 1) * kept_bytes(shape, of_tensor(1, false, 2), 0, 2)));
+  }
+  // All layers at once: everything that they would keep is there again.
+  spec.recompute_interval = 12;
+  CHECK(of_stage(shape, spec, 0, 1).allocated_bytes() == Approx(kept.allocated_bytes()));
+}
+
+TEST_CASE("QLoRA: frozen matrices of 0.516 bytes, the embedding in half precision, one matrix made whole at a time") {
+  const TransformerShape shape = llama(4, 1024, 8, 8, 4096, 32000, 512);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.lora_rank = 8;
+  const SplitMemory whole = of_stage(shape, spec, 0, 1);
+  const double of_layers = 4 * rank_layer_parameters(shape, spec, 0).total();
+  CHECK(quantised_bytes(FrozenWeights::nf4) == Approx(0.516).epsilon(1e-3));
+  for (const auto& [weights, bytes] : {std::pair(FrozenWeights::nf4, 0.515869140625), {FrozenWeights::int8, 1.0}}) {
+    spec.frozen_weights = weights;
+    const SplitMemory memory = of_stage(shape, spec, 0, 1);
+    CHECK(whole.weights_bytes - memory.weights_bytes == Approx((2 - bytes) * of_layers));
+    CHECK(memory.buffers_bytes - whole.buffers_bytes == 2.0 * 1024 * 4096);
+    CHECK(memory.optimizer_bytes == whole.optimizer_bytes);
+  }
+}
+
+TEST_CASE("narrow optimizer states: bitsandbytes' 8-bit Adam, and Megatron-LM's precision-aware optimizer") {
+  ParallelSpec spec;
+  SoftwareMemory software;
+  const auto bytes = [&](StateKeeping keeping) {
+    spec.keeping = keeping;
+    return memory_options(spec, software).parameters.total();
+  };
+  CHECK(bytes(StateKeeping::megatron_core) == 18);
+  software.kept.state = model::StatePrecision::eight_bits;  // 2 moments of 1 byte, 1/64 for the scales of 256
+  CHECK(bytes(StateKeeping::mixed) == 2 + 2 + 4 + 2 + 2.0 / 64);
+  CHECK(bytes(StateKeeping::fsdp) == 4 + 4 + 2 + 2.0 / 64);
+  software.kept = {model::StatePrecision::bf16, model::MasterWeights::fp16};
+  CHECK(bytes(StateKeeping::megatron_core) == 2 + 4 + 2 + 4);
+  CHECK(bytes(StateKeeping::deepspeed) == 16 + 4 - 4 - 2);  // its copy of gradients stays
+  CHECK_THROWS_WITH(bytes(StateKeeping::fsdp), Contains("/compute/master_weights"));
+}
+
 TEST_CASE("the busiest rank's experts keep its tokens") {
   TransformerShape shape = llama(2, 64, 8, 8, 128, 100, 32);
   shape.mixture = mixture(4, 2, 96, 0, 1);

@@ -24,17 +24,18 @@ def predict(job=None, **options):
 def predict_many(jobs, threads=None, progress=None):
     """Predicts Jobs, or dictionaries of options, in parallel threads. Returns a list of dictionaries in the order of the jobs,
     ready for pandas.DataFrame: "status" ("ok", "does-not-fit" or "refused"), "reason" (empty if ok), the job's options, and the
-    numbers of predict() at the largest number of GPUs that fits. "model" and "gpu" are as given; "model_id" and "gpu_id" are
-    their names in the catalogue. A job that is refused does not stop the others. `progress(done, total)` is called after each
-    job, in the order of the jobs."""
+    numbers of predict() at the largest number of GPUs that fits. "model", "gpu" and "software" are as given; "model_id", "gpu_id"
+    and "software_id" are their names in the catalogue. A job that is refused does not stop the others. `progress(done, total)`
+    is called after each job, in the order of the jobs."""
     jobs = list(jobs)
 
     def row_of(job):
         options = job if isinstance(job, dict) else job.options
         try:
             prediction = predict(**job) if isinstance(job, dict) else predict(job)
-            ids = {"model_id": prediction["model"], "gpu_id": prediction["gpu"]}
-            given = {key: options[key] for key in ("model", "gpu") if key in options}
+            names = ("model", "gpu", "software")
+            ids = {f"{name}_id": prediction[name] for name in names}
+            given = {name: options[name] for name in names if name in options}
             return {"status": "ok", "reason": "", **options, **prediction, **ids, **given}
         except _core.LockstepError as error:
             return {"status": getattr(error, "status", "refused"), "reason": str(error), **options}
@@ -62,23 +63,23 @@ class Prediction(collections.abc.Mapping):
 
     @functools.cached_property
     def rows(self):
-        """[{"gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ..., "memory_barely_fits",
-        "batch_per_gpu", "global_batch", "split_tensor", "split_pipeline", ...}], by the job's numbers of GPUs. A job without
-        a split has no "split_..."."""
+        """[{"model", "gpu", "software", "gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ...,
+        "memory_barely_fits", "batch_per_gpu", "global_batch", "split_tensor", "split_pipeline", ...}], by the job's numbers
+        of GPUs. A job without a split has no "split_..."."""
         rows, by_gpus = [], {}
         for one in self._document["predictions"]:
             gpus = one["gpus"]
             row = by_gpus.get(gpus)
             if row is None:
-                row = by_gpus[gpus] = {"model": self._document["read"]["model"]["id"],
-                                       "gpu": self._document["read"]["gpu"]["id"], "gpus": gpus}
+                read = self._document["read"]
+                row = by_gpus[gpus] = {**{name: read[name]["id"] for name in ("model", "gpu", "software")}, "gpus": gpus}
                 rows.append(row)
             name = {"images_per_s": "samples_per_s", "scaling_efficiency": "efficiency"}.get(one["metric"], one["metric"])
             row.update({name: one["predicted"], name + "_low": one.get("low"), name + "_high": one.get("high")})
             if "memory" in one:
                 row.update(memory_bytes=one["memory"]["bytes"], memory_capacity_bytes=one["memory"]["capacity_bytes"],
                            memory_barely_fits=one["memory"]["barely_fits"])
-            for key in ("batch_per_gpu", "global_batch"):
+            for key in ("batch_per_gpu", "global_batch", "usd"):
                 if key in one:
                     row[key] = one[key]
             if "split" in one:
@@ -188,7 +189,7 @@ class Prediction(collections.abc.Mapping):
                 f"({row['samples_per_s_low']:.4g} to {row['samples_per_s_high']:.4g})>")
 
     def _repr_html_(self):
-        keys = [key for key in self._largest if key not in ("model", "gpu")]
+        keys = [key for key in self._largest if key not in ("model", "gpu", "software")]
         head = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in keys)
         body = "".join("<tr>" + "".join(f"<td>{_shown(row.get(key))}</td>" for key in keys) + "</tr>" for row in self.rows)
         title = html.escape(f"{self._document['read']['model']['title']} on {self._document['read']['gpu']['name']}")
