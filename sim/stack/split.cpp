@@ -184,6 +184,9 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   // Parts of a layer are recomputed under "selective" alone.
   if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::selective;
+  // Whole layers are recomputed under "full" alone.
+  if (m.job.split.has("recompute_interval") && question.fixed.insert("recompute").second)
+    question.stated.recompute = Recomputation::full;
   // A default of the software is no choice.
   if (m.stack->recompute != Recomputation::none && question.fixed.insert("recompute").second)
     question.stated.recompute = m.stack->recompute;
