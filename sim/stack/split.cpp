@@ -191,6 +191,9 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   // "selective" is the only recomputation of parts of a layer.
   if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::selective;
+  // Whole layers are recomputed under "full" alone.
+  if (m.job.split.has("recompute_interval") && question.fixed.insert("recompute").second)
+    question.stated.recompute = Recomputation::full;
   // The software's default is fixed, so it is not searched.
   if (m.stack->recompute != Recomputation::none && question.fixed.insert("recompute").second)
     question.stated.recompute = m.stack->recompute;

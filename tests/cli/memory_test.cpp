@@ -50,7 +50,7 @@ TEST_CASE("simulate refuses GPT-3 13B at batch 512 on 80 GB, and predicts it whe
   const Files files("gpt3_13b", 512, "80 GB", "mixed");
   check_refused(files.simulate("scenario.json --json out.json"),
                 {"scenario.json: /batch_per_gpu: memory: batch 512 needs ", " GiB a GPU, ",
-                 "the largest part activations of 19656 GiB", "(no batch fits), or --ignore-memory"});
+                 "the largest part activations of 19656 GiB", "(no batch fits); allowed: GPUs of more memory"});
   CHECK_FALSE(files.has("out.json"));
   const Outcome asked = files.simulate("scenario.json --ignore-memory --fidelity analytic --json out.json");
   CHECK(asked.code == 0);

@@ -268,6 +268,9 @@ class Package(unittest.TestCase):
         self.assertEqual(done, [(1, 3), (2, 3), (3, 3)])
         self.assertEqual([row["gpu"] for row in rows], [RESNET["gpu"], "H100", "H1"])
         self.assertEqual(rows[1]["gpu_id"], "h100-sxm")
+        self.assertEqual([row.get("software_id") for row in rows], ["pytorch", "megatron", None])
+        self.assertEqual(rows[1]["software"], "megatron")  # none was given
+        self.assertEqual(lockstep.predict_many([dict(RESNET, software="PyTorch")])[0]["software"], "PyTorch")
         self.assertEqual([row["status"] for row in rows], ["ok", "ok", "refused"])
         self.assertEqual((rows[0]["batch_per_gpu"], rows[0]["global_batch"]), (128, 64 * 128))
         self.assertFalse([key for key in rows[0] if key.startswith("split_")])

@@ -1,10 +1,12 @@
 // Splits, as published records give them and as options of `simulate job`.
 #include <algorithm>
+#include <tuple>
 
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -46,6 +48,30 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
   const double flops = 6.0 * static_cast<double>(prediction.task.target.front().scenario.model.macs());
   CHECK(prediction.predicted > 0);
   CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);
+}
+
+TEST_CASE("facts of software that keeps less: each needs less memory, and none is slower without recomputation",
+          "[job]") {
+  const auto row_of = [](const sim::JobQuestion& job) {
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    const sim::Workload run = predicted.largest().samples_per_s.task.target.front();
+    return std::tuple{predicted.largest().samples_per_s.predicted,
+                      sim::gpu_memory(run.scenario, run.gpus, run.batch_per_gpu).total_bytes(), run.scenario};
+  };
+  sim::JobQuestion job = llama();
+  job.job.split.give("micro_batch", 1);
+  const auto [rate, memory, scenario] = row_of(job);
+  sim::JobQuestion narrow = job, uniform = job;
+  narrow.job.optimizer_state = model::StatePrecision::bf16;
+  narrow.job.master_weights = model::MasterWeights::fp16;
+  const auto [narrow_rate, narrow_memory, narrow_scenario] = row_of(narrow);
+  CHECK(narrow_rate > rate);
+  CHECK(narrow_memory < memory);
+  uniform.job.split.give("recompute_interval", 4);  // of whole layers, which it implies
+  const auto [uniform_rate, uniform_memory, uniform_scenario] = row_of(uniform);
+  CHECK(uniform_scenario.parallel->recompute == sim::Recomputation::full);
+  CHECK(uniform_rate < rate);
+  CHECK(uniform_memory < memory);
 }
 
 TEST_CASE("a record with fewer layers than the network of its name is of that network, cut off") {
