@@ -105,6 +105,8 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
     }
   }
   plan.phases.push_back({Transfers(std::move(block)), rounds});
+  const double copies_s = traffic.kind == TrafficKind::dispatch ? dispatch_copies_s(links, traffic) : 0;
+  if (copies_s > 0) plan.call = CallTime{0, copies_s};
   if (!is_of_model) return plan;
   const NcclTime time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
   plan.call = CallTime{time.latency_s, traffic.bytes / time.bandwidth_bytes_per_s};

@@ -329,8 +329,10 @@ SplitIteration extrapolate(const SplitIteration& first, const SplitIteration& se
   return result;
 }
 
-double messages_of(const Traffic& traffic) {
-  const double others = traffic.ranks - 1;
+// `expert_nodes`: nodes of a group of expert ranks.
+double messages_of(const Traffic& traffic, int expert_nodes) {
+  const bool is_dispatch = traffic.kind == TrafficKind::dispatch;
+  const double others = is_dispatch ? expert_nodes - 1 + traffic.ranks / expert_nodes - 1 : traffic.ranks - 1;
   if (traffic.kind == TrafficKind::send) return traffic.times;
   return traffic.times * (traffic.kind == TrafficKind::all_reduce ? 2 * others : others);
 }
@@ -387,7 +389,8 @@ std::vector<SplitSpan> SplitModel::spans(double slowest) const {
 double SplitModel::bytes_sent() const {
   double bytes = 0;
   for (int stage = 0; stage < job_.spec.pipeline; ++stage)
-    bytes += sent_bytes(iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic));
+    bytes += sent_bytes(iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic),
+                        links_->of(TrafficGroup::expert).nodes);
   return bytes / job_.spec.pipeline;
 }
 
@@ -396,7 +399,7 @@ double SplitModel::messages() const {
   for (int stage = 0; stage < job_.spec.pipeline; ++stage)
     for (const Traffic& traffic :
          iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic))
-      messages += messages_of(traffic);
+      messages += messages_of(traffic, links_->of(TrafficGroup::expert).nodes);
   return messages * job_.spec.tensor * job_.spec.context * job_.spec.data;
 }
 

@@ -189,12 +189,16 @@ double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& p
   return seconds;
 }
 
-// A node's members take tokens from their likes on other nodes and pass them on beside.
+// Bytes that a GPU sends to the others of its node: of its own tokens and of those from its likes on other nodes.
+double passed_on_bytes(const GroupLinks& links, const Traffic& dispatch) {
+  return links.nodes * (links.on_node - 1) * dispatched_bytes(dispatch, links.ranks);
+}
+
 double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturbation& perturbation) {
   double seconds = 0;
   if (links.on_node > 1) {
-    const double passed_on = links.nodes * (links.on_node - 1) * dispatched_bytes(traffic, links.ranks);
-    seconds = links.within.seconds(passed_on, perturbation);
+    seconds = std::max(links.within.seconds(passed_on_bytes(links, traffic), perturbation),
+                       dispatch_copies_s(links, traffic) / perturbation.bandwidth);
   }
   if (links.nodes > 1) {
     const double between = (links.nodes - 1) * dispatched_bytes(traffic, links.nodes);
@@ -204,6 +208,11 @@ double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturb
 }
 
 }  // namespace
+
+double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch) {
+  constexpr double kInNode = 300e9, kInRack = 440e9;  // bytes/s
+  return passed_on_bytes(links, dispatch) / (links.on_node <= 8 ? kInNode : kInRack);
+}
 
 NcclOperation nccl_operation(TrafficKind kind) {
   switch (kind) {

@@ -44,7 +44,7 @@ void exchange(TrafficList& list, const std::string& what, double parameters, dou
 
 }  // namespace
 
-double Traffic::sent_bytes() const {
+double Traffic::sent_bytes(int nodes) const {
   const double others = (ranks - 1.0) / ranks;
   switch (kind) {
     case TrafficKind::all_reduce:
@@ -54,7 +54,7 @@ double Traffic::sent_bytes() const {
     case TrafficKind::all_to_all:
       return times * others * bytes;
     case TrafficKind::dispatch:
-      return times * (ranks - 1) * dispatched_bytes(*this, ranks);
+      return times * ((nodes - 1) * dispatched_bytes(*this, nodes) + (ranks - nodes) * dispatched_bytes(*this, ranks));
     case TrafficKind::send:
       return times * bytes;
   }
@@ -69,9 +69,9 @@ double dispatched_bytes(const Traffic& dispatch, int parts) {
   return dispatch.bytes / dispatch.choices * (1 - none);
 }
 
-double sent_bytes(const TrafficList& list) {
+double sent_bytes(const TrafficList& list, int expert_nodes) {
   double sum = 0;
-  for (const Traffic& traffic : list) sum += traffic.sent_bytes();
+  for (const Traffic& traffic : list) sum += traffic.sent_bytes(expert_nodes);
   return sum;
 }
 

@@ -42,9 +42,9 @@ struct Traffic {
   double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
 
   /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
-  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch sends each token once to each
-  /// of the other ranks with its experts.
-  double sent_bytes() const;
+  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch over `nodes`
+  /// nodes sends each token once to each other node with its experts, and passes on what arrives once to each rank.
+  double sent_bytes(int nodes = 1) const;
 };
 
 /// Of a dispatch over `parts` groups of ranks (nodes or ranks) with as many experts each: the bytes of the tokens that go
@@ -53,7 +53,8 @@ struct Traffic {
 double dispatched_bytes(const Traffic& dispatch, int parts);
 
 using TrafficList = std::vector<Traffic>;
-double sent_bytes(const TrafficList& list);
+/// `expert_nodes`: nodes of a group of expert ranks.
+double sent_bytes(const TrafficList& list, int expert_nodes = 1);
 double sent_bytes(const TrafficList& list, TrafficGroup group);
 
 struct TrafficOptions {
