@@ -27,7 +27,7 @@
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp",
 //                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true, "sequence"?: false,
-//                                 "expert_overlap"?: true, "deepep"?: true,
+//                                 "expert_overlap"?: true, "expert_dispatch"?: "hybridep",
 //                                 "recompute": names, or lists of parts of a layer; "source"}}
 //   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
 //   loss_laws.json   laws of the loss of language models (sim/loss/README.md)

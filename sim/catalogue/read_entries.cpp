@@ -194,7 +194,7 @@ RecomputeChoice read_recompute_choice(const JsonNode& node) {
 }
 
 SplitAbilities read_splits(const JsonNode& node) {
-  node.keys({"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "deepep",
+  node.keys({"dimensions", "schedules", "sharding", "sharding_groups", "sequence", "expert_overlap", "expert_dispatch",
              "recompute", "source"});
   SplitAbilities splits;
   splits.dimensions = choices_in<ParallelDimension>(node.at("dimensions"));
@@ -203,7 +203,8 @@ SplitAbilities read_splits(const JsonNode& node) {
   splits.has_sharding_groups = flag(node, "sharding_groups");
   splits.splits_sequences = flag(node, "sequence", true);
   splits.overlaps_experts = flag(node, "expert_overlap");
-  splits.dispatches_once = flag(node, "deepep");
+  if (const auto dispatch = node.find("expert_dispatch"))
+    splits.expert_dispatch = read_choice<ExpertDispatch>(*dispatch);
   splits.recomputations.clear();
   for (const JsonNode& one : node.at("recompute").items()) splits.recomputations.push_back(read_recompute_choice(one));
   splits.source = node.at("source").text();

@@ -37,18 +37,19 @@ void give_defaults(LaunchSettings& s, Facts& f) {
     f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default");
 }
 
-// The flexible dispatcher sends tokens by DeepEP or by HybridEP, as many bytes by either.
+// The flexible dispatcher sends tokens by DeepEP unless it is told to use HybridEP.
 void read_dispatch(LaunchSettings& s, Facts& f) {
   const std::string kind = s.text("moe_token_dispatcher_type", "--expert-dispatch").value_or("");
-  const bool has_backend = s.text("moe_flex_dispatcher_backend", "--expert-dispatch").has_value();
+  const std::string backend = s.text("moe_flex_dispatcher_backend", "--expert-dispatch").value_or("");
   const bool is_deepep = s.is_on("moe_enable_deepep", "--expert-dispatch");
-  if (kind.empty() && !has_backend && !is_deepep) return;
-  const LaunchSetting* setting = s.take(!kind.empty() ? "moe_token_dispatcher_type"
-                                        : has_backend ? "moe_flex_dispatcher_backend"
-                                                      : "moe_enable_deepep");
-  const bool is_once = kind.empty() || kind == "flex";
+  if (kind.empty() && backend.empty() && !is_deepep) return;
+  const LaunchSetting* setting = s.take(!kind.empty()      ? "moe_token_dispatcher_type"
+                                        : !backend.empty() ? "moe_flex_dispatcher_backend"
+                                                           : "moe_enable_deepep");
+  const std::string flexible = backend == "hybridep" ? "hybridep" : "deepep";
   if (f.number_of("--expert", 1) > 1)
-    f.give("--expert-dispatch", is_once ? "deepep" : "all-to-all", setting->place, setting->written);
+    f.give("--expert-dispatch", kind.empty() || kind == "flex" ? flexible : "all-to-all", setting->place,
+           setting->written);
 }
 
 void read_ranks(LaunchSettings& s, Facts& f) {

@@ -73,8 +73,8 @@ class Space {
     if (!question_.is_fixed("sequence")) spec.sequence = spec.tensor > 1 && question_.abilities.splits_sequences;
     if (!question_.is_fixed("expert_overlap"))
       spec.expert_overlap = spec.expert > 1 && question_.abilities.overlaps_experts;
-    if (!question_.is_fixed("expert_dispatch") && spec.expert > 1 && question_.abilities.dispatches_once)
-      spec.expert_dispatch = ExpertDispatch::deepep;
+    if (!question_.is_fixed("expert_dispatch") && spec.expert > 1)
+      spec.expert_dispatch = question_.abilities.expert_dispatch;
     if (spec.tensor == 1) spec.tensor_overlap = TensorOverlap::none;
     if (gpus_ % (spec.tensor * spec.context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
   }
@@ -239,7 +239,8 @@ std::string split_text(const ParallelSpec& spec) {
   add_size("tensor", spec.tensor);
   add_size("context", spec.context);
   add_size("expert", spec.expert);
-  if (spec.expert_dispatch == ExpertDispatch::deepep) add("dispatched by DeepEP");
+  if (spec.expert_dispatch != ExpertDispatch::all_to_all)
+    add(spec.expert_dispatch == ExpertDispatch::deepep ? "tokens by DeepEP" : "tokens by HybridEP");
   if (spec.expert_overlap) add("their exchange beside passes");
   add_size("pipeline", spec.pipeline);
   if (spec.virtual_stages > 1) add(std::to_string(spec.virtual_stages) + " virtual stages");

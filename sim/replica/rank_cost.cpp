@@ -125,7 +125,7 @@ void load_experts(const SplitJob& job, const model::Graph& graph, const DeviceCo
 
 void order_rows(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                 std::vector<LayerCost>& costs) {
-  const bool is_fused = job.spec.expert_dispatch == ExpertDispatch::deepep;  // with the experts' permutation
+  const bool is_fused = job.spec.expert_dispatch != ExpertDispatch::all_to_all;  // with the experts' permutation
   if (job.spec.expert == 1 || is_fused) return;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];

@@ -210,8 +210,7 @@ double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturb
 }  // namespace
 
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch) {
-  constexpr double kInNode = 300e9, kInRack = 440e9;  // bytes/s
-  return passed_on_bytes(links, dispatch) / (links.on_node <= 8 ? kInNode : kInRack);
+  return dispatch.passed_on_per_s > 0 ? passed_on_bytes(links, dispatch) / dispatch.passed_on_per_s : 0;
 }
 
 NcclOperation nccl_operation(TrafficKind kind) {

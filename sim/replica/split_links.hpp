@@ -83,10 +83,7 @@ class SplitLinks {
   bool is_nccl_;
 };
 
-/// The seconds for which the kernels of a dispatch copy tokens within a node. Their multiprocessors limit them, not NVLink.
-/// In a node of up to 8 GPUs, DeepEP's 20 multiprocessors pass on 300 GB/s per GPU (combine, in bf16: 291 on H100, 290 on
-/// H200, 308 on B200; 15 GB/s for each one on all of them). In a rack of 16 to 64 GB200, TensorRT-LLM's kernels pass on
-/// 440 GB/s; HybridEP itself was not measured. Source: measured tables (results/kernels, dispatch).
+/// The seconds for which a dispatch copies tokens within a node, if its kernels limit it (dispatch_bytes_per_s()).
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch);
 /// Converts a collective that NCCL's tables have; throws std::logic_error for others.
 NcclOperation nccl_operation(TrafficKind kind);

@@ -354,7 +354,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.choice("expert_dispatch", &ParallelSpec::expert_dispatch)
         .otherwise("all-to-all")
         .means(
-            "how tokens travel to experts on other ranks: a copy for each expert; or as DeepEP and HybridEP do, one "
+            "how tokens travel to experts on other ranks: a copy for each expert; or by DeepEP or HybridEP, one "
             "copy for each node, which NVLink passes on once to each GPU with its experts");
     f.number("expert_capacity", &ParallelSpec::expert_capacity, {0.1, 1000})
         .optional("none is dropped")

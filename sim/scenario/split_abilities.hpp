@@ -24,7 +24,7 @@ struct SplitAbilities {
   bool has_sharding_groups = true;
   bool splits_sequences = true;   ///< over tensor ranks
   bool overlaps_experts = false;  ///< experts' all-to-alls overlap the passes of another micro-batch
-  bool dispatches_once = false;   ///< ExpertDispatch::deepep
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;  ///< the fastest that it has
   /// Ordered from the least time to the least memory.
   std::vector<RecomputeChoice> recomputations{{}, {Recomputation::selective}, {Recomputation::full}};
   std::string source;  ///< where this is documented

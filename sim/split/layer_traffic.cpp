@@ -111,10 +111,11 @@ void add_routing(TrafficList& list, const TransformerShape& shape, const Paralle
                  const TrafficOptions& options, const std::string& what) {
   Traffic traffic{what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert};
   traffic.bytes = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
-  if (spec.expert_dispatch == ExpertDispatch::deepep) {
+  if (spec.expert_dispatch != ExpertDispatch::all_to_all) {
     traffic.kind = TrafficKind::dispatch;
     traffic.choices = shape.mixture.active;
     traffic.experts = shape.mixture.count;
+    traffic.passed_on_per_s = dispatch_bytes_per_s(spec.expert_dispatch);
   }
   add(list, traffic);
 }

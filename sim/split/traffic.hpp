@@ -40,6 +40,7 @@ struct Traffic {
   bool is_beside_products = false;  ///< between tensor ranks: overlaps the GEMMs that produce or use the data
   double host_s = 0;                ///< seconds of the host before each collective
   double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
+  double passed_on_per_s = 0;       ///< of a dispatch: the most bytes/s that a GPU passes on; 0: as its links do
 
   /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
   /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch over `nodes`

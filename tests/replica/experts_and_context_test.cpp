@@ -115,7 +115,7 @@ TEST_CASE("tokens dispatched once take no longer than a copy for each expert; cl
   Json parallel{{"micro_batches", 2}, {"micro_batch", 4}, {"sequence", true}};
   for (const int expert : {2, 4, 8}) {
     double before = 0;
-    for (const char* dispatch : {"deepep", "all-to-all"}) {
+    for (const char* dispatch : {"hybridep", "all-to-all"}) {
       parallel["expert"] = expert;
       parallel["expert_dispatch"] = dispatch;
       Json scenario = of_experts(parallel, 8);

@@ -76,6 +76,7 @@ TEST_CASE("a dispatch crosses the NICs once for each node, and NVLink once for e
   // NVLink of 1,000 GB/s: the kernels pass on 300 GB/s.
   fast["intra_node"]["gpu_link"]["bandwidth"] = "1000 GB/s";
   fast["intra_node"]["pcie_link"]["bandwidth"] = "1000 GB/s";
+  dispatch.passed_on_per_s = 300e9;
   const sim::SplitLinks kernels(read, sim::Cluster(SmallFiles(scenario, fast).one().cluster, 8), read.parallel_at(8));
   CHECK(kernels.seconds(dispatch) == Approx(2 * 3 * kBytes / 2 * 7 / 28 / 300e9));
 }

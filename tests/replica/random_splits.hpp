@@ -73,7 +73,7 @@ inline bool takes_experts(Draw& draw, Json& parallel, int gpus) {
   parallel["expert"] = expert;
   if (is_folded) parallel["expert_tensor"] = 1;
   parallel["expert_overlap"] = draw.of<bool>({false, true});
-  parallel["expert_dispatch"] = draw.of<const char*>({"all-to-all", "deepep"});
+  parallel["expert_dispatch"] = draw.of<const char*>({"all-to-all", "deepep", "hybridep"});
   return true;
 }
 
