@@ -70,6 +70,10 @@ void apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
 
 std::string usual_software(const GivenSplit& split) {
   const ShardingStage sharding = split.values.sharding;
+  const bool has_adapters = split.values.lora_rank > 0 || split.task == kAdapters;
+  const bool is_quantised = split.values.frozen_weights != FrozenWeights::whole;
+  if (has_adapters && !split.divides_replicas() && (is_quantised || sharding == ShardingStage::none))
+    return "HuggingFace Transformers";
   if (sharding == ShardingStage::zero3 && !split.divides_replicas()) return "PyTorch FSDP";
   if (sharding == ShardingStage::zero2 && !split.divides_replicas()) return "DeepSpeed";
   if ((split.is_searched && !split.fits_one_gpu.value_or(false)) || split.divides_replicas() ||

@@ -7,6 +7,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/job/gpu_name.hpp"
+#include "sim/job/hub_name.hpp"
 #include "sim/job/network_port.hpp"
 #include "sim/job/shape_model.hpp"
 #include "sim/job/software_name.hpp"
@@ -135,6 +136,7 @@ void resolve_model(Job& job, const Catalogue& catalogue) {
     job.model.id = job.own_model->entry.id;
     return;
   }
+  read_hub_name(job, catalogue);
   cut_task(job, catalogue);
   cut_layers(job, catalogue);
   cut_sequence(job, catalogue);

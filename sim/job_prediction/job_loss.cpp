@@ -114,6 +114,9 @@ std::string job_loss_text(const JobPrediction& predicted) {
   const JobLoss& loss = *predicted.loss;
   const JobRow& row = predicted.largest();
   const Workload& run = row.samples_per_s.task.target.front();
+  if (run.scenario.parallel && run.scenario.parallel->lora_rank > 0)
+    return "The loss is not predicted: laws of loss are of models that are trained from the beginning, not of "
+           "adapters.\n";
   const double global_batch = run.samples() * run.accumulation;
   const double batch_tokens = global_batch * run.scenario.model.tokens;
   if (question.loss > 0) {

@@ -13,6 +13,7 @@ namespace {
 struct Origin {
   const char* pointer;
   std::vector<std::string> constants;  ///< prefixes of the constants' names
+  const char* otherwise = "catalogue, or usual";
 };
 
 // Which constants determine which key of the scenario. Keys without a constant come from the catalogue or from
@@ -63,7 +64,9 @@ const std::vector<Origin>& origins() {
                                        {"/communication/message_overhead", {"message"}},
                                        {"/communication/launch_overhead", {"call"}},
                                        {"/input/samples_per_s_per_node", {kDecodedImages}},
-                                       {"/convergence/train_samples", {kEvaluationShare, kTrainingOverBenchmark}},
+                                       {"/convergence/train_samples",
+                                        {kEvaluationShare, kTrainingOverBenchmark},
+                                        "the images of an epoch, and more for the evaluations of a training"},
                                        {"/sharding/unit", {}},
                                        {"/parameter_server/staging_bandwidth", {"host copies"}},
                                        {"/theano_mpi/staging_bandwidth", {"host copies"}},
@@ -78,7 +81,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 
 // The origin is "fitted" if at least one of its constants is fitted.
 Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs) {
-  Assumption source{origin.pointer, Json(), "assumed", "catalogue, or usual"};
+  Assumption source{origin.pointer, Json(), "assumed", origin.otherwise};
   std::string fitted;
   for (const Assumption& input : inputs)
     for (const std::string& constant : origin.constants) {

@@ -26,6 +26,8 @@ struct JobSummary {
   bool has_half_parameters = false;
   bool channels_last = false;
   bool decodes_on_host = false;
+  int lora_rank = 0;  ///< 0: all weights are trained
+  FrozenWeights frozen_weights = FrozenWeights::whole;
 };
 
 /// Summarises a job from its given and its resolved form, and its scenario.

@@ -13,6 +13,7 @@ namespace lockstep::sim::launch {
 
 struct FromOptions {
   std::string path, format;
+  bool frees_split = false;  ///< what the file gives of the split is left to the search
 };
 
 inline void declare_from(CLI::App& app, FromOptions& o) {
@@ -20,6 +21,31 @@ inline void declare_from(CLI::App& app, FromOptions& o) {
                  "Reads the job from a launch script or configuration of yours; options beside it win");
   app.add_option("--from-format", o.format, "The format of --from (default: by content)")
       ->check(CLI::IsMember(choice_names<LaunchFormat>()));
+  app.add_flag("--free-split", o.frees_split,
+               "With --from, searches the ranks, stages, micro-batch, sharding and recomputation that the file gives")
+      ->needs("--from");
+}
+
+/// Options of a file that --free-split leaves to the search.
+inline const std::vector<std::string>& searched_options() {
+  static const std::vector<std::string> all{"--tensor",
+                                            "--pipeline",
+                                            "--virtual-stages",
+                                            "--schedule",
+                                            "--context",
+                                            "--expert",
+                                            "--expert-tensor",
+                                            "--micro-batch",
+                                            "--sharding",
+                                            "--sharding-group",
+                                            "--recompute",
+                                            "--recompute-modules",
+                                            "--recompute-layers",
+                                            "--recompute-interval",
+                                            "--sequence-parallel",
+                                            "--accumulation",
+                                            "--no-sequence-parallel"};
+  return all;
 }
 
 /// Options that say one thing in several ways: a given one takes the place of the others.
@@ -112,7 +138,13 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   AppliedLaunch applied{read_launch(request, catalogue), {}};
   check_from_is_complete(app, applied.job);
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
+  std::string freed;
   for (LaunchOption given : applied.job.options) {
+    const std::vector<std::string>& searched = searched_options();
+    if (o.frees_split && std::find(searched.begin(), searched.end(), given.name) != searched.end()) {
+      freed += " " + given.name + (given.value.empty() ? "" : " " + given.value);
+      continue;
+    }
     const CLI::Option* const length = given.name == "--model" ? sequence_length_option(app) : nullptr;
     if (length != nullptr && !split_sized_name(given.value).tokens.empty()) {
       applied.overriding.push_back(written_option(*length) + " instead of the length in --model " + given.value);
@@ -126,6 +158,7 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
                                    (given.value.empty() ? "" : " ") + given.value);
     }
   }
+  if (!freed.empty()) applied.overriding.push_back("--free-split instead of" + freed);
   for (auto& [option, given] : filled) {
     try {
       option->add_result(given_value(given));

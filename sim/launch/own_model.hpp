@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/job/hub_name.hpp"
 
 namespace lockstep::sim::launch {
-
-/// The catalogue's entry of a name as it is written on the HuggingFace hub or as a path: "meta-llama/Llama-2-7b-hf",
-/// "/models/Qwen2.5-7B-Instruct". Endings of variants with the same shape ("-Instruct", "-hf", "-2507") are left out. nullptr: none.
-const ModelEntry* model_named(const std::string& name, const Catalogue& catalogue);
 
 /// The option's text, and what was assumed for it.
 struct ModelOption {

@@ -5,11 +5,14 @@
 #include <map>
 #include <set>
 
+#include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim::report {
 namespace {
+
+constexpr double kLeastShare = 0.01;  // of a value, at the lower end of its interval
 
 const Scenario& scenario_of(const Report& report, const std::string& variant) {
   for (const Scenario& scenario : report.loaded.variants)
@@ -91,18 +94,29 @@ class Quantity {
 
   FigurePoint value_of(const ReportPoint& row) const {
     const double rate = row.point.samples_per_s(), iteration_s = row.point.mean_iteration_s();
+    const double faster = std::max(kLeastShare, 1 - widened(1 - row.point.interval.low));
+    const double slower = 1 + widened(row.point.interval.high - 1);
     switch (metric_) {
       case PublishedMetric::scaling_efficiency:
         return {0, row.scaling_efficiency, row.scaling_efficiency, row.scaling_efficiency};
       case PublishedMetric::time_to_accuracy:
-        return {0, row.accuracy.seconds, row.accuracy.low_s, row.accuracy.high_s};
+        return {0, row.accuracy.seconds,
+                std::max(kLeastShare * row.accuracy.seconds,
+                         row.accuracy.seconds - widened(row.accuracy.seconds - row.accuracy.low_s)),
+                row.accuracy.seconds + widened(row.accuracy.high_s - row.accuracy.seconds)};
       case PublishedMetric::iteration:
-        return {0, iteration_s, iteration_s * row.point.interval.low, iteration_s * row.point.interval.high};
+        return {0, iteration_s, iteration_s * faster, iteration_s * slower};
       case PublishedMetric::throughput_gain:
       case PublishedMetric::samples_per_s:
         break;
     }
-    return {0, rate, rate / row.point.interval.high, rate / row.point.interval.low};
+    return {0, rate, rate / slower, rate / faster};
+  }
+
+  // Without a calibration, bounds are one standard deviation of the inputs away.
+  double widened(double reach) const {
+    const bool is_calibrated = report_.loaded.variants.front().uncertainty.calibration.has_value();
+    return is_calibrated ? reach : normal_quantile(0.9) * reach;
   }
 
   const Report& report_;

@@ -12,10 +12,8 @@ namespace lockstep::sim::report {
 struct FigurePoint {
   double x = 0;
   double value = 0;
-  double
-      low = 0,
-      high =
-          0;  ///< 80 % interval, for staleness the mean -+ the standard deviation; both equal `value` where there is none
+  /// 80 % interval; for staleness the mean -+ the standard deviation; both equal `value` where there is none.
+  double low = 0, high = 0;
 };
 
 struct FigureSeries {

@@ -147,15 +147,23 @@ std::string panel_svg(const FigurePanel& panel, double left, double top) {
          (panel.has_rows() ? rows_panel(panel) : lines_panel(panel)) + "</g>\n";
 }
 
+std::string legend_of(const std::vector<FigurePanel>& panels) {
+  const bool has_published = std::any_of(panels.begin(), panels.end(), [](const FigurePanel& panel) {
+    return std::any_of(panel.series.begin(), panel.series.end(),
+                       [](const FigureSeries& series) { return !series.published.empty(); });
+  });
+  return std::string("Predicted: lines, dots, with 80 % intervals. ") +
+         (has_published ? "Published: rings." : "The scenarios hold no published value of these.") +
+         " Dashed: a speed-up without loss.";
+}
+
 }  // namespace
 
 std::string figure_svg(const std::string& title, const std::vector<FigurePanel>& panels) {
   const std::size_t columns = std::min<std::size_t>(2, panels.size());
   const std::size_t rows = (panels.size() + columns - 1) / columns;
-  std::string body =
-      "<g font-size=\"16\" font-weight=\"bold\">\n" + svg::text(16, 24, "start", title) + "</g>\n" +
-      svg::text(16, 44, "start",
-                "Predicted: lines, dots, with 80 % intervals. Published: rings. Dashed: a speed-up without loss.");
+  std::string body = "<g font-size=\"16\" font-weight=\"bold\">\n" + svg::text(16, 24, "start", title) + "</g>\n" +
+                     svg::text(16, 44, "start", legend_of(panels));
   for (std::size_t i = 0; i < panels.size(); ++i)
     body += panel_svg(panels[i], kPanelWidth * double(i % columns), kHeadHeight + kPanelHeight * double(i / columns));
   return svg::document(kPanelWidth * double(columns), kHeadHeight + kPanelHeight * double(rows), title, body);

@@ -182,6 +182,12 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
   return (attention + recurrence) / t + dense + with_experts;
 }
 
+// Bytes of a weight that is not trained: quantised, or as the layers compute, whatever the software keeps of trained ones.
+double frozen_bytes(const ParallelSpec& spec, const SplitMemoryOptions& options) {
+  if (spec.frozen_weights != FrozenWeights::whole) return quantised_bytes(spec.frozen_weights);
+  return std::min(options.parameters.weight, options.activations.element);
+}
+
 void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& of_blocks,
                     const RankParameters& trained, const ParallelSpec& spec, const SplitMemoryOptions& options) {
   const auto divided = [&](const RankParameters& parameters, ShardingStage from) {
@@ -191,9 +197,8 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
   };
   const ParameterBytes& bytes = options.parameters;
   memory.weights_bytes = bytes.weight * divided(all, ShardingStage::zero3);
-  if (spec.frozen_weights != FrozenWeights::whole)
-    memory.weights_bytes -=
-        (bytes.weight - quantised_bytes(spec.frozen_weights)) * divided(of_blocks, ShardingStage::zero3);
+  if (spec.lora_rank > 0)
+    memory.weights_bytes -= (bytes.weight - frozen_bytes(spec, options)) * divided(of_blocks, ShardingStage::zero3);
   memory.gradients_bytes = bytes.gradient * divided(trained, ShardingStage::zero2);
   if (!spec.offloads_optimizer)
     memory.optimizer_bytes = (bytes.master + bytes.state) * divided(trained, ShardingStage::zero1);

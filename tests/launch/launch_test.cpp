@@ -201,6 +201,19 @@ TEST_CASE("stages, experts, recomputation and precision of Megatron-LM, by hand"
   CHECK(option_of(launched("megatron_mixtral.sh"), "--no-expert-overlap") == "");
 }
 
+TEST_CASE("the flexible dispatcher of Megatron-LM is DeepEP, or HybridEP where it is named") {
+  const std::string experts =
+      "torchrun --nnodes 2 --nproc_per_node 8 p.py --num-layers 2 --micro-batch-size 1 --num-experts 8 "
+      "--moe-router-topk 2 --expert-model-parallel-size 8";
+  const auto dispatch = [&](const std::string& more) {
+    return option_of(launched_text(experts + more), "--expert-dispatch");
+  };
+  CHECK(dispatch("") == "all-to-all");
+  CHECK(dispatch(" --moe-token-dispatcher-type alltoall") == "all-to-all");
+  CHECK(dispatch(" --moe-token-dispatcher-type flex --moe-enable-deepep") == "deepep");
+  CHECK(dispatch(" --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep") == "hybridep");
+}
+
 TEST_CASE("sources that contradict each other are refused, and both are named") {
   const std::string error = error_of([] {
     launched_text("#SBATCH --nodes=4\ntorchrun --nnodes 8 --nproc_per_node 8 p.py --num-layers 2 --micro-batch-size 1");

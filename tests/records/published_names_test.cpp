@@ -6,6 +6,7 @@
 
 #include "sim/cost/training_kernels.hpp"
 #include "sim/job/gpu_name.hpp"
+#include "sim/job/hub_name.hpp"
 #include "sim/job/shape_model.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -90,6 +91,21 @@ const Json kBloom{{"metric", "step_time"},
                   {"precision", "fp16"}};
 
 }  // namespace
+
+TEST_CASE("a model by its name on the HuggingFace hub is the catalogue's, at the given length") {
+  for (const auto& [name, id] : std::vector<std::pair<std::string, std::string>>{
+           {"meta-llama/Llama-3.1-8B", "llama3_1_8b"},
+           {"meta-llama/Llama-3.1-8B-Instruct@4096", "llama3_1_8b@4096"},
+           {"Qwen/Qwen3-235B-A22B", "qwen3_235b_a22b"},
+           {"llama3_1_8b", "llama3_1_8b"},
+           {"acme/unknown-7b", "acme/unknown-7b"}}) {
+    INFO(name);
+    sim::Job job;
+    job.model.stated = name;
+    sim::read_hub_name(job, catalogue());
+    CHECK(job.model.stated == id);
+  }
+}
 
 TEST_CASE("a GPU's name is read with what publications put beside it") {
   CHECK(id_of("Blackwell GPU (B200-SXM-180GB)") == "b200");

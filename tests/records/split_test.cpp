@@ -307,6 +307,10 @@ TEST_CASE("software that is not stated is what trains such splits") {
   CHECK(sim::usual_software(job.job.split) == "PyTorch FSDP");
   job.job.split = {};
   CHECK(sim::usual_software(job.job.split) == "PyTorch");
+  job.job.split.give("lora_rank", 16);
+  CHECK(sim::usual_software(job.job.split) == "HuggingFace Transformers");
+  job.job.split.give("tensor", 4);
+  CHECK(sim::usual_software(job.job.split) == "Megatron-LM");
 }
 
 TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compares") {

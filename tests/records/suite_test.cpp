@@ -117,6 +117,21 @@ TEST_CASE("a whole source is a paper with its repository, and all rounds of MLPe
   CHECK(sim::whole_source("a paper") == "a paper");
 }
 
+TEST_CASE("of a vendor's series of summaries the older ones predict the newer, never the other way") {
+  const auto summary = [](const std::string& release) {
+    return sim::whole_source("NVIDIA Megatron-Bridge performance summary " + release + " (Pre-Training)");
+  };
+  const std::string oldest = sim::whole_source("NVIDIA NeMo 24.07 performance summary (SFT)");
+  CHECK(oldest == sim::whole_source("NVIDIA NeMo 24.09 performance summary"));  // the same table
+  CHECK(summary("26.02") == summary("26.02.01"));
+  CHECK(sim::may_predict(oldest, summary("25.09")));
+  CHECK(sim::may_predict(summary("25.09"), summary("26.02")));
+  CHECK_FALSE(sim::may_predict(summary("26.02"), summary("25.11")));
+  CHECK_FALSE(sim::may_predict(summary("25.11"), summary("25.11")));
+  CHECK(sim::may_predict(summary("26.02"), "another paper"));
+  CHECK(sim::may_predict("another paper", oldest));
+}
+
 TEST_CASE("every committed constant says how well it is known, and from which sources") {
   REQUIRE_FALSE(catalogue().constants.empty());
   for (const auto& [name, constant] : catalogue().constants) {
