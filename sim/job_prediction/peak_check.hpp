@@ -6,14 +6,15 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// Throws InputError if a GPU would compute more operations per second than its peak in the scenario's precision. The message
-/// begins with `measured`: "--rate 700". Operations that no software leaves out are counted:
+/// Throws InputError if a GPU would compute more operations per second than its peak in the scenario's precision.
+/// The message begins with `measured`: "--rate 700". It counts the operations that no software leaves out.
 ///
-///   `forward pass and gradients of inputs`   4 for each multiply-add; adapters have no others
+///   `forward pass and gradients of inputs`   4 for each multiply-add
 ///   `gradients of weights`                   2, without adapters
 ///   `attention`                              half, as if causal
-///   `convolutions wider than a pixel`        a quarter, as by Winograd's F(4x4, 3x3) (Lavin & Gray 2016)
+///   `convolutions wider than a pixel`        a quarter, as by Winograd
 ///
+/// Winograd's F(4x4, 3x3) has a quarter of the products (Lavin & Gray 2016).
 /// `samples`: of a GPU in the measured iteration, whose least time is then named; 0: the rate itself was measured.
 void check_below_peak(const std::string& measured, const Scenario& scenario, double samples_per_s_per_gpu,
                       double samples = 0);

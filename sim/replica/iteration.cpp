@@ -329,7 +329,7 @@ SplitIteration extrapolate(const SplitIteration& first, const SplitIteration& se
   return result;
 }
 
-// `expert_nodes`: nodes of a group of expert ranks.
+// A group of expert ranks is on `expert_nodes` nodes.
 double messages_of(const Traffic& traffic, int expert_nodes) {
   const bool is_dispatch = traffic.kind == TrafficKind::dispatch;
   const double others = is_dispatch ? expert_nodes - 1 + traffic.ranks / expert_nodes - 1 : traffic.ranks - 1;

@@ -23,7 +23,7 @@ struct PieceSeconds {
   double compute_s = 0, attention_s = 0, products_s = 0;
 };
 
-/// Returns how much longer a pass takes because an exchange of experts beside it, `expert_s` long, holds multiprocessors.
+/// Returns how much longer a pass takes because an overlapping exchange of experts, `expert_s` long, holds multiprocessors.
 double slowed_by_experts_s(const ParallelSpec& spec, double expert_s);
 
 /// Returns the part of `products_s`, the time of GEMMs, that can hide communication: (t-1)/t. The GEMMs are cut into as

@@ -229,7 +229,7 @@ struct ParallelSpec {
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
   bool expert_overlap = false;         ///< experts' all-to-alls overlap passes of another micro-batch
-  double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an exchange beside a pass holds
+  double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an overlapping exchange holds
   ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   double expert_capacity = 0;   ///< > 0: rows of an expert over its even share; the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean

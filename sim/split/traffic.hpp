@@ -48,13 +48,13 @@ struct Traffic {
   double sent_bytes(int nodes = 1) const;
 };
 
-/// Of a dispatch over `parts` groups of ranks (nodes or ranks) with as many experts each: the bytes of the tokens that go
-/// from a rank to one of them. A token of k = `choices` experts, drawn from all E at random, has one among E / parts with
-/// the probability 1 - (E - E/parts over k) / (E over k); its copies for all experts are `bytes`.
+/// Returns the bytes that a dispatch sends from a rank to one of `parts` nodes or ranks with as many experts each.
+/// A token has k = `choices` experts, drawn from all E at random. Its copies for all of them are `bytes`. The node or rank
+/// has one of them with the probability 1 - (E - E/parts over k) / (E over k).
 double dispatched_bytes(const Traffic& dispatch, int parts);
 
 using TrafficList = std::vector<Traffic>;
-/// `expert_nodes`: nodes of a group of expert ranks.
+/// A group of expert ranks is on `expert_nodes` nodes.
 double sent_bytes(const TrafficList& list, int expert_nodes = 1);
 double sent_bytes(const TrafficList& list, TrafficGroup group);
 

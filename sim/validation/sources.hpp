@@ -14,7 +14,7 @@ namespace lockstep::sim::validation {
 std::string whole_source(const std::string& source);
 
 /// Whether results of `source` may tell something about `predicted`, both whole_source(). A source tells nothing about
-/// itself. Of a vendor's series of summaries, each is predicted forward in time, by those that are older.
+/// itself. A vendor's series of summaries is predicted forward in time: each summary by the older ones.
 bool may_predict(const std::string& source, const std::string& predicted);
 
 /// Figures of the catalogue whose source is that of a record to be predicted, a line each: none may be, since a
