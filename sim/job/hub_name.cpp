@@ -33,7 +33,7 @@ const ModelEntry* model_named(const std::string& name, const Catalogue& catalogu
 
 void read_hub_name(Job& job, const Catalogue& catalogue) {
   const SizedName sized = split_sized_name(job.model.stated);
-  if (catalogue.models.named(sized.model) != nullptr) return;
+  if (sized.model.find('/') == std::string::npos || catalogue.models.named(sized.model) != nullptr) return;
   if (const ModelEntry* entry = model_named(sized.model, catalogue))
     job.model.stated = entry->id + (sized.tokens.empty() ? "" : "@" + sized.tokens);
 }

@@ -203,8 +203,10 @@ void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
   if ((question.tokens > 0 || question.flops > 0) && scenario.model.tokens == 0)
     throw InputError(std::string(question.tokens > 0 ? "--tokens: " : "--flops: ") + scenario.model.title +
                      " does not train on tokens; allowed: --samples");
-  if (question.samples > 0 && scenario.model.tokens > 0) question.tokens = question.samples * scenario.model.tokens;
-  if (question.flops > 0) question.tokens = tokens_of_flops(scenario.model, question.flops);
+  question.derives_tokens = (question.samples > 0 && scenario.model.tokens > 0) || question.flops > 0;
+  if (question.derives_tokens)
+    question.tokens =
+        question.flops > 0 ? tokens_of_flops(scenario.model, question.flops) : question.samples * scenario.model.tokens;
   if (question.loss == 0) return;
   if (!predicted.loss) throw InputError("--loss: " + why_no_loss(predicted.job, scenario));
   const auto profile = std::make_shared<const ConvergenceProfile>(

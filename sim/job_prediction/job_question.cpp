@@ -18,9 +18,7 @@ namespace {
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   if (q.is_split() && q.job.batch_per_gpu > 0 && q.job.global_batch > 0)
     throw InputError("--batch: --global-batch says it too; allowed: one of them, and --micro-batch");
-  // --flops and, of sequences, --samples set the tokens.
-  const int works =
-      int(q.tokens > 0 && q.flops == 0 && q.samples == 0) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
+  const int works = int(q.tokens > 0 && !q.derives_tokens) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
   if (works > 1)
     throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
   if (q.samples > 0 && q.job.epochs > 0)

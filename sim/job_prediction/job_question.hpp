@@ -37,6 +37,7 @@ struct JobQuestion {
   GivenStep step{};                         ///< a measured iteration
   std::optional<FittedStep> fitted_step{};  ///< result for `step`, set by with_fitted_step()
   double tokens = 0;                        ///< to train on; 0: not given
+  bool derives_tokens = false;              ///< `tokens` follow from samples or flops
   double samples = 0;                       ///< to train on: images, sequences; 0: not given
   double loss = 0;                          ///< nats per token to train to; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given

@@ -3,6 +3,7 @@
 // of options reads them, so that the same ranges and checks apply.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,9 @@ inline const std::vector<std::string>& searched_options() {
 
 /// Options that say one thing in several ways: a given one takes the place of the others.
 inline const std::vector<std::vector<std::string>>& alternative_options() {
-  static const std::vector<std::vector<std::string>> all{
-      {"--batch", "--global-batch", "--accumulation"}, {"--gpus", "--nodes"}, {"--tokens", "--epochs"}};
+  static const std::vector<std::vector<std::string>> all{{"--batch", "--global-batch", "--accumulation"},
+                                                         {"--gpus", "--nodes"},
+                                                         {"--tokens", "--epochs", "--samples", "--flops", "--loss"}};
   return all;
 }
 
@@ -126,6 +128,21 @@ inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   return nullptr;
 }
 
+/// Returns the global batch that micro-batch, accumulation and ranks of a file give; 0: the file gives it, or none.
+inline std::int64_t batch_of_parts(const std::vector<LaunchOption>& options) {
+  const auto number = [&](const char* name) -> std::int64_t {
+    for (const LaunchOption& option : options)
+      if (option.name == name) return std::atoll(option.value.c_str());
+    return 0;
+  };
+  const std::int64_t micro_batch = number("--micro-batch"), steps = number("--accumulation"), gpus = number("--gpus");
+  if (number("--global-batch") > 0 || (micro_batch == 0 && steps == 0) || gpus == 0) return 0;
+  std::int64_t ranks = 1;
+  for (const char* name : {"--tensor", "--pipeline", "--context"}) ranks *= std::max<std::int64_t>(1, number(name));
+  return std::max<std::int64_t>(1, micro_batch) * std::max<std::int64_t>(1, steps) *
+         std::max<std::int64_t>(1, gpus / ranks);
+}
+
 /// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
 struct AppliedLaunch {
   LaunchedJob job;
@@ -139,6 +156,8 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   check_from_is_complete(app, applied.job);
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
   std::string freed;
+  if (const std::int64_t batch = o.frees_split ? batch_of_parts(applied.job.options) : 0; batch > 0)
+    applied.job.options.push_back({"--global-batch", std::to_string(batch), {}, "batch"});
   for (LaunchOption given : applied.job.options) {
     const std::vector<std::string>& searched = searched_options();
     if (o.frees_split && std::find(searched.begin(), searched.end(), given.name) != searched.end()) {

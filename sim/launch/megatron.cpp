@@ -34,22 +34,22 @@ void give_defaults(LaunchSettings& s, Facts& f) {
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
     f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-dispatch"))
-    f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default");
+    f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default is an all-gather, which is not simulated");
 }
 
-// The flexible dispatcher sends tokens by DeepEP unless it is told to use HybridEP.
+// The flexible dispatcher sends tokens by DeepEP unless it is told to use HybridEP. Others do not read its settings.
 void read_dispatch(LaunchSettings& s, Facts& f) {
-  const std::string kind = s.text("moe_token_dispatcher_type", "--expert-dispatch").value_or("");
-  const std::string backend = s.text("moe_flex_dispatcher_backend", "--expert-dispatch").value_or("");
+  constexpr const char *kKind = "moe_token_dispatcher_type", *kBackend = "moe_flex_dispatcher_backend";
+  const std::string kind = s.text(kKind, "--expert-dispatch").value_or("");
+  const std::string backend = s.text(kBackend, "--expert-dispatch").value_or("deepep");
   const bool is_deepep = s.is_on("moe_enable_deepep", "--expert-dispatch");
-  if (kind.empty() && backend.empty() && !is_deepep) return;
-  const LaunchSetting* setting = s.take(!kind.empty()      ? "moe_token_dispatcher_type"
-                                        : !backend.empty() ? "moe_flex_dispatcher_backend"
-                                                           : "moe_enable_deepep");
+  const bool is_flexible = kind == "flex" || (kind.empty() && is_deepep);
+  if (!is_flexible) s.mark(kBackend, Use::no_effect, "of the flexible dispatcher");
+  if (kind == "allgather") s.mark(kKind, Use::not_simulated, "an all-to-all is predicted");
+  if ((kind.empty() && !is_deepep) || f.number_of("--expert", 1) <= 1) return;
+  const LaunchSetting* setting = s.take(kind.empty() ? "moe_enable_deepep" : kKind);
   const std::string flexible = backend == "hybridep" ? "hybridep" : "deepep";
-  if (f.number_of("--expert", 1) > 1)
-    f.give("--expert-dispatch", kind.empty() || kind == "flex" ? flexible : "all-to-all", setting->place,
-           setting->written);
+  f.give("--expert-dispatch", is_flexible ? flexible : "all-to-all", setting->place, setting->written);
 }
 
 void read_ranks(LaunchSettings& s, Facts& f) {
@@ -214,10 +214,12 @@ void read_kept_precisions(LaunchSettings& s, Facts& f) {
   const bool keeps_remainders = s.boolean("store_param_remainders", "--master-weights").value_or(true);
   if (!is_aware) return;
   const bool is_known = first == "fp32" || first == "bf16" || first == "fp16" || first == "fp8" || first == "uint8";
-  if (first != second || !is_known)
-    s.mark(kSecond, Use::not_simulated, "both moments are predicted in one precision, single");
-  else if (first != "fp32")
+  if (first != second || !is_known) {
+    for (const char* key : {kFirst, kSecond})
+      s.mark(key, Use::not_simulated, "both moments are predicted in one precision, single");
+  } else if (first != "fp32") {
     f.give_from("--optimizer-state", first == "uint8" ? "fp8" : first == "fp16" ? "bf16" : first, s, kFirst);
+  }
   if (master == "fp16")
     f.give_from("--master-weights", "fp16", s, kMaster);
   else if (keeps_remainders && s.is_on("bf16", "--precision"))

@@ -75,6 +75,10 @@ class Space {
       spec.expert_overlap = spec.expert > 1 && question_.abilities.overlaps_experts;
     if (!question_.is_fixed("expert_dispatch") && spec.expert > 1)
       spec.expert_dispatch = question_.abilities.expert_dispatch;
+    if (spec.expert == 1 && !question_.is_fixed("expert")) {
+      spec.expert_overlap = false;
+      spec.expert_dispatch = ExpertDispatch::all_to_all;
+    }
     if (spec.tensor == 1) spec.tensor_overlap = TensorOverlap::none;
     if (gpus_ % (spec.tensor * spec.context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
   }

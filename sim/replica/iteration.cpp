@@ -390,7 +390,7 @@ double SplitModel::bytes_sent() const {
   double bytes = 0;
   for (int stage = 0; stage < job_.spec.pipeline; ++stage)
     bytes += sent_bytes(iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic),
-                        links_->of(TrafficGroup::expert).nodes);
+                        links_->of(TrafficGroup::expert).most_nodes);
   return bytes / job_.spec.pipeline;
 }
 
@@ -399,7 +399,7 @@ double SplitModel::messages() const {
   for (int stage = 0; stage < job_.spec.pipeline; ++stage)
     for (const Traffic& traffic :
          iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic))
-      messages += messages_of(traffic, links_->of(TrafficGroup::expert).nodes);
+      messages += messages_of(traffic, links_->of(TrafficGroup::expert).most_nodes);
   return messages * job_.spec.tensor * job_.spec.context * job_.spec.data;
 }
 

@@ -292,7 +292,8 @@ RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
           layers_key(s),
           job.micro_batches > 1,
           job.memory.parameters.gradient,
-          s.frozen_weights};
+          s.frozen_weights,
+          s.expert_dispatch};
 }
 
 std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) {

@@ -124,9 +124,15 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
       most = std::max(most, members.size());
     }
     around_nodes(nodes, between);
+    links.most_nodes = std::max(links.most_nodes, static_cast<int>(nodes.size()));
   }
+  links.most_on_node = static_cast<int>(most);
   links.on_node = fewest == most && ranks % static_cast<int>(most) == 0 ? static_cast<int>(most) : 1;
   links.nodes = ranks / links.on_node;
+  if (fewest == most) {
+    links.most_nodes = links.nodes;
+    links.most_on_node = links.on_node;
+  }
   links.ring = Flows(ring, cluster);
   links.within = Flows(within, cluster);
   links.between = Flows(between, cluster);
@@ -191,17 +197,17 @@ double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& p
 
 // Bytes that a GPU sends to the others of its node: of its own tokens and of those from its likes on other nodes.
 double passed_on_bytes(const GroupLinks& links, const Traffic& dispatch) {
-  return links.nodes * (links.on_node - 1) * dispatched_bytes(dispatch, links.ranks);
+  return links.most_nodes * (links.most_on_node - 1) * dispatched_bytes(dispatch, links.ranks);
 }
 
 double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturbation& perturbation) {
   double seconds = 0;
-  if (links.on_node > 1) {
+  if (links.most_on_node > 1) {
     seconds = std::max(links.within.seconds(passed_on_bytes(links, traffic), perturbation),
                        dispatch_copies_s(links, traffic) / perturbation.bandwidth);
   }
-  if (links.nodes > 1) {
-    const double between = (links.nodes - 1) * dispatched_bytes(traffic, links.nodes);
+  if (links.most_nodes > 1) {
+    const double between = (links.most_nodes - 1) * dispatched_bytes(traffic, links.most_nodes);
     seconds = std::max(seconds, links.between.seconds(between, perturbation));
   }
   return seconds;

@@ -56,11 +56,12 @@ class NcclChoices {
 
 struct GroupLinks {
   int ranks = 1;
-  int nodes = 1;    ///< of a group
-  int on_node = 1;  ///< members of a group on each
-  Flows ring;       ///< from member to member, around
-  Flows within;     ///< from member to member of a node, around
-  Flows between;    ///< from each member to its like on the next node, around
+  int nodes = 1;                         ///< of a group
+  int on_node = 1;                       ///< members of a group on each
+  int most_nodes = 1, most_on_node = 1;  ///< the same of groups that lie unevenly: the most of any
+  Flows ring;                            ///< from member to member, around
+  Flows within;                          ///< from member to member of a node, around
+  Flows between;                         ///< from each member to its like on the next node, around
   std::optional<NcclChoices> nccl;
 };
 

@@ -94,16 +94,13 @@ class Quantity {
 
   FigurePoint value_of(const ReportPoint& row) const {
     const double rate = row.point.samples_per_s(), iteration_s = row.point.mean_iteration_s();
-    const double faster = std::max(kLeastShare, 1 - widened(1 - row.point.interval.low));
-    const double slower = 1 + widened(row.point.interval.high - 1);
+    const double faster = std::max(kLeastShare, 1 - widened(row, 1 - row.point.interval.low));
+    const double slower = 1 + widened(row, row.point.interval.high - 1);
     switch (metric_) {
       case PublishedMetric::scaling_efficiency:
         return {0, row.scaling_efficiency, row.scaling_efficiency, row.scaling_efficiency};
       case PublishedMetric::time_to_accuracy:
-        return {0, row.accuracy.seconds,
-                std::max(kLeastShare * row.accuracy.seconds,
-                         row.accuracy.seconds - widened(row.accuracy.seconds - row.accuracy.low_s)),
-                row.accuracy.seconds + widened(row.accuracy.high_s - row.accuracy.seconds)};
+        return {0, row.accuracy.seconds, row.accuracy.low_s, row.accuracy.high_s};
       case PublishedMetric::iteration:
         return {0, iteration_s, iteration_s * faster, iteration_s * slower};
       case PublishedMetric::throughput_gain:
@@ -113,9 +110,10 @@ class Quantity {
     return {0, rate, rate / slower, rate / faster};
   }
 
-  // Without a calibration, bounds are one standard deviation of the inputs away.
-  double widened(double reach) const {
-    const bool is_calibrated = report_.loaded.variants.front().uncertainty.calibration.has_value();
+  // Without a calibration, bounds of speed are one standard deviation of the inputs away. Those of a time to accuracy hold
+  // the spread of runs.
+  double widened(const ReportPoint& row, double reach) const {
+    const bool is_calibrated = scenario_of(report_, row.variant).uncertainty.calibration.has_value();
     return is_calibrated ? reach : normal_quantile(0.9) * reach;
   }
 

@@ -33,7 +33,7 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
   if (split.has("sharding_group") && s.sharding_group != gpus) refuse("sharding_group", why, "all GPUs");
   if (s.waits_for_shards()) refuse("sharding_calls", why, "layers");
   for (const std::string& key : split.keys) {
-    const bool is_off = parallel_format().write_value(key, s) == Json(false);
+    const bool is_off = parallel_format().write_value(key, s) == parallel_format().write_value(key, ParallelSpec());
     if (honoured_keys().count(key) == 0 && !is_off) refuse(key, why, "without it");
   }
   if (split.task == kAdapters) refuse("lora_rank", why, "without it");

@@ -210,6 +210,7 @@ TEST_CASE("the flexible dispatcher of Megatron-LM is DeepEP, or HybridEP where i
   };
   CHECK(dispatch("") == "all-to-all");
   CHECK(dispatch(" --moe-token-dispatcher-type alltoall") == "all-to-all");
+  CHECK(dispatch(" --moe-flex-dispatcher-backend hybridep") == "all-to-all");  // read by the flexible one alone
   CHECK(dispatch(" --moe-token-dispatcher-type flex --moe-enable-deepep") == "deepep");
   CHECK(dispatch(" --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep") == "hybridep");
 }

@@ -93,12 +93,12 @@ const Json kBloom{{"metric", "step_time"},
 }  // namespace
 
 TEST_CASE("a model by its name on the HuggingFace hub is the catalogue's, at the given length") {
-  for (const auto& [name, id] : std::vector<std::pair<std::string, std::string>>{
-           {"meta-llama/Llama-3.1-8B", "llama3_1_8b"},
-           {"meta-llama/Llama-3.1-8B-Instruct@4096", "llama3_1_8b@4096"},
-           {"Qwen/Qwen3-235B-A22B", "qwen3_235b_a22b"},
-           {"llama3_1_8b", "llama3_1_8b"},
-           {"acme/unknown-7b", "acme/unknown-7b"}}) {
+  for (const auto& [name, id] :
+       std::vector<std::pair<std::string, std::string>>{{"meta-llama/Llama-3.1-8B", "llama3_1_8b"},
+                                                        {"meta-llama/Llama-3.1-8B-Instruct@4096", "llama3_1_8b@4096"},
+                                                        {"Qwen/Qwen3-235B-A22B", "qwen3_235b_a22b"},
+                                                        {"llama3_1_8b", "llama3_1_8b"},
+                                                        {"acme/unknown-7b", "acme/unknown-7b"}}) {
     INFO(name);
     sim::Job job;
     job.model.stated = name;

@@ -122,10 +122,10 @@ TEST_CASE("no key of a split is dropped where replicas are whole: each is refuse
   };
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, Json>>{{"schedule", "gpipe"},
-                                                 {"order", {"tensor", "context", "expert", "data", "pipeline"}},
+                                                 {"order", {"tensor", "context", "expert", "pipeline", "data"}},
                                                  {"sequence", true},
                                                  {"tensor_overlap", "all"},
-                                                 {"context_exchange", "ring"},
+                                                 {"context_exchange", "all-gather"},
                                                  {"expert_overlap", true},
                                                  {"recompute_layers", 2},
                                                  {"recompute_interval", 2},
@@ -136,6 +136,10 @@ TEST_CASE("no key of a split is dropped where replicas are whole: each is refuse
   CHECK(refused("sequence", false).empty());
   CHECK(refused("offload_optimizer", false).empty());
   CHECK(refused("pipeline", 1).empty());
+  // As without them.
+  CHECK(refused("context_exchange", "ring").empty());
+  CHECK(refused("expert_dispatch", "all-to-all").empty());
+  CHECK(refused("recompute_interval", 1).empty());
   sim::JobQuestion ranked = job_of("whisper_small", 8);
   ranked.job.split.is_searched = ranked.lists_splits = true;
   CHECK_THAT(why_refused(ranked), Contains("--optimise split") && Contains("without it"));

@@ -127,6 +127,19 @@ TEST_CASE("tokens dispatched once take no longer than a copy for each expert; cl
       CHECK(seconds_of(scenario) == Approx(closed_s).epsilon(0.05));
     }
   }
+  // Groups of six lie on one node and a half, and cross the NICs once for each other node, not for each rank.
+  Json uneven{{"micro_batches", 2}, {"micro_batch", 4}, {"sequence", true}, {"expert", 6}};
+  double uneven_s[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    uneven["expert_dispatch"] = i == 0 ? "hybridep" : "all-to-all";
+    Json scenario = of_experts(uneven, 12);
+    scenario["model"]["config"]["num_local_experts"] = 12;
+    uneven_s[i] = seconds_of(scenario);
+    if (i > 0) continue;
+    scenario["fidelity"] = "fast";
+    CHECK(seconds_of(scenario) == Approx(uneven_s[i]).epsilon(0.3));
+  }
+  CHECK(uneven_s[0] < uneven_s[1]);
   CHECK_THAT(error_of([] {
                expert_seconds({{"expert_dispatch", "deepep"}, {"expert", 1}});
              }),
