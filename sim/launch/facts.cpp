@@ -112,10 +112,20 @@ void Facts::add_machine(std::vector<LaunchOption>& options) const {
     options.push_back({"--gpus-per-node", std::to_string(per_node), from->place, from->written});
 }
 
-void Facts::add_batch(std::vector<LaunchOption>& options) const {
+std::int64_t Facts::samples_of_iteration(const std::vector<int>& gpus) const {
+  const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
+  const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1) * number_of("--context", 1);
+  if (count <= 0) return 0;
+  return accumulation.value_or(1) * micro_batch.value_or(1) *
+         std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, ranks));
+}
+
+// `of_parts`: the global batch that the parts give; 0: the parts themselves are listed.
+void Facts::add_batch(std::vector<LaunchOption>& options, std::int64_t of_parts) const {
   if (micro_batch) options.push_back({"--micro-batch", std::to_string(*micro_batch), {}, "batch"});
-  if (global_batch) {
-    options.push_back({"--global-batch", std::to_string(*global_batch), {}, "batch"});
+  const bool has_parts = micro_batch || accumulation;
+  if (global_batch || (has_parts && of_parts > 0)) {
+    options.push_back({"--global-batch", std::to_string(global_batch.value_or(of_parts)), {}, "batch"});
     return;
   }
   if (accumulation) options.push_back({"--accumulation", std::to_string(*accumulation), {}, "batch"});
@@ -143,18 +153,14 @@ void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>
 void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
   double trained = tokens.value_or(0);
   std::int64_t batch = global_batch.value_or(0);
-  const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
-  const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1) * number_of("--context", 1);
-  if (batch == 0 && accumulation && count > 0)
-    batch =
-        *accumulation * micro_batch.value_or(1) * std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, ranks));
+  if (batch == 0 && accumulation) batch = samples_of_iteration(gpus);
   if (trained == 0 && samples) trained = double(*samples) * double(sequence);
   if (trained == 0 && iterations) trained = double(*iterations) * double(batch) * double(sequence);
   if (trained < 1 || trained > 1e18) return;
   options.push_back({"--tokens", std::to_string(static_cast<std::int64_t>(trained)), {}, "length of the training"});
 }
 
-std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus) const {
+std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus, bool needs_global_batch) const {
   std::vector<LaunchOption> all;
   const auto add = [&](const std::string& name) {
     for (const LaunchOption& option : options_)
@@ -165,7 +171,7 @@ std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus) const {
   for (const LaunchOption& option : options_)
     if (option.name != "--model" && option.name != "--gpu") all.push_back(option);
   add_group(all, gpus);
-  add_batch(all);
+  add_batch(all, needs_global_batch ? samples_of_iteration(gpus) : 0);
   add_length(all, gpus);
   return all;
 }

@@ -61,7 +61,8 @@ class Facts {
 
   /// All options, in the order of `simulate job --help`: machine, batch and length of the training follow from the above.
   /// `gpus`: of the command line, which win; empty: those of the file.
-  std::vector<LaunchOption> options(const std::vector<int>& gpus) const;
+  /// `needs_global_batch`: it is listed also where its parts are given.
+  std::vector<LaunchOption> options(const std::vector<int>& gpus, bool needs_global_batch = false) const;
 
  private:
   /// GPUs of a node, given or by the numbers of GPUs and nodes; 0: neither says it.
@@ -69,7 +70,9 @@ class Facts {
   void give_number(std::optional<GivenNumber>& fact, const std::string& what, const GivenNumber& given);
   void add_machine(std::vector<LaunchOption>& options) const;
   void add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
-  void add_batch(std::vector<LaunchOption>& options) const;
+  /// Returns accumulation x micro-batch x replicas, 1 for what is not given; 0: the GPUs are not known.
+  std::int64_t samples_of_iteration(const std::vector<int>& gpus) const;
+  void add_batch(std::vector<LaunchOption>& options, std::int64_t of_parts) const;
   void add_length(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;
 
   std::optional<GivenNumber> nodes_, gpus_per_node_, gpus_;

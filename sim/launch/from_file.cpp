@@ -128,7 +128,7 @@ class Launch {
     std::vector<UnreadKeys> tables = reading.reader->unread;
     tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
     reading.job.settings.mark_rest(tables);
-    reading.job.options = reading.facts.options(request_.gpus);
+    reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
     const std::vector<std::string>& notes = reading.facts.notes;
     reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
     return std::move(reading.job);

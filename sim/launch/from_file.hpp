@@ -13,6 +13,7 @@ struct LaunchRequest {
   std::string path;
   std::optional<LaunchFormat> format;  ///< none: by content
   std::vector<int> gpus;               ///< of the command line; empty: those of the file
+  bool needs_global_batch = false;     ///< also where the file gives its parts: micro-batch and accumulation
 };
 
 struct LaunchedJob {

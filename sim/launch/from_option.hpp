@@ -3,7 +3,6 @@
 // of options reads them, so that the same ranges and checks apply.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -128,21 +127,6 @@ inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   return nullptr;
 }
 
-/// Returns the global batch that micro-batch, accumulation and ranks of a file give; 0: the file gives it, or none.
-inline std::int64_t batch_of_parts(const std::vector<LaunchOption>& options) {
-  const auto number = [&](const char* name) -> std::int64_t {
-    for (const LaunchOption& option : options)
-      if (option.name == name) return std::atoll(option.value.c_str());
-    return 0;
-  };
-  const std::int64_t micro_batch = number("--micro-batch"), steps = number("--accumulation"), gpus = number("--gpus");
-  if (number("--global-batch") > 0 || (micro_batch == 0 && steps == 0) || gpus == 0) return 0;
-  std::int64_t ranks = 1;
-  for (const char* name : {"--tensor", "--pipeline", "--context"}) ranks *= std::max<std::int64_t>(1, number(name));
-  return std::max<std::int64_t>(1, micro_batch) * std::max<std::int64_t>(1, steps) *
-         std::max<std::int64_t>(1, gpus / ranks);
-}
-
 /// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
 struct AppliedLaunch {
   LaunchedJob job;
@@ -150,14 +134,12 @@ struct AppliedLaunch {
 };
 inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::vector<int>& gpus,
                                 const Catalogue& catalogue) {
-  LaunchRequest request{o.path, {}, gpus};
+  LaunchRequest request{o.path, {}, gpus, o.frees_split};
   if (!o.format.empty()) request.format = find_choice<LaunchFormat>(o.format);
   AppliedLaunch applied{read_launch(request, catalogue), {}};
   check_from_is_complete(app, applied.job);
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
   std::string freed;
-  if (const std::int64_t batch = o.frees_split ? batch_of_parts(applied.job.options) : 0; batch > 0)
-    applied.job.options.push_back({"--global-batch", std::to_string(batch), {}, "batch"});
   for (LaunchOption given : applied.job.options) {
     const std::vector<std::string>& searched = searched_options();
     if (o.frees_split && std::find(searched.begin(), searched.end(), given.name) != searched.end()) {
