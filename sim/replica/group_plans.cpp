@@ -30,32 +30,27 @@ void everyone_to_everyone(const RankGroup& members, std::int64_t bytes, Transfer
 
 // All exchanges of the ranks: rings around each node, and from each member to its counterpart on the next node.
 void around_nodes(const RankGroup& members, int gpus_per_node, double bytes, Transfers::Block& block) {
-  std::map<int, RankGroup> nodes;
-  for (int rank : members) nodes[rank / gpus_per_node].push_back(rank);
-  std::vector<const RankGroup*> in_order;
-  for (const auto& [node, on_node] : nodes) {
-    if (on_node.size() > 1) ring(on_node, whole(bytes), block);
-    in_order.push_back(&on_node);
-  }
-  for (std::size_t i = 0; in_order.size() > 1 && i < in_order.size(); ++i) {
-    const RankGroup& here = *in_order[i];
-    const RankGroup& next = *in_order[(i + 1) % in_order.size()];
+  const std::vector<RankGroup> nodes = by_node(members, gpus_per_node);
+  for (const RankGroup& here : nodes)
+    if (here.size() > 1) ring(here, whole(bytes), block);
+  for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
+    const RankGroup &here = nodes[i], &next = nodes[(i + 1) % nodes.size()];
     for (std::size_t j = 0; j < here.size(); ++j)
       block.push_back({here[j], next[j % next.size()], whole(bytes / static_cast<double>(here.size()))});
   }
 }
 
-// Tokens to one's like on other nodes; from there, and from all that came, to the other members of the node.
+// Sends tokens to the GPUs in the same place on other nodes. All that arrive on a GPU, and its own, go on to the others of
+// its node.
 void dispatch(const RankGroup& members, int gpus_per_node, const Traffic& traffic, Transfers::Block& block) {
-  std::map<int, RankGroup> nodes;
-  for (int rank : members) nodes[rank / gpus_per_node].push_back(rank);
+  const std::vector<RankGroup> nodes = by_node(members, gpus_per_node);
   const auto count = static_cast<int>(nodes.size());
   const std::int64_t to_node = whole(dispatched_bytes(traffic, count));
   const std::int64_t passed_on = whole(count * dispatched_bytes(traffic, traffic.ranks));
-  for (const auto& [node, here] : nodes) {
+  for (const RankGroup& here : nodes) {
     everyone_to_everyone(here, passed_on, block);
-    for (const auto& [other, there] : nodes)
-      for (std::size_t i = 0; other != node && i < here.size(); ++i)
+    for (const RankGroup& there : nodes)
+      for (std::size_t i = 0; &there != &here && i < here.size(); ++i)
         block.push_back({here[i], there[i % there.size()], to_node});
   }
 }

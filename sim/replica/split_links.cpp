@@ -51,15 +51,6 @@ std::vector<RankGroup> mirrored(const std::vector<RankGroup>& pipelines) {
   });
 }
 
-// Returns the members of a group, divided by node.
-std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node) {
-  std::map<int, RankGroup> nodes;
-  for (int rank : group) nodes[rank / gpus_per_node].push_back(rank);
-  std::vector<RankGroup> all;
-  for (auto& [node, members] : nodes) all.push_back(std::move(members));
-  return all;
-}
-
 void around(const RankGroup& members, Transfers::Block& block) {
   for (std::size_t i = 0; members.size() > 1 && i < members.size(); ++i)
     block.push_back({members[i], members[(i + 1) % members.size()], kUnit});
@@ -217,6 +208,14 @@ double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturb
 
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch) {
   return dispatch.passed_on_per_s > 0 ? passed_on_bytes(links, dispatch) / dispatch.passed_on_per_s : 0;
+}
+
+std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node) {
+  std::map<int, RankGroup> nodes;
+  for (int rank : group) nodes[rank / gpus_per_node].push_back(rank);
+  std::vector<RankGroup> all;
+  for (auto& [node, members] : nodes) all.push_back(std::move(members));
+  return all;
 }
 
 NcclOperation nccl_operation(TrafficKind kind) {

@@ -86,6 +86,8 @@ class SplitLinks {
 
 /// The seconds for which a dispatch copies tokens within a node, if its kernels limit it (dispatch_bytes_per_s()).
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch);
+/// Divides the members of a group by node.
+std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node);
 /// Converts a collective that NCCL's tables have; throws std::logic_error for others.
 NcclOperation nccl_operation(TrafficKind kind);
 /// Returns the number of ranks in each group of this kind.
