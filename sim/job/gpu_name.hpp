@@ -31,7 +31,7 @@ int cut_nvl(std::string& network);
 /// A node of GPUs that NVLink joins.
 struct JoinedNode {
   int gpus = 0;   ///< of a node of the simulated cluster
-  int trays = 1;  ///< given nodes of which NVLink makes this node
+  int trays = 1;  ///< given nodes that NVLink joins to this one
 };
 /// Joins nodes of `stated` GPUs (> 0) into the largest node of at most `domain` GPUs that suits every job: the job fits
 /// into one such node, or fills several of them.

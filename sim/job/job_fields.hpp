@@ -50,7 +50,9 @@ template <class Visit, class A, class B>
 void visit_job_fields(Visit& visit, A& a, B& b) {
   using Name = FieldName;
   visit(Name{"software", "--software",
-             "Default: PyTorch; for a split job Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)"},
+             "Default: PyTorch; with adapters HuggingFace Transformers; for a split job Megatron-LM, PyTorch FSDP or "
+             "DeepSpeed "
+             "(see --list)"},
         a.software, b.software);
   visit(Name{"model", "--model",
              "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your "
@@ -91,8 +93,9 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
              "bitsandbytes"},
         a.optimizer_state, b.optimizer_state);
   visit(Name{"master_weights", "--master-weights",
-             "Precision of the weights that the update works on, beside half-precision ones of the layers (default: by "
-             "software, usually fp32)"},
+             "Precision of the weights that the update works on, which are kept in addition to the layers' "
+             "half-precision ones "
+             "(default: by software, usually fp32)"},
         a.master_weights, b.master_weights);
   visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);

@@ -245,7 +245,7 @@ std::string split_text(const ParallelSpec& spec) {
   add_size("expert", spec.expert);
   if (spec.expert_dispatch != ExpertDispatch::all_to_all)
     add(spec.expert_dispatch == ExpertDispatch::deepep ? "tokens by DeepEP" : "tokens by HybridEP");
-  if (spec.expert_overlap) add("their exchange beside passes");
+  if (spec.expert_overlap) add("their exchange overlaps passes");
   add_size("pipeline", spec.pipeline);
   if (spec.virtual_stages > 1) add(std::to_string(spec.virtual_stages) + " virtual stages");
   const bool is_told_by_chunks =

@@ -328,8 +328,8 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.choice("frozen_weights", &ParallelSpec::frozen_weights)
         .otherwise("whole")
         .means(
-            "of adapters' frozen matrices in layers: in half precision; 1 byte; 0.516 bytes (QLoRA: Dettmers et al. "
-            "2023). Quantised weights are made whole again in every pass");
+            "precision of the frozen matrices of layers with adapters: `whole` as the layers compute, `int8` 1 byte, "
+            "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023). Every pass makes quantised weights whole again");
     f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(
@@ -348,7 +348,8 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
             "tokens travel to experts and back beside the passes of another micro-batch (DeepSeek's DualPipe; "
             "Megatron-LM's --overlap-moe-expert-parallel-comm)");
     f.number("expert_overlap_share", &ParallelSpec::expert_overlap_share, {0, 0.9})
-        .assumed(0.15, "default: 20 of 132 (DeepSeek-V3 report, section 3.2.2; DeepEP's default)")
+        .assumed(ParallelSpec().expert_overlap_share,
+                 "default: 20 of 132 (DeepSeek-V3 report, section 3.2.2; DeepEP's default)")
         .means("with `expert_overlap`, the share of the multiprocessors that the exchange holds, so that passes wait")
         .needed_where([](const Json& holder) { return holder.value("expert_overlap", false); });
     f.choice("expert_dispatch", &ParallelSpec::expert_dispatch)

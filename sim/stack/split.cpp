@@ -69,10 +69,24 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   return spec;
 }
 
+// Lists what the exchange of experts rests on, as far as the split or the search for one may use it.
+void list_exchange_of_experts(StackModel& m, const ParallelSpec& spec) {
+  const SplitAbilities& abilities = m.stack->splits;
+  const bool is_searched = m.job.split.is_searched;
+  if (spec.expert_overlap || (is_searched && abilities.overlaps_experts))
+    m.assume("expert_overlap_share", spec.expert_overlap_share, "20 of 132 multiprocessors, DeepEP's default");
+  const ExpertDispatch dispatch =
+      is_searched && !m.job.split.has("expert_dispatch") ? abilities.expert_dispatch : spec.expert_dispatch;
+  if (const double rate = dispatch_bytes_per_s(dispatch); rate > 0)
+    m.inputs.assumptions.push_back({"bytes/s that a GPU passes on by " + name_of(dispatch), rate, "measured",
+                                    "20 multiprocessors of H100, H200 and B200 (results/kernels)"});
+}
+
 void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts) {
   const GivenSplit& split = m.job.split;
   if (spec.waits_for_shards())
     m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
+  if (has_experts) list_exchange_of_experts(m, spec);
   if (split.is_searched)
     return m.assume_default("split", "the fastest that fits", "what is left open of it is searched");
   if (spec.tensor > 1 && !split.has("sequence"))
@@ -81,8 +95,6 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume_default("expert_overlap", spec.expert_overlap, "by software");
   if (spec.expert > 1 && !split.has("expert_dispatch"))
     m.assume_default("expert_dispatch", name_of(spec.expert_dispatch), "by software");
-  if (spec.expert_overlap)
-    m.assume("expert_overlap_share", spec.expert_overlap_share, "20 of 132 multiprocessors, DeepEP's default");
   if (spec.tensor > 1 && !split.has("tensor_overlap"))
     m.assume_default("tensor_overlap", name_of(spec.tensor_overlap), "by software");
   if (spec.lora_rank > 0 && !split.has("lora_rank")) m.assume_default("lora_rank", spec.lora_rank, "MLPerf's");
