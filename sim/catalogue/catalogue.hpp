@@ -93,7 +93,7 @@ struct Catalogue {
 /// not in the catalogue.
 Catalogue load_catalogue(const std::string& folder);
 
-/// True if the name is that of a GPU's file, *.json.
+/// True if the name is a file that describes a GPU, *.json.
 bool is_gpu_file(const std::string& name);
 
 /// Adds the GPUs of those `names` that are files (*.json). Each file is one object like an entry of gpus.json. The

@@ -71,7 +71,7 @@ class Cluster {
   const ClusterSpec& spec() const { return spec_; }
   const NodeLayout& layout() const { return layout_; }
   int gpus() const { return gpus_; }
-  int nodes() const { return nodes_; }  ///< without that of the file server
+  int nodes() const { return nodes_; }  ///< the file server's node does not count
   int all_nodes() const { return nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
   int node_of(int gpu) const { return gpu / spec_.gpus_per_node; }
 

@@ -32,7 +32,7 @@ struct FailingJob {
 };
 
 const ObjectFormat<FailureSpec>& failures_format();
-/// Parses the storage bandwidth. "200 GB/s" is the bandwidth of all nodes together, "5 GB/s per node" that of each
+/// Parses the storage bandwidth. "200 GB/s" is the bandwidth of all nodes together, "5 GB/s per node" of one
 /// node, for writing and reading. Throws InputError, which begins with `option`.
 Json parse_storage_bandwidth(const std::string& option, const std::string& written);
 /// Returns the JSON Schema of the object.

@@ -5,7 +5,7 @@
 //
 // Both predictions are for one GPU with the job's model, batch, software and precision. The measured rate includes the
 // overheads of software and model that the kernel laws omit. The accuracy of these laws differs from GPU to GPU. So the
-// interval is as wide as that of a prediction without a measured rate.
+// interval is as wide as without a measured rate.
 #include <string>
 
 #include "sim/catalogue/catalogue.hpp"

@@ -147,7 +147,7 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
   return gpu_memory(scenario, gpus, batch).fits();
 }
 
-// Limits the memory to that of an A100 or H100, so that the default software depends on the model, not on the GPU.
+// Limits the memory to 80 GiB (A100, H100), so that the default software depends on the model, not on the GPU.
 Scenario with_usual_memory(Scenario scenario) {
   constexpr double kUsualBytes = 80.0 * 1024 * 1024 * 1024;
   scenario.cluster.gpu.memory_bytes = std::min(scenario.cluster.gpu.memory_bytes, kUsualBytes);

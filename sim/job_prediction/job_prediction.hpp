@@ -29,9 +29,6 @@ struct JobLoss {
   LossModel model;
 };
 
-/// Statuses of numbers of GPUs without an answer, as predictions of records have them.
-inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
-
 /// A number of GPUs that has no answer: the job does not fit into their memory, or cannot run on this number.
 struct RefusedGpus {
   int gpus = 0;

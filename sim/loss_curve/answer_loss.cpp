@@ -100,7 +100,7 @@ BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue&
   return {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
 }
 
-/// Sets the loss of `c` after `tokens`. Their interval comes from that of the rate.
+/// Sets the loss of `c` after `tokens`. The rate's interval gives that of the tokens.
 void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
   row.tokens = tokens;
   row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);

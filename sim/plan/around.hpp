@@ -5,7 +5,7 @@
 
 namespace lockstep::sim::plan {
 
-/// Sets throughput per GPU over that of the scenario's baseline (default: one node). Other settings, batch per GPU and
+/// Sets throughput per GPU relative to the scenario's baseline (default: one node). Other settings, batch per GPU and
 /// fidelity are the same.
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 

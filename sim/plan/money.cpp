@@ -12,7 +12,7 @@ std::optional<double> of_gpu(const std::vector<OfGpu>& list, const Outcome& o) {
   return std::nullopt;
 }
 
-// Combines two half widths of intervals in quadrature: that of the time, and that of prices.
+// Combines the half widths of the time and of the prices in quadrature.
 double side(double time_side, double price_side) {
   return std::hypot(time_side, price_side);
 }

@@ -234,7 +234,7 @@ ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string&
   return ScenarioTemplate::load(file, variant);
 }
 
-// An objective with money requires a price of GPUs, either the plan's or that of a point.
+// An objective with money requires a price of GPUs, in the plan or in a point.
 void check_prices(const PlanSpec& plan) {
   bool has_price = !plan.prices.gpu_price_per_s.empty() || plan.objective.kind == ObjectiveKind::least_time;
   const auto look = [&](const AxisValue& value) { has_price = has_price || value.prices.gpu_price_per_s.has_value(); };

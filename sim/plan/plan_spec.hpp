@@ -67,7 +67,7 @@ struct WorkSpec {
 };
 
 struct LimitsSpec {
-  double memory_bytes = 0;               ///< per GPU; 0: that of the cluster's GPU
+  double memory_bytes = 0;               ///< per GPU; 0: as the cluster's GPU has
   std::optional<double> reserved_bytes;  ///< by the framework; none: as in the cluster
   std::int64_t most_global_batch = 0;    /// up to which the work reaches its target; 0: any
 };

@@ -21,7 +21,7 @@ struct Variation {
 ///
 ///   network bandwidth   NICs and every link of the fabric
 ///   network latency     NICs, fabric, and the software's overhead of every message. NCCL has latencies of its own; at
-///                       every hop between nodes it gets that of the NIC and the fabric once more
+///                       every hop between nodes it gets the latency of NIC and fabric once more
 ///   node's links        PCIe, NVLink, sockets
 ///   GPU                 peak rates, memory bandwidth, launches, and measured rates and iterations
 const std::vector<Variation>& variations();

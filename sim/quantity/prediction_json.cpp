@@ -20,7 +20,7 @@ void add_batch_and_split(const Workload& workload, Json& json) {
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& p) {
   if (!p.is_mapped())
-    return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", "unmapped"}, {"unmapped", p.task.unmapped}};
+    return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", kUnmapped}, {"unmapped", p.task.unmapped}};
   Json assumptions = Json::array();
   std::vector<Assumption> inputs = p.task.assumptions;
   const std::optional<GpuMemory> memory = count_task_memory(p.task);
@@ -30,7 +30,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
   Json json{{"id", id},
             {"metric", metric},
             {"unit", unit},
-            {"status", !memory || memory->fits() ? "ok" : "does-not-fit"},
+            {"status", !memory || memory->fits() ? "ok" : kDoesNotFit},
             {"predicted", p.predicted},
             {"low", p.low},
             {"high", p.high},

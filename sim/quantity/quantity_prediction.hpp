@@ -35,6 +35,9 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
+/// A prediction or a number of GPUs has one of these statuses if it has no answer.
+inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
+
 /// Makes an entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted,
 /// low, high, assumptions, gpus, nodes, method (the fidelity) and memory. A training also has batch_per_gpu (with a
 /// split, its micro-batch), global_batch (of an update) and split (the keys of /parallel). An unmapped entry has the
