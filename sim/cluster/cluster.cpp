@@ -1,7 +1,9 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
@@ -12,16 +14,85 @@ Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     : spec_(spec),
       gpus_(gpus),
       nodes_((gpus + spec.gpus_per_node - 1) / spec.gpus_per_node),
+      numbered_nodes_(spec.nodes_used.empty() ? nodes_ : spec.nodes),
       file_server_bytes_per_s_(input.file_server_bytes_per_s),
       layout_(spec, input.has_memories) {
-  if (gpus < 1 || nodes_ > spec.nodes)
+  const int nodes_to_use = spec.nodes_used.empty() ? spec.nodes : static_cast<int>(spec.nodes_used.size());
+  if (gpus < 1 || nodes_ > nodes_to_use)
     throw std::invalid_argument("cluster \"" + spec.name + "\" has no " + std::to_string(gpus) + " GPUs, but " +
-                                std::to_string(spec.nodes * spec.gpus_per_node));
-  if (file_server_bytes_per_s_ > 0 && (nodes_ == spec.nodes || !input.has_memories))
+                                std::to_string(nodes_to_use * spec.gpus_per_node));
+  if (file_server_bytes_per_s_ > 0 && (numbered_nodes_ == spec.nodes || !input.has_memories))
     throw std::invalid_argument("cluster \"" + spec.name + "\" has no node for a file server, or no memories");
   fabric_ = make_fabric(spec_, all_nodes());
+  if (!spec_.faults.empty()) apply_faults();
   for (int from = 0; from < layout_.endpoints(); ++from)
     for (int to = 0; to < layout_.endpoints(); ++to) latency_s_.push_back(layout_.latency_s(from, to));
+}
+
+void Cluster::apply_faults() {
+  std::map<int, std::set<int>> dead_nics;  // by node
+  std::vector<int> dead_links;
+  for (const FaultSpec& fault : spec_.faults)
+    if (fault.link.empty() && fault.bandwidth_share == 0 && fault.node < all_nodes())
+      dead_nics[fault.node].insert(fault.nic);
+  if (!dead_nics.empty()) {
+    std::vector<std::set<int>> layouts{{}};  // the first one is that of other nodes
+    for (const auto& [node, nics] : dead_nics) {
+      const auto known = std::find(layouts.begin(), layouts.end(), nics);
+      fault_of_node_[node] = static_cast<std::size_t>(known - layouts.begin()) - 1;
+      if (known == layouts.end()) layouts.push_back(nics);
+    }
+    layouts_of_faults_ = NodeLayout::with_dead_nics(spec_, layout_.memories() > 0, layouts);
+    layout_ = std::move(layouts_of_faults_.front());
+    layouts_of_faults_.erase(layouts_of_faults_.begin());
+  }
+  for (const FaultSpec& fault : spec_.faults) {
+    if (fault.link.empty() && (fault.bandwidth_share == 0 || fault.node >= all_nodes())) continue;
+    const std::string name =
+        fault.link.empty() ? "node" + std::to_string(fault.node) + ".nic" + std::to_string(fault.nic) : fault.link;
+    for (const int link : find_links(name)) {
+      if (fault.bandwidth_share > 0) {
+        bandwidth_share_[link] = fault.bandwidth_share;
+      } else if (link < first_fabric_link()) {
+        throw InputError("/cluster/faults: link \"" + name + "\" is in a node, where routes are fixed; allowed: " +
+                         "bandwidth_share above 0; or a NIC by \"node\" and \"nic\"");
+      } else {
+        dead_links.push_back(link - first_fabric_link());
+      }
+    }
+  }
+  fabric_->close(dead_links);
+}
+
+// Both directions if the name has none. A link of a node that is not numbered here carries nothing.
+std::vector<int> Cluster::find_links(const std::string& name) const {
+  const std::string of_fabric = "fabric.", of_node = "node";
+  int first = first_fabric_link(), last = link_count();
+  if (name.compare(0, of_node.size(), of_node) == 0) {
+    const int node = std::atoi(name.c_str() + of_node.size());
+    if (node >= all_nodes() && node < spec_.nodes) return {};
+    first = std::min(node, all_nodes()) * links_of_node();
+    last = std::min(first + links_of_node(), first_fabric_link());
+  } else if (name.compare(0, of_fabric.size(), of_fabric) != 0) {
+    last = first;
+  }
+  std::vector<int> found;
+  for (int link = first; link < last; ++link)
+    for (const char* direction : {"", ".up", ".down"})
+      if (link_name(link) == name + direction) found.push_back(link);
+  if (found.empty())
+    throw InputError("/cluster/faults: no link is named \"" + name +
+                     "\"; allowed: names that simulate SCENARIO --dump-links 0 prints");
+  return found;
+}
+
+const NodeLayout& Cluster::layout_of(int node) const {
+  const auto fault = fault_of_node_.empty() ? fault_of_node_.end() : fault_of_node_.find(node);
+  return fault == fault_of_node_.end() ? layout_ : layouts_of_faults_[fault->second];
+}
+
+bool Cluster::has_own_routes() const {
+  return !spec_.faults.empty() || spec_.fabric.routing == Routing::ecmp;
 }
 
 Cluster Cluster::take_first_gpus(int gpus) const {
@@ -32,7 +103,7 @@ Cluster Cluster::take_first_gpus(int gpus) const {
 
 Endpoint Cluster::gpu(int gpu) const {
   if (gpu < 0 || gpu >= gpus_) throw std::out_of_range("no GPU " + std::to_string(gpu));
-  return {gpu / spec_.gpus_per_node, gpu % spec_.gpus_per_node};
+  return {node_of(gpu), gpu % spec_.gpus_per_node};
 }
 
 Cluster::Ends Cluster::host_copy_ends(int gpu) const {
@@ -42,7 +113,8 @@ Cluster::Ends Cluster::host_copy_ends(int gpu) const {
 
 Cluster::Ends Cluster::file_read_ends(int gpu) const {
   if (file_server_bytes_per_s_ <= 0) throw std::logic_error("the cluster has no file server");
-  return {cpu(nodes_), {node_of(gpu), layout_.memory(layout_.socket_of_first_nic())}};
+  const int node = node_of(gpu);
+  return {cpu(numbered_nodes_), {node, layout_.memory(layout_of(node).socket_of_first_nic())}};
 }
 
 Route Cluster::route(int src_gpu, int dst_gpu) const {
@@ -63,13 +135,14 @@ void Cluster::find_message_route(Endpoint from, Endpoint to, Route& route) const
   if (from == to) throw std::invalid_argument("no route from an end of messages to itself");
   route.links.clear();
   const auto append_inside = [&](int node, int begin, int end) {
-    for (const int link : layout_.route(begin, end)) route.links.push_back(node * links_of_node() + link);
+    for (const int link : layout_of(node).route(begin, end)) route.links.push_back(node * links_of_node() + link);
   };
   if (from.node == to.node) {
     append_inside(from.node, from.part, to.part);
   } else {
     append_inside(from.node, from.part, layout_.port());
-    fabric_->append_route(from.node, to.node, first_fabric_link(), route.links);
+    const std::uint64_t connection = static_cast<std::uint64_t>(from.part) << 32 | static_cast<std::uint64_t>(to.part);
+    fabric_->append_route(from.node, to.node, connection, first_fabric_link(), route.links);
     append_inside(to.node, layout_.port(), to.part);
   }
   route.latency_s = message_latency_s(from, to);
@@ -79,14 +152,16 @@ void Cluster::find_message_route(Endpoint from, Endpoint to, Route& route) const
 }
 
 double Cluster::link_bandwidth(int link) const {
+  const auto fault = bandwidth_share_.empty() ? bandwidth_share_.end() : bandwidth_share_.find(link);
+  const double share = fault == bandwidth_share_.end() ? 1 : fault->second;
   if (link >= first_fabric_link()) {
     const int of_fabric = link - first_fabric_link();
     const bool is_port = spec_.fabric.kind == FabricKind::star;
-    return fabric_->bandwidth_bytes_per_s(of_fabric) / (is_port ? ways_of(of_fabric / 2) : 1);
+    return share * fabric_->bandwidth_bytes_per_s(of_fabric) / (is_port ? ways_of(of_fabric / 2) : 1);
   }
   const int node = link / links_of_node();
-  if (node >= nodes_) return file_server_bytes_per_s_;
-  return layout_.links()[to_index(link % links_of_node())].bandwidth_bytes_per_s / ways_of(node);
+  if (node >= numbered_nodes_) return file_server_bytes_per_s_;
+  return share * layout_.links()[to_index(link % links_of_node())].bandwidth_bytes_per_s / ways_of(node);
 }
 
 std::string Cluster::link_name(int link) const {
@@ -95,7 +170,9 @@ std::string Cluster::link_name(int link) const {
 }
 
 int Cluster::nodes_of_unit() const {
-  return ways_.empty() ? fabric_->nodes_of_unit() : 0;
+  const bool are_alike =
+      ways_.empty() && spec_.nodes_used.empty() && bandwidth_share_.empty() && fault_of_node_.empty();
+  return are_alike ? fabric_->nodes_of_unit() : 0;
 }
 
 int Cluster::gpus_of_unit() const {
@@ -126,9 +203,13 @@ double Cluster::message_latency_s(Endpoint from, Endpoint to) const {
 }
 
 double Cluster::latency_s(Endpoint from, Endpoint to, int hops) const {
-  const auto inside = [this](int begin, int end) { return latency_s_[to_index(begin * layout_.endpoints() + end)]; };
-  if (from.node == to.node) return inside(from.part, to.part);
-  return inside(from.part, layout_.port()) + inside(layout_.port(), to.part) + hops * spec_.fabric.link.latency_s;
+  const auto inside = [this](int node, int begin, int end) {
+    if (fault_of_node_.count(node) > 0) return layout_of(node).latency_s(begin, end);
+    return latency_s_[to_index(begin * layout_.endpoints() + end)];
+  };
+  if (from.node == to.node) return inside(from.node, from.part, to.part);
+  return inside(from.node, from.part, layout_.port()) + inside(to.node, layout_.port(), to.part) +
+         hops * spec_.fabric.link.latency_s;
 }
 
 const char* Cluster::network_model() {

@@ -1,8 +1,11 @@
 #pragma once
-// Describes a cluster: its links, and the links that each message crosses. All nodes are identical, so that the links
-// and routes of one node are stored (node_layout.hpp). Those of the fabric are formulae (fabric.hpp). Building a
-// cluster therefore takes the same time and memory for any number of GPUs. Nothing is simulated here;
-// sim/cluster/platform.hpp builds SimGrid's platform from it to send messages.
+// Describes a cluster: its links, and the links that each message crosses. All nodes are identical, except those with
+// dead NICs, so that the links and routes of one node are stored (node_layout.hpp). Those of the fabric are formulae
+// (fabric.hpp). Building a cluster therefore takes the same time and memory for any number of GPUs. Nothing is simulated
+// here; sim/cluster/platform.hpp builds SimGrid's platform from it to send messages.
+//
+// Faults (ClusterSpec::faults) change the bandwidth or the route of single links. A job may use any of the nodes
+// (ClusterSpec::nodes_used). Its GPUs are numbered by rank; endpoints and links, by node of the cluster.
 //
 // A message that shares no link takes exactly latency + bytes / (bandwidth of the narrowest link). Messages that share
 // a link divide its bandwidth max-min fairly, whatever their latencies. The routes:
@@ -24,6 +27,7 @@
 // Links are per direction.
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/fabric.hpp"
@@ -61,8 +65,8 @@ class Cluster {
  public:
   using MessageOverhead = sim::MessageOverhead;
 
-  /// Uses the first ceil(gpus / gpus_per_node) nodes of the cluster, and one more for a file server. Throws
-  /// std::invalid_argument if the cluster has fewer GPUs or nodes.
+  /// Uses the first ceil(gpus / gpus_per_node) nodes of the cluster or of `nodes_used`, and one more for a file server.
+  /// Throws std::invalid_argument if the cluster has fewer GPUs or nodes, InputError if a fault names no link.
   Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input = {});
 
   /// A smaller cluster: the first GPUs with the same message overhead. Input hosts and bundled messages are dropped.
@@ -71,9 +75,17 @@ class Cluster {
   const ClusterSpec& spec() const { return spec_; }
   const NodeLayout& layout() const { return layout_; }
   int gpus() const { return gpus_; }
-  int nodes() const { return nodes_; }  ///< the file server's node does not count
-  int all_nodes() const { return nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
-  int node_of(int gpu) const { return gpu / spec_.gpus_per_node; }
+  int nodes() const { return nodes_; }  ///< that the job uses; the file server's node does not count
+  /// Nodes that are numbered: those that the job uses and, if they are not the first ones, all others; the file server.
+  int all_nodes() const { return numbered_nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
+  int node_of(int gpu) const {
+    const int node = gpu / spec_.gpus_per_node;
+    return spec_.nodes_used.empty() ? node : spec_.nodes_used[static_cast<std::size_t>(node)];
+  }
+  /// Layout of a node, which differs from layout() in routes if NICs are dead.
+  const NodeLayout& layout_of(int node) const;
+  /// True if routes or bandwidths differ from those of SimGrid's zones of the fabric's name.
+  bool has_own_routes() const;
 
   Endpoint gpu(int gpu) const;
   /// Returns the endpoint of a node's CPU, for computing in parallel with the GPUs. Its messages cross host memory and
@@ -127,14 +139,20 @@ class Cluster {
   int first_fabric_link() const { return all_nodes() * links_of_node(); }
   int links_of_node() const { return static_cast<int>(layout_.links().size()); }
   double latency_s(Endpoint from, Endpoint to, int hops) const;
+  void apply_faults();
+  std::vector<int> find_links(const std::string& name) const;
   int ways_of(int node) const { return ways_.empty() ? 1 : ways_[static_cast<std::size_t>(node)]; }
 
   ClusterSpec spec_;
   int gpus_;
   int nodes_;
+  int numbered_nodes_;
   double file_server_bytes_per_s_;
   NodeLayout layout_;
-  std::unique_ptr<const Fabric> fabric_;
+  std::vector<NodeLayout> layouts_of_faults_;           // of nodes with dead NICs
+  std::unordered_map<int, std::size_t> fault_of_node_;  // index in layouts_of_faults_
+  std::unordered_map<int, double> bandwidth_share_;     // by link
+  std::unique_ptr<Fabric> fabric_;
   MessageOverhead overhead_;
   std::vector<int> ways_;          // by node; empty: 1 everywhere
   std::vector<double> latency_s_;  // by pair of endpoints of a node

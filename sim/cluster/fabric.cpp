@@ -1,8 +1,11 @@
 #include "sim/cluster/fabric.hpp"
 
 #include <numeric>
+#include <unordered_set>
 
 #include "engine/base/index.hpp"
+#include "engine/base/json.hpp"
+#include "engine/base/random.hpp"
 
 namespace lockstep::sim::cluster {
 namespace {
@@ -18,7 +21,7 @@ class Star : public Fabric {
   std::string name(int link) const override {
     return "node" + std::to_string(link / 2) + (link % 2 == 0 ? ".up" : ".down");
   }
-  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+  void append_route(int from, int to, std::uint64_t, int first_link, std::vector<int>& links) const override {
     if (ports_ == 0) return;
     links.push_back(first_link + 2 * from);
     links.push_back(first_link + 2 * to + 1);
@@ -38,7 +41,7 @@ class Hops : public Fabric {
  public:
   int hops(int from, int to) const override {
     std::vector<int> links;
-    append_route(from, to, 0, links);
+    append_route(from, to, 0, 0, links);
     return static_cast<int>(links.size());
   }
 };
@@ -48,7 +51,8 @@ class Hops : public Fabric {
 // that differ from the child in digit l only.
 class FatTree : public Hops {
  public:
-  explicit FatTree(const FabricSpec& spec) : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s) {
+  explicit FatTree(const FabricSpec& spec)
+      : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s), routing_(spec.routing), hash_(spec.hash) {
     for (int level = 0; level <= levels(); ++level)
       for (int digit = 0, product = 1; digit < levels(); ++digit) {
         weights_.push_back(product);
@@ -78,6 +82,7 @@ class FatTree : public Hops {
   // In a tree of two levels a unit is a leaf with its nodes. The uplink is the destination modulo the uplinks. It is
   // the same for all leaves if the uplinks divide the leaf's nodes.
   int nodes_of_unit() const override {
+    if (routing_ == Routing::ecmp || !closed_.empty()) return 0;
     const bool is_plain = levels() == 2 && tree_.up[0] == 1 && tree_.count == std::vector<int>{1, 1};
     return is_plain && tree_.down[0] % tree_.up[1] == 0 ? tree_.down[0] : 0;
   }
@@ -91,7 +96,12 @@ class FatTree : public Hops {
 
   int links_of_unit() const override { return nodes_of_unit() > 0 ? 2 * (nodes_of_unit() + ports(1)) : links(); }
 
-  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+  void close(const std::vector<int>& links) override { closed_.insert(links.begin(), links.end()); }
+
+  void append_route(int from, int to, std::uint64_t connection, int first_link,
+                    std::vector<int>& links) const override {
+    if (routing_ == Routing::ecmp || !closed_.empty())
+      return append_open_route(from, to, connection, first_link, links);
     int level = 0, position = from, by_level = to;
     while (!is_above(level, position, to)) {
       const int port = by_level % ports(level);
@@ -139,6 +149,59 @@ class FatTree : public Hops {
     return true;
   }
 
+  struct Ends {
+    int from, to;
+    std::uint64_t connection;
+  };
+
+  void append_open_route(int from, int to, std::uint64_t connection, int first_link, std::vector<int>& links) const {
+    std::vector<int> route;
+    if (!climb({from, to, connection}, 0, from, to, route))
+      throw InputError("/cluster/faults: dead links leave no route from node " + std::to_string(from) + " to node " +
+                       std::to_string(to) + "; allowed: /cluster/nodes_used without one of them");
+    for (const int link : route) links.push_back(first_link + link);
+  }
+
+  // Appends the rest of the route from a place of a level, up and then down. False: no open route begins there.
+  bool climb(const Ends& ends, int level, int position, int by_level, std::vector<int>& route) const {
+    if (is_above(level, position, ends.to)) return climb_down(ends, level, position, route);
+    const int first = routing_ == Routing::ecmp ? hashed(ends, level, ports(level)) : by_level % ports(level);
+    for (int i = 0; i < ports(level); ++i) {
+      const int port = (first + i) % ports(level), link = 2 * cable(level, position, port);
+      if (closed_.count(link) > 0) continue;
+      route.push_back(link);
+      const int above = parent(level, position, port);
+      if (climb(ends, level + 1, above, by_level / tree_.up[to_index(level)], route)) return true;
+      route.pop_back();
+    }
+    return false;
+  }
+
+  // Only the choice among parallel cables is free on the way down.
+  bool climb_down(const Ends& ends, int level, int position, std::vector<int>& route) const {
+    if (level == 0) return true;
+    const int below = level - 1, cables = tree_.count[to_index(below)], label = digit_of(level, position, below);
+    const int child = neighbour(level, position, below, below, digit_of(0, ends.to, below));
+    const int first = routing_ == Routing::ecmp ? hashed(ends, levels() + below, cables) : ends.from % cables;
+    for (int i = 0; i < cables; ++i) {
+      const int port = label + (first + i) % cables * tree_.up[to_index(below)];
+      const int link = 2 * cable(below, child, port) + 1;
+      if (closed_.count(link) > 0) continue;
+      route.push_back(link);
+      if (climb_down(ends, below, child, route)) return true;
+      route.pop_back();
+    }
+    return false;
+  }
+
+  // A number below `choices` that a switch computes from the connection. `place`: the level, different up and down.
+  int hashed(const Ends& ends, int place, int choices) const {
+    const std::uint64_t nodes = static_cast<std::uint64_t>(ends.from) << 32 | static_cast<std::uint64_t>(ends.to);
+    const std::uint64_t stream =
+        random_bits(static_cast<std::uint64_t>(hash_), static_cast<std::uint64_t>(place), nodes);
+    return static_cast<int>(random_bits(stream, 0, ends.connection) % static_cast<std::uint64_t>(choices));
+  }
+
   // Goes one step down. SimGrid's search for a cable may take further steps: it continues from the port it found, in
   // the ports of the child.
   void descend(int from, int to, int first_link, int& level, int& position, std::vector<int>& links) const {
@@ -159,8 +222,11 @@ class FatTree : public Hops {
 
   const FatTreeSpec tree_;
   const double bandwidth_;
-  std::vector<int> first_;    // cable of a level's first place
-  std::vector<int> weights_;  // of a level's digits
+  const Routing routing_;
+  const int hash_;
+  std::unordered_set<int> closed_;  // dead links
+  std::vector<int> first_;          // cable of a level's first place
+  std::vector<int> weights_;        // of a level's digits
 };
 
 // Each node has a cable to the next node in every dimension; the way back uses the previous node's cable.
@@ -176,7 +242,7 @@ class Torus : public Hops {
     return "place" + std::to_string(link / 2 / dimensions()) + ".dimension" + std::to_string(link / 2 % dimensions()) +
            (link % 2 == 0 ? ".up" : ".down");
   }
-  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+  void append_route(int from, int to, std::uint64_t, int first_link, std::vector<int>& links) const override {
     int here = from, stride = 1;
     for (int d = 0; d < dimensions(); ++d) {
       const int size = sizes_[to_index(d)], mine = from / stride % size, target = to / stride % size;
@@ -216,7 +282,7 @@ class Dragonfly : public Hops {
     return "router" + std::to_string(link / per_router()) + ".link" + std::to_string(link % per_router());
   }
 
-  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+  void append_route(int from, int to, std::uint64_t, int first_link, std::vector<int>& links) const override {
     const Position source = position(from), target = position(to);
     const auto add = [&](int router, int link) { links.push_back(first_link + router * per_router() + link); };
     const int first_router = router_of(source), last_router = router_of(target);
@@ -263,7 +329,14 @@ class Dragonfly : public Hops {
 
 }  // namespace
 
-std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
+void Fabric::close(const std::vector<int>& links) {
+  if (!links.empty())
+    throw InputError("/cluster/faults: a dead link, " + name(links.front()) +
+                     ", and this fabric has one route between two nodes; allowed: bandwidth_share above 0; or a "
+                     "fat-tree");
+}
+
+std::unique_ptr<Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
   switch (spec.fabric.kind) {
     case FabricKind::star:
       break;

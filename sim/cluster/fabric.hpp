@@ -5,11 +5,14 @@
 // - Star: a switch that is never the bottleneck has no link. If its ports carry less than a node's NICs, a route has
 //   the ports of both nodes, out and in.
 // - Fat tree: up by d-mod-k, then down by the labels. At level l d-mod-k takes port floor(destination / product of the
-//   parents below) mod the ports of l. Among parallel cables a route takes number source mod cables.
+//   parents below) mod the ports of l. Among parallel cables a route takes number source mod cables. With ECMP a hash
+//   of the connection chooses port and cable at each level. If that way is closed, the next port that leads to the
+//   destination is taken. SimGrid has neither; platform.hpp then gives it every route.
 // - Torus: one dimension after the other, in the shorter direction.
 // - Dragonfly: the minimal route. It goes in the chassis to the router that is wired to the other group, to chassis 0,
 //   to the other group, and there in the same way. A route that changes both router and chassis within a group
 //   continues as if from chassis 0.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +27,12 @@ class Fabric {
   virtual int links() const = 0;
   virtual double bandwidth_bytes_per_s(int link) const = 0;
   virtual std::string name(int link) const = 0;
-  /// Appends the links from node to another node, each plus `first_link`.
-  virtual void append_route(int from, int to, int first_link, std::vector<int>& links) const = 0;
+  /// Appends the links from node to another node, each plus `first_link`. `connection` tells connections between the
+  /// same nodes apart, for ECMP. Throws InputError if closed links leave no route.
+  virtual void append_route(int from, int to, std::uint64_t connection, int first_link,
+                            std::vector<int>& links) const = 0;
+  /// Closes dead links to all routes. Throws InputError if the fabric has one route only between two nodes.
+  virtual void close(const std::vector<int>& links);
   /// Returns how many times a message between the two nodes pays the fabric's latency.
   virtual int hops(int from, int to) const = 0;
 
@@ -42,6 +49,6 @@ class Fabric {
 };
 
 /// Makes the fabric of `spec.fabric`. The `nodes` nodes take its lowest-numbered places.
-std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes);
+std::unique_ptr<Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
 }  // namespace lockstep::sim::cluster

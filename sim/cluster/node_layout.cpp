@@ -23,7 +23,9 @@ struct NodeLayout::Builder {
     int down;  // towards the GPU, into the node
   };
 
-  Builder(const ClusterSpec& cluster, NodeLayout& node) : spec(cluster), layout(node) {
+  Builder(const ClusterSpec& cluster, NodeLayout& node, const std::set<int>& dead_nics) : spec(cluster), layout(node) {
+    for (int nic = 0; nic < spec.nic.per_node; ++nic)
+      if (dead_nics.count(nic) == 0) live_nics.push_back(nic);
     const PcieTreeSpec& pcie = spec.intra_node.pcie;
     sockets = std::max(1, pcie.sockets());
     for (int gpu = 0; gpu < spec.gpus_per_node; ++gpu)
@@ -127,15 +129,19 @@ struct NodeLayout::Builder {
                         (socket_of(gpu_switch) == socket_of(nic_switch) || spec.intra_node.pcie.peer_across_sockets);
     return direct ? -1 : socket_of(gpu_switch);
   }
+  // The GPUs divide the NICs that work in order.
+  int nic_of(int gpu) const {
+    return live_nics[to_index(gpu * static_cast<int>(live_nics.size()) / spec.gpus_per_node)];
+  }
   Path gpu_to_port(int gpu) const {
-    const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
+    const int nic = nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
     Path path{gpu_pcie[to_index(gpu)].up};
     append(path, between_switches(here, there, staging_socket(here, there)));
     path.push_back(nics[to_index(nic)].up);
     return path;
   }
   Path port_to_gpu(int gpu) const {
-    const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
+    const int nic = nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
     Path path{nics[to_index(nic)].down};
     append(path, between_switches(there, here, staging_socket(here, there)));
     path.push_back(gpu_pcie[to_index(gpu)].down);
@@ -155,13 +161,13 @@ struct NodeLayout::Builder {
   }
   Path cpu_to_port() const {
     Path path{cpu_memory.up};
-    append(path, from_socket(0, switch_of_nic(0)));
-    path.push_back(nics[0].up);
+    append(path, from_socket(0, switch_of_nic(live_nics.front())));
+    path.push_back(nics[to_index(live_nics.front())].up);
     return path;
   }
   Path port_to_cpu() const {
-    Path path{nics[0].down};
-    append(path, to_socket(switch_of_nic(0), 0));
+    Path path{nics[to_index(live_nics.front())].down};
+    append(path, to_socket(switch_of_nic(live_nics.front()), 0));
     path.push_back(cpu_memory.down);
     return path;
   }
@@ -173,8 +179,8 @@ struct NodeLayout::Builder {
     return path;
   }
   Path port_to_memory(int socket) const {
-    Path path{nics[0].down};
-    append(path, to_socket(switch_of_nic(0), socket));
+    Path path{nics[to_index(live_nics.front())].down};
+    append(path, to_socket(switch_of_nic(live_nics.front()), socket));
     path.push_back(memory[to_index(socket)]);
     return path;
   }
@@ -202,6 +208,7 @@ struct NodeLayout::Builder {
   NodeLayout& layout;
   int sockets = 1;
   std::vector<Duplex> gpu_pcie, gpu_nvlink, uplink, nics;
+  std::vector<int> live_nics;
   std::vector<int> staging;      // by GPU; empty: NICs reach GPUs
   std::vector<int> socket_link;  // from * sockets + to
   std::vector<int> memory;       // by socket
@@ -209,29 +216,46 @@ struct NodeLayout::Builder {
   Duplex cpu_memory{};
 };
 
-NodeLayout::NodeLayout(const ClusterSpec& spec, bool has_memories)
-    : gpus_(spec.gpus_per_node), memories_(has_memories ? std::max(1, spec.intra_node.pcie.sockets()) : 0) {
-  Builder builder(spec, *this);
-  for (int gpu = 0; gpu < gpus_; ++gpu) socket_of_gpu_.push_back(builder.socket_of(builder.switch_of_gpu(gpu)));
-  if (spec.nic.per_node > 0) socket_of_first_nic_ = builder.socket_of(builder.switch_of_nic(0));
-  for (int from = 0; from < endpoints(); ++from)
-    for (int to = 0; to < endpoints(); ++to) routes_.push_back(builder.path(from, to));
-  drop_unused_links();
+NodeLayout::NodeLayout(const ClusterSpec& spec, bool has_memories) : NodeLayout(spec, has_memories, {}) {
+  drop_unused_links({this});
 }
 
-void NodeLayout::drop_unused_links() {
-  std::vector<int> number(links_.size(), -1);
-  for (const Path& route : routes_)
-    for (int link : route) number[to_index(link)] = 0;
-  std::vector<NodeLink> used;
-  for (std::size_t link = 0; link < links_.size(); ++link) {
-    if (number[link] < 0) continue;
-    number[link] = static_cast<int>(used.size());
-    used.push_back(std::move(links_[link]));
+NodeLayout::NodeLayout(const ClusterSpec& spec, bool has_memories, const std::set<int>& dead_nics)
+    : gpus_(spec.gpus_per_node), memories_(has_memories ? std::max(1, spec.intra_node.pcie.sockets()) : 0) {
+  Builder builder(spec, *this, dead_nics);
+  for (int gpu = 0; gpu < gpus_; ++gpu) socket_of_gpu_.push_back(builder.socket_of(builder.switch_of_gpu(gpu)));
+  if (spec.nic.per_node > 0) socket_of_first_nic_ = builder.socket_of(builder.switch_of_nic(builder.live_nics.front()));
+  for (int from = 0; from < endpoints(); ++from)
+    for (int to = 0; to < endpoints(); ++to) routes_.push_back(builder.path(from, to));
+}
+
+std::vector<NodeLayout> NodeLayout::with_dead_nics(const ClusterSpec& spec, bool has_memories,
+                                                   const std::vector<std::set<int>>& dead_nics) {
+  std::vector<NodeLayout> layouts;
+  for (const std::set<int>& dead : dead_nics) layouts.push_back(NodeLayout(spec, has_memories, dead));
+  std::vector<NodeLayout*> all;
+  for (NodeLayout& layout : layouts) all.push_back(&layout);
+  drop_unused_links(all);
+  return layouts;
+}
+
+// The layouts have the same links in the same order.
+void NodeLayout::drop_unused_links(std::vector<NodeLayout*> layouts) {
+  std::vector<int> number(layouts.front()->links_.size(), -1);
+  for (const NodeLayout* layout : layouts)
+    for (const Path& route : layout->routes_)
+      for (int link : route) number[to_index(link)] = 0;
+  int used = 0;
+  for (int& new_number : number)
+    if (new_number == 0) new_number = used++;
+  for (NodeLayout* layout : layouts) {
+    std::vector<NodeLink> links;
+    for (std::size_t link = 0; link < number.size(); ++link)
+      if (number[link] >= 0) links.push_back(std::move(layout->links_[link]));
+    layout->links_ = std::move(links);
+    for (Path& route : layout->routes_)
+      for (int& link : route) link = number[to_index(link)];
   }
-  for (Path& route : routes_)
-    for (int& link : route) link = number[to_index(link)];
-  links_ = std::move(used);
 }
 
 const std::vector<int>& NodeLayout::route(int from, int to) const {

@@ -1,6 +1,7 @@
 #pragma once
 // One node's links and the routes between its parts, independent of SimGrid. All nodes of a cluster have the same
-// layout.
+// layout, except those with dead NICs.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct NodeLink {
 class NodeLayout {
  public:
   explicit NodeLayout(const ClusterSpec& spec, bool has_memories = false);
+  /// Returns the layout of a node for each set of dead NICs, which must leave one. Links have the same numbers in all.
+  static std::vector<NodeLayout> with_dead_nics(const ClusterSpec& spec, bool has_memories,
+                                                const std::vector<std::set<int>>& dead_nics);
 
   int gpus() const { return gpus_; }
   int cpu() const { return gpus_; }
@@ -40,7 +44,8 @@ class NodeLayout {
 
  private:
   struct Builder;
-  void drop_unused_links();
+  NodeLayout(const ClusterSpec& spec, bool has_memories, const std::set<int>& dead_nics);
+  static void drop_unused_links(std::vector<NodeLayout*> layouts);
 
   int gpus_;
   int memories_ = 0;

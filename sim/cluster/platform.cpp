@@ -33,7 +33,8 @@ class Platform::Impl {
     start_engine();
     end_of_host_ = sg4::Host::extension_create<Endpoint>([](void*) { /* ends_ owns them */ });
     ends_.resize(hosts_.size());
-    sg4::NetZone* const fabric = make_fabric(compat::root_zone());
+    sg4::NetZone* const fabric =
+        cluster.has_own_routes() ? make_full_zone(compat::root_zone()) : make_fabric(compat::root_zone());
     fabric->seal();
     // SimGrid knows the place of a host, so this needs no search. It is called for every message.
     compat::set_latency_factor(fabric, [this](double, const sg4::Host* src, const sg4::Host* dst, const auto&,
@@ -67,6 +68,37 @@ class Platform::Impl {
       }
     }
     return make_star(root);
+  }
+
+  sg4::NetZone* make_full_zone(sg4::NetZone* root) {
+    sg4::NetZone* const zone = compat::add_full_zone(root, "fabric");
+    std::vector<compat::NetPoint*> points;
+    std::vector<Endpoint> ends;
+    for (int node = 0; node < cluster_.all_nodes(); ++node)
+      for (int part = 0; part < layout_.endpoints(); ++part) {
+        if (part == layout_.port()) continue;
+        ends.push_back({node, part});
+        points.push_back(add_host(zone, ends.back(), "node" + std::to_string(node) + ".part" + std::to_string(part)));
+      }
+    std::vector<const sg4::Link*> links;
+    const int of_node = static_cast<int>(layout_.links().size()), of_nodes = cluster_.all_nodes() * of_node;
+    for (int link = 0; link < cluster_.link_count(); ++link)
+      links.push_back(add_link(zone, link, link < of_nodes && layout_.links()[to_index(link % of_node)].begins_routes));
+    for (std::size_t from = 0; from < ends.size(); ++from)
+      for (std::size_t to = 0; to < ends.size(); ++to) {
+        const bool is_inside = ends[from].node == ends[to].node;
+        const NodeLayout& begin = cluster_.layout_of(ends[from].node);
+        const NodeLayout& end = cluster_.layout_of(ends[to].node);
+        const bool is_reached = is_inside ? !begin.route(ends[from].part, ends[to].part).empty()
+                                          : !begin.route(ends[from].part, layout_.port()).empty() &&
+                                                !end.route(layout_.port(), ends[to].part).empty();
+        if (from == to || !is_reached) continue;
+        std::vector<sg4::LinkInRoute> route;
+        for (const int link : cluster_.message_route(ends[from], ends[to]).links)
+          route.emplace_back(links[to_index(link)]);
+        compat::add_route(zone, points[from], points[to], route);
+      }
+    return zone;
   }
 
   // The fabric's links are the nodes' ports, alternating out and in, or there are none.

@@ -2,7 +2,8 @@
 // Builds a cluster in SimGrid, only for messages. It has a host per GPU, per node's CPU and per memory. Every node is a
 // full zone with one precomputed route per pair, and a leaf of SimGrid's own zone for the fabric. SimGrid seeks every
 // new name in all zones, so that building takes time that grows with the square of the nodes: 0.1 s for 4096 GPUs, a
-// minute for 65,536.
+// minute for 65,536. If routes are not those of SimGrid's zones (Cluster::has_own_routes()), all hosts are in one zone
+// that gets the route of every pair.
 #include <memory>
 
 #include "sim/cluster/cluster.hpp"

@@ -13,6 +13,7 @@
 #include "sim/cluster/engine.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
+#include "sim/point/ecmp_hashes.hpp"
 #include "sim/point/learners_point.hpp"
 #include "sim/point/split_point.hpp"
 #include "sim/point/workers_point.hpp"
@@ -168,6 +169,12 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
   return at_point;
 }
 
+PointResult predict_once(Scenario scenario, const PointRequest& request) {
+  if (is_split(scenario)) return predict_split(scenario, request);
+  if (scenario.workers) return predict_workers(scenario, request);
+  return predict_program(std::move(scenario), request);
+}
+
 }  // namespace
 
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu) {
@@ -218,9 +225,8 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   const auto began = std::chrono::steady_clock::now();
   Scenario at_point = scenario_at(scenario, request);
   if (scenario.parallel && !is_split(scenario)) at_point = without_split(at_point, request.gpus);
-  PointResult point = is_split(scenario) ? predict_split(at_point, request)
-                      : scenario.workers ? predict_workers(at_point, request)
-                                         : predict_program(std::move(at_point), request);
+  PointResult point = has_several_hashes(at_point, request.gpus) ? predict_median_hash(at_point, request, predict_once)
+                                                                 : predict_once(std::move(at_point), request);
   point.training_interval = point.interval;
   calibrate_intervals(scenario, point);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

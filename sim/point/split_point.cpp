@@ -71,8 +71,7 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   const double events = events_of(program) * iterations;
   if (!is_fast) check_split_events(request.fidelity, events, varies);
   const Jitter jitter = jitter_of_stages(model, jitter_of(scenario, request.seed), replicas);
-  Cluster part(scenario.cluster, gpus);
-  apply_overheads(scenario, part);
+  const Cluster part = cluster.take_first_gpus(gpus);
   const Replay replay = replay_by_first(choose_split_methods(request.fidelity, events), program,
                                         is_fast ? part : cluster, jitter, {}, {}, point.method);
   point.iteration_s.clear();

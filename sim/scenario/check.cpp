@@ -31,6 +31,23 @@ Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& 
   return {};
 }
 
+Problem find_nodes_used_problem(const std::string& pointer, int gpus, const Scenario& s) {
+  const std::vector<int>& used = s.cluster.nodes_used;
+  const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers
+                      : s.workers                                        ? s.workers->server_nodes()
+                                                                         : 0;
+  const int needed = nodes_of(s, gpus) + servers;
+  if (used.empty()) return {};
+  if (s.input.reads_over_links())
+    return {{"/cluster/nodes_used", "with a file server, which takes the node after the first ones",
+             "allowed: without it, or /input/traffic \"aside\""}};
+  if (needed <= static_cast<int>(used.size())) return {};
+  return {{pointer,
+           std::to_string(gpus) + " GPUs need " + std::to_string(needed) + " nodes, and " +
+               std::to_string(used.size()) + " are listed",
+           "allowed: more numbers in /cluster/nodes_used"}};
+}
+
 Problem find_batch_problem(const std::string& pointer, int gpus, const Scenario& s) {
   if (gpus <= s.batch.back().up_to_gpus) return {};
   return {{pointer, "no batch size for " + gpus_text(gpus),
@@ -199,6 +216,7 @@ Problem find_split_at_problem(int gpus, const Scenario& s) {
 
 Problem find_point_problem(const std::string& pointer, int gpus, const Scenario& s) {
   if (Problem problem = find_gpus_problem(pointer, gpus, s)) return problem;
+  if (Problem problem = find_nodes_used_problem(pointer, gpus, s)) return problem;
   if (Problem problem = find_split_at_problem(gpus, s)) return problem;
   if (Problem problem = find_batch_problem(pointer, gpus, s)) return problem;
   if (Problem problem = find_torus_problem(pointer, gpus, s)) return problem;

@@ -1,4 +1,5 @@
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -143,6 +144,18 @@ void add_fat_tree(ObjectFormat<FabricSpec>& f) {
   add_key(f, "leaf_nodes", "whole, **S**", whole, "two levels: nodes below a leaf switch", nothing);
   add_key(f, "oversubscription", "whole, **S**", whole,
           "two levels: a leaf has `leaf_nodes / oversubscription` uplinks", nothing);
+  f.choice("routing", &FabricSpec::routing)
+      .optional("`d-mod-k`")
+      .means(
+          "`d-mod-k`: the destination's number chooses the port, so that flows to different nodes of a leaf take "
+          "different ports. `ecmp`: a hash of the connection's two GPUs chooses it, so that connections can collide");
+  f.whole("hashes", &FabricSpec::hashes, 1, 1000)
+      .optional("`20`")
+      .means(
+          "hash functions of `ecmp` over which times are predicted; the median is shown, and the interval covers 80 %");
+  f.whole("hash", &FabricSpec::hash, 1, std::numeric_limits<int>::max())
+      .optional("all `hashes`")
+      .means("number of the only hash function of `ecmp` that is predicted");
 }
 
 void add_dragonfly(ObjectFormat<FabricSpec>& f) {
@@ -213,6 +226,9 @@ FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic) {
   FabricSpec fabric = fabric_format(read_choice<FabricKind>(node.at("kind"))).read(node);
   if (fabric.kind == FabricKind::fat_tree) fabric.fat_tree = read_fat_tree(node, nodes);
   check_places(node, fabric, nodes);
+  for (const auto* key : {"hashes", "hash"})
+    if (node.has(key) && fabric.routing != Routing::ecmp)
+      node.at(key).fail("without \"routing\": \"ecmp\"", "allowed: with it");
   fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
   const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
   fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC

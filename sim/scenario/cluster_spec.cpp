@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/scenario/cluster_faults.hpp"
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/file_schema.hpp"
 
@@ -195,6 +196,7 @@ void add_parts(ObjectFormat<ClusterSpec>& f) {
   fabric.writes([](const ClusterSpec& cluster) {
     return cluster.fabric.link.bandwidth_bytes_per_s > 0 ? to_json(cluster.fabric) : Json();
   });
+  add_faults(f);
 }
 
 }  // namespace
@@ -248,7 +250,7 @@ const ObjectFormat<ClusterSpec>& cluster_format() {
 ClusterSpec read_cluster(const JsonNode& node) {
   const std::vector<std::string> of_network{"nic", "fabric"};
   const auto is_of_network = [&](const std::string& key) {
-    return std::count(of_network.begin(), of_network.end(), key) > 0;
+    return std::count(of_network.begin(), of_network.end(), key) > 0 || key == "nodes_used" || key == "faults";
   };
   ClusterSpec cluster;
   cluster_format().read_some(node, cluster, [&](const std::string& key) { return !is_of_network(key); });

@@ -125,14 +125,35 @@ struct DragonflySpec {
   int nodes = 1;                      ///< per router
 };
 
+/// How a switch of a fat tree chooses among its ports towards the destination.
+enum class Routing {
+  d_mod_k,  ///< by the destination's number: flows to different nodes of a leaf take different ports
+  ecmp      ///< by a hash of the connection's two ends, so that connections can collide on a port
+};
+
+inline const Choices<Routing>& choices_of(Routing) {
+  static const Choices<Routing> all{{Routing::d_mod_k, "d-mod-k"}, {Routing::ecmp, "ecmp"}};
+  return all;
+}
+
 struct FabricSpec {
   FabricKind kind = FabricKind::star;
   LinkSpec link;  ///< of one hop
   FatTreeSpec fat_tree;
+  Routing routing = Routing::d_mod_k;
+  int hash = 0;     ///< of ecmp: number of the hash function; 0: the prediction covers `hashes` of them
+  int hashes = 20;  ///< of ecmp
   std::vector<int> torus;
   DragonflySpec dragonfly;
 
   long places() const;  ///< number of nodes that it can connect; 0 for a star: any number
+};
+
+/// A NIC or link that carries less than it should, or nothing.
+struct FaultSpec {
+  int node = -1, nic = -1;     ///< of a NIC; a dead one leaves its GPUs to the node's other NICs
+  std::string link;            ///< otherwise the name of a link, without .up or .down for both directions
+  double bandwidth_share = 0;  ///< of its bandwidth that is left; 0: dead
 };
 
 struct ClusterSpec {
@@ -145,6 +166,8 @@ struct ClusterSpec {
   IntraNodeSpec intra_node;
   NicSpec nic;
   FabricSpec fabric;
+  std::vector<int> nodes_used;  ///< nodes of the job by rank, numbered from 0; empty: the first ones
+  std::vector<FaultSpec> faults;
 
   int nic_of(int local_gpu) const { return local_gpu * nic.per_node / gpus_per_node; }
 };
