@@ -29,7 +29,8 @@ class Platform::Impl {
         spec_(cluster.spec()),
         layout_(cluster.layout()),
         hosts_of_node_(to_index(layout_.endpoints())),
-        hosts_(to_index(cluster.all_nodes()) * hosts_of_node_, nullptr) {
+        hosts_(to_index(cluster.all_nodes()) * hosts_of_node_, nullptr),
+        cluster_of_node_(to_index(cluster.all_nodes()), &cluster) {
     start_engine();
     end_of_host_ = sg4::Host::extension_create<Endpoint>([](void*) { /* ends_ owns them */ });
     ends_.resize(hosts_.size());
@@ -37,10 +38,17 @@ class Platform::Impl {
         cluster.has_own_routes() ? make_full_zone(compat::root_zone()) : make_fabric(compat::root_zone());
     fabric->seal();
     // SimGrid knows the place of a host, so this needs no search. It is called for every message.
-    compat::set_latency_factor(fabric, [this](double, const sg4::Host* src, const sg4::Host* dst, const auto&,
-                                              const auto&) {
-      return cluster_.message_latency_s(*src->extension(end_of_host_), *dst->extension(end_of_host_)) / kRawLatency_s;
-    });
+    compat::set_latency_factor(
+        fabric, [this](double, const sg4::Host* src, const sg4::Host* dst, const auto&, const auto&) {
+          const Endpoint& from = *src->extension(end_of_host_);
+          return cluster_of_node_[to_index(from.node)]->message_latency_s(from, *dst->extension(end_of_host_)) /
+                 kRawLatency_s;
+        });
+  }
+
+  void use_latencies_of(const Cluster& job) {
+    for (int node = 0; node < job.nodes(); ++node)
+      cluster_of_node_[to_index(job.node_of(node * spec_.gpus_per_node))] = &job;
   }
 
   sg4::Host* host(Endpoint end) const { return hosts_.at(to_index(end.node) * hosts_of_node_ + to_index(end.part)); }
@@ -174,8 +182,9 @@ class Platform::Impl {
   const ClusterSpec& spec_;
   const NodeLayout& layout_;
   const std::size_t hosts_of_node_;
-  std::vector<sg4::Host*> hosts_;  // by node, then endpoint; none at the port
-  std::vector<Endpoint> ends_;     // of each
+  std::vector<sg4::Host*> hosts_;                // by node, then endpoint; none at the port
+  std::vector<Endpoint> ends_;                   // of each
+  std::vector<const Cluster*> cluster_of_node_;  // whose latencies its messages have
   EndOfHost end_of_host_;
 };
 
@@ -190,6 +199,10 @@ Platform& Platform::of(const Cluster& cluster) {
 
 Platform::Platform(const Cluster& cluster) : cluster_(cluster), impl_(std::make_unique<Impl>(cluster)) {}
 Platform::~Platform() = default;
+
+void Platform::use_latencies_of(const Cluster& job) {
+  impl_->use_latencies_of(job);
+}
 
 simgrid::s4u::Host* Platform::host(Endpoint end) const {
   return impl_->host(end);

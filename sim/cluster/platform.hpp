@@ -29,6 +29,10 @@ class Platform {
   simgrid::s4u::Host* gpu_host(int gpu) const { return host(cluster_.gpu(gpu)); }
   simgrid::s4u::Host* cpu_host(int node) const { return host(cluster_.cpu(node)); }
 
+  /// Messages from the job's nodes get the latency of its cluster, with its overhead. It must live as long as they are
+  /// sent.
+  void use_latencies_of(const Cluster& job);
+
  private:
   explicit Platform(const Cluster& cluster);
   ~Platform();

@@ -1,446 +1,88 @@
 #include <algorithm>
-#include <map>
-#include <queue>
+#include <deque>
+#include <limits>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
-#include "sim/replay/call_time.hpp"
-#include "sim/replay/copies.hpp"
-#include "sim/replay/enqueued.hpp"
-#include "sim/replay/gpu_compute.hpp"
-#include "sim/replay/in_flight.hpp"
+#include "sim/replay/flow_job.hpp"
 #include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
-#include "sim/replay/rank_spans.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim::replay {
 namespace {
 
-// A plan on a stream: the transfers of its ranks, and which ends of each transfer wait for the other.
-struct Exchanges {
-  const RankSpans* ranks = nullptr;
-  const std::vector<int>* ways = nullptr;  // by transfer
-  std::vector<bool> is_posted;             // by transfer
-  // A library operation: its ranks begin together, wait, exchange and leave together.
-  double wait_s = 0;
-  double transfer_s = 0;
-  std::vector<int> gathered;  // strands
-};
-
-// A strand is a stream of a GPU. The replay processes the events of all strands in the order of time.
+// Advances all jobs and their messages together, from event to event.
 class FlowReplay {
  public:
-  FlowReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
-      : program_(program),
-        cluster_(cluster),
-        jitter_(jitter),
-        options_(options),
-        dumps_later_(options.dump_links_at_s.has_value()),
-        streams_(static_cast<int>(program.streams.size())),
-        works_(enqueued_by_stream(program)),
-        go_on_after_(streams_after(works_)),
-        flows_(cluster),
-        strands_(to_index(program.gpus) * to_index(streams_)),
-        is_slowed_(has_slowdowns(program)),
-        timeline_of_(timelines_by_gpu(program, options)),
-        replay_(begin_replay(program, ReplayMethod::fair_flows, options)) {
-    for (int gpu = 0, strand = 0; gpu < program.gpus; ++gpu)
-      for (int stream = 0; stream < streams_; ++stream, ++strand) {
-        strands_[to_index(strand)].gpu = gpu;
-        strands_[to_index(strand)].stream = stream;
-      }
-    if (is_slowed_ || computes_on_several_streams(program)) computes_.resize(to_index(program.gpus));
-    lay_out_plans();
-    find_ways_of_copies();
+  FlowReplay(const std::vector<JobToReplay>& jobs, const std::vector<BackgroundFlow>& background,
+             const ReplayOptions& options)
+      : flows_(*jobs.front().cluster), options_(options), dumps_later_(options.dump_links_at_s.has_value()) {
+    const int count = static_cast<int>(jobs.size());
+    for (int number = 0; number < count; ++number)
+      jobs_.emplace_back(jobs[to_index(number)], number, count, flows_, options);
+    for (const BackgroundFlow& flow : background) {
+      const Cluster& cluster = *jobs.front().cluster;
+      flows_.send(0, flows_.way(cluster, cluster.cpu(flow.from_node), cluster.cpu(flow.to_node)),
+                  std::numeric_limits<double>::infinity(), kNoToken, flow.bytes_per_s);
+    }
   }
 
-  Replay run() {
-    for (int strand = static_cast<int>(strands_.size()) - 1; strand >= 0; --strand) ready_.push_back(strand);
-    go_on_with_ready();
+  std::vector<Replay> run() {
     std::vector<int> arrived;
+    double now_s = 0;
     for (;;) {
-      const double flows_s = flows_.next_s(), events_s = events_.empty() ? kInfinity : events_.top().at_s;
-      if (flows_s == kInfinity && events_s == kInfinity) break;
-      if (dumps_later_ && std::min(flows_s, events_s) > *options_.dump_links_at_s) {
-        replay_.links_dump = flows_.dump(*options_.dump_links_at_s);
+      const double next_s = find_next_s();
+      if (next_s == kInfinity || (next_s > now_s && have_all_ended())) break;
+      if (dumps_later_ && next_s > *options_.dump_links_at_s) {
+        links_dump_ = flows_.dump(*options_.dump_links_at_s);
         dumps_later_ = false;
       }
-      now_s_ = std::max(now_s_, std::min(flows_s, events_s));
-      if (flows_s <= now_s_) {
+      now_s = std::max(now_s, next_s);
+      if (flows_.next_s() <= now_s) {
         arrived.clear();
-        flows_.advance(now_s_, arrived);
-        for (int token : arrived) arrive(token);
+        flows_.advance(now_s, arrived);
+        for (int token : arrived) jobs_[to_index(token) % jobs_.size()].note_arrival(now_s, token);
       }
-      while (!events_.empty() && events_.top().at_s <= now_s_) {
-        const Event event = events_.top();
-        events_.pop();
-        happen(event);
-      }
-      go_on_with_ready();
+      for (FlowJob& job : jobs_) job.advance(now_s);
     }
-    for (int strand = 0; strand < static_cast<int>(strands_.size()); ++strand)
-      if (to_index(strands_[to_index(strand)].next) < works_of(strand).size())
-        throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
-    return std::move(replay_);
+    if (!have_all_ended())
+      throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
+    std::vector<Replay> replays;
+    for (FlowJob& job : jobs_) replays.push_back(job.take_replay());
+    replays.front().links_dump = links_dump_;
+    return replays;
   }
 
  private:
-  enum class Step : std::uint8_t { waiting, timed, launching, exchanging, entering_call, in_call, leaving_call };
-  struct Strand {
-    double since_s = 0;  // when all conditions but input were met, or a phase was entered
-    int gpu = 0;
-    int stream = 0;
-    int next = 0;     // index in the stream's works; those before it have ended
-    int met = 0;      // number of the next work's needs that are met
-    int pending = 0;  // transfers in this round
-    int phase = 0;
-    int round = 0;
-    int low = 0;  // the rank's spans before this one are over
-    Step step = Step::waiting;
-    bool lacks_input = false;
-  };
-  struct Event {
-    double at_s;
-    std::uint64_t number;
-    int what;     // a strand, or gpus * streams + the number of a computing GPU
-    int changes;  // changes of the GPU's compute when this end was computed
-    bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
-  };
-  struct Pair {
-    int sender;    // strand
-    int receiver;  // strand; -1: none waits
-  };
+  static constexpr int kNoToken = 0;  // of messages that never arrive
 
-  int gpu_of(int strand) const { return strands_[to_index(strand)].gpu; }
-  int stream_of(int strand) const { return strands_[to_index(strand)].stream; }
-  const std::vector<Enqueued>& works_of(int strand) const { return works_[to_index(stream_of(strand))]; }
-  int work_of(int strand) const { return works_of(strand)[to_index(strands_[to_index(strand)].next)].work; }
-
-  void lay_out_plans() {
-    for (const Plan& plan : program_.plans) {
-      spans_.emplace_back(plan);
-      ways_.emplace_back(to_index(spans_.back().transfers()));
-      for (int rank = 0; rank < plan.ranks; ++rank)
-        for (const Span* span = spans_.back().begin(rank); span != spans_.back().end(rank); ++span)
-          if (span->is_send)
-            ways_.back()[to_index(span->transfer)] = flows_.way(cluster_.gpu(rank), cluster_.gpu(span->peer));
-    }
-    for (const Work& work : program_.work) {
-      if (work.kind != Work::Kind::collective) continue;
-      Exchanges& exchanges = exchanges_[{work.plan, work.stream}];
-      if (exchanges.ranks) continue;
-      exchanges.ranks = &spans_[to_index(work.plan)];
-      exchanges.ways = &ways_[to_index(work.plan)];
-      exchanges.is_posted.assign(to_index(exchanges.ranks->transfers()), false);
-      const Plan& plan = program_.plans[to_index(work.plan)];
-      if (!plan.call) continue;
-      exchanges.wait_s = call_wait_s(plan, cluster_);
-      exchanges.transfer_s = plan.call->transfer_s;
-    }
-    for (const Work& work : program_.work)
-      exchanges_of_.push_back(work.kind == Work::Kind::collective ? &exchanges_.at({work.plan, work.stream}) : nullptr);
+  double find_next_s() {
+    double next_s = flows_.next_s();
+    for (const FlowJob& job : jobs_) next_s = std::min(next_s, job.next_s());
+    return next_s;
+  }
+  bool have_all_ended() const {
+    return std::all_of(jobs_.begin(), jobs_.end(), [](const FlowJob& job) { return job.has_ended(); });
   }
 
-  void find_ways_of_copies() {
-    for (const Work::Source source : input_sources(program_))
-      for (int gpu = 0; gpu < program_.fed_gpus; ++gpu) {
-        const Cluster::Ends ends = ends_of_copy(cluster_, source, gpu);
-        ways_of_copies_[source].push_back(flows_.way(ends.from, ends.to));
-      }
-  }
-
-  void after(double seconds, int what, int changes = 0) {
-    events_.push({now_s_ + seconds, events_so_far_++, what, changes});
-  }
-
-  void go_on_with_ready() {
-    while (!ready_.empty()) {
-      const int strand = ready_.back();
-      ready_.pop_back();
-      go_on(strand);
-    }
-  }
-
-  // Starts the strand's next work if all works for which it waits have ended.
-  void go_on(int strand) {
-    Strand& s = strands_[to_index(strand)];
-    if (s.step != Step::waiting || to_index(s.next) == works_of(strand).size()) return;
-    const Enqueued& mine = works_of(strand)[to_index(s.next)];
-    const Strand* const gpus = &strands_[to_index(strand - s.stream)];
-    const int needs = static_cast<int>(mine.needs.size());
-    // Ended work stays ended, so each need is checked only until it is met.
-    while (s.met < needs && gpus[mine.needs[to_index(s.met)].stream].next >= mine.needs[to_index(s.met)].ended) ++s.met;
-    if (s.met < needs) {
-      if (!mine.needs[to_index(s.met)].is_copy) return;
-      if (!s.lacks_input) s.since_s = now_s_;
-      s.lacks_input = true;
-      return;
-    }
-    const Work& work = program_.work[to_index(mine.work)];
-    if (s.lacks_input && work.kind == Work::Kind::compute)
-      replay_.input_wait_s[to_index(work.iteration)] += (now_s_ - s.since_s) / program_.gpus;
-    s.lacks_input = false;
-    note(strand, mine.work, &GpuTimeline::start_s);
-    begin(strand, mine.work);
-  }
-
-  void begin(int strand, int w) {
-    const Work& work = program_.work[to_index(w)];
-    strands_[to_index(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
-    switch (work.kind) {
-      case Work::Kind::copy:
-      case Work::Kind::host:
-        if (work.source != Work::Source::aside) return copy_over_links(strand, work);
-        break;
-      case Work::Kind::compute:
-        return compute(strand, work);
-      case Work::Kind::collective:
-        break;
-    }
-    if (work.seconds > 0)
-      after(work.seconds, strand);
-    else
-      happen({now_s_, 0, strand, 0});
-  }
-
-  void copy_over_links(int strand, const Work& work) {
-    if (gpu_of(strand) >= program_.fed_gpus) return end(strand);
-    replay_.events += 1;
-    send(ways_of_copies_[work.source][to_index(gpu_of(strand))], work.bytes, kInfinity, {strand, -1});
-  }
-
-  void compute(int strand, const Work& work) {
-    const int gpu = gpu_of(strand);
-    const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
-    replay_.compute_s[to_index(work.iteration)] += seconds / program_.gpus;
-    replay_.events += 1;
-    if (!(seconds > 0)) return end(strand);
-    if (computes_.empty()) return after(seconds, strand);
-    computes_[to_index(gpu)].begin(now_s_, {strand, seconds, work.fill});
-    await_compute(gpu);
-  }
-
-  void await_compute(int gpu) {
-    const GpuCompute& compute = computes_[to_index(gpu)];
-    if (compute.next_end_s() == kInfinity) return;
-    events_.push({compute.next_end_s(), events_so_far_++, static_cast<int>(strands_.size()) + gpu, compute.changes()});
-  }
-
-  void happen(const Event& event) {
-    if (event.what >= static_cast<int>(strands_.size()))
-      return end_compute(event.what - static_cast<int>(strands_.size()), event.changes);
-    const int strand = event.what;
-    switch (strands_[to_index(strand)].step) {
-      case Step::launching:
-        return enter_collective(strand);
-      case Step::in_call:
-        return exchange_in_call(strand);
-      default:
-        return end(strand);
-    }
-  }
-
-  void end_compute(int gpu, int changes) {
-    GpuCompute& compute = computes_[to_index(gpu)];
-    if (compute.changes() != changes) return;
-    for (const GpuCompute::Piece& piece : compute.end(now_s_)) {
-      const int iteration = program_.work[to_index(work_of(piece.token))].iteration;
-      replay_.compute_s[to_index(iteration)] += piece.slowed_s / program_.gpus;
-      replay_.slowed_s[to_index(iteration)] += piece.slowed_s / program_.gpus;
-      end(piece.token);
-    }
-    await_compute(gpu);
-  }
-
-  // Ends the strand's work; strands that waited for it may continue.
-  void end(int strand) {
-    Strand& s = strands_[to_index(strand)];
-    const int w = work_of(strand), gpu = gpu_of(strand);
-    note(strand, w, &GpuTimeline::end_s);
-    const int iteration = program_.work[to_index(w)].iteration;
-    if (program_.iteration_ends[to_index(iteration)] == w) {
-      replay_.iteration_end_s[to_index(iteration)] = std::max(replay_.iteration_end_s[to_index(iteration)], now_s_);
-      if (options_.keep_ends) replay_.ends_s[to_index(iteration)][to_index(gpu)] = now_s_;
-    }
-    s.step = Step::waiting;
-    ++s.next;
-    s.met = 0;
-    for (int stream : go_on_after_[to_index(s.stream)]) ready_.push_back(gpu * streams_ + stream);
-  }
-
-  void enter_collective(int strand) {
-    const int w = work_of(strand), gpu = gpu_of(strand);
-    if (is_slowed_) {
-      computes_[to_index(gpu)].enter_collective(now_s_, program_.work[to_index(w)].slows);
-      await_compute(gpu);
-    }
-    Strand& s = strands_[to_index(strand)];
-    s.low = 0;
-    if (program_.plans[to_index(program_.work[to_index(w)].plan)].call) return gather(strand, Step::entering_call);
-    s.step = Step::exchanging;
-    enter_phase(strand, 0);
-  }
-
-  void leave_collective(int strand) {
-    const int gpu = gpu_of(strand);
-    if (is_slowed_) {
-      computes_[to_index(gpu)].leave_collective(now_s_, program_.work[to_index(work_of(strand))].slows);
-      await_compute(gpu);
-    }
-    end(strand);
-  }
-
-  // Enters the first phase, from `phase` on, in which the rank takes part.
-  void enter_phase(int strand, int phase) {
-    Strand& s = strands_[to_index(strand)];
-    const RankSpans& ranks = *exchanges_of_[to_index(work_of(strand))]->ranks;
-    const Span* const spans = ranks.begin(gpu_of(strand));
-    const int count = static_cast<int>(ranks.end(gpu_of(strand)) - spans);
-    while (s.low < count && spans[s.low].last <= phase) ++s.low;
-    if (s.low == count) return leave_collective(strand);
-    s.phase = std::max(phase, spans[s.low].first);
-    s.round = 0;
-    s.since_s = now_s_;
-    post_round(strand);
-  }
-
-  template <typename Do>
-  void for_spans(int strand, Do&& what) const {
-    const Strand& s = strands_[to_index(strand)];
-    const RankSpans& ranks = *exchanges_of_[to_index(work_of(strand))]->ranks;
-    for (const Span* span = ranks.begin(gpu_of(strand)) + s.low; span != ranks.end(gpu_of(strand)); ++span) {
-      if (span->first > s.phase) break;
-      if (span->is_in(s.phase)) what(*span);
-    }
-  }
-
-  void post_round(int strand) {
-    Exchanges& exchanges = *exchanges_of_[to_index(work_of(strand))];
-    int pending = 0;
-    for_spans(strand, [&](const Span&) { ++pending; });
-    strands_[to_index(strand)].pending = pending;
-    for_spans(strand, [&](const Span& span) {
-      replay_.events += span.is_send;
-      if (!exchanges.is_posted[to_index(span.transfer)]) {
-        exchanges.is_posted[to_index(span.transfer)] = true;
-        return;
-      }
-      exchanges.is_posted[to_index(span.transfer)] = false;
-      const int other = span.peer * streams_ + stream_of(strand);
-      send((*exchanges.ways)[to_index(span.transfer)], span.bytes, most_bytes_per_s(span, exchanges.transfer_s),
-           span.is_send ? Pair{strand, other} : Pair{other, strand});
-    });
-  }
-
-  // Maximum rate of a transfer. `at_least_s`: time that every transfer takes in addition to latency, even on the
-  // fastest links.
-  double most_bytes_per_s(const Span& span, double at_least_s) const {
-    if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
-    if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
-    return kInfinity;
-  }
-
-  void send(int way, std::int64_t bytes, double most_bytes_per_s, const Pair& pair) {
-    int token = static_cast<int>(pairs_.size());
-    if (unused_.empty()) {
-      pairs_.push_back(pair);
-    } else {
-      token = unused_.back();
-      unused_.pop_back();
-      pairs_[to_index(token)] = pair;
-    }
-    flows_.send(now_s_, way, static_cast<double>(bytes), token, most_bytes_per_s);
-  }
-
-  void arrive(int token) {
-    const Pair pair = pairs_[to_index(token)];
-    unused_.push_back(token);
-    if (pair.receiver < 0) return end(pair.sender);
-    for (int strand : {pair.sender, pair.receiver})
-      if (--strands_[to_index(strand)].pending == 0) end_round(strand);
-  }
-
-  void end_round(int strand) {
-    Strand& s = strands_[to_index(strand)];
-    const int w = work_of(strand);
-    Exchanges& exchanges = *exchanges_of_[to_index(w)];
-    if (exchanges.transfer_s > 0) return gather(strand, Step::leaving_call);
-    const int rounds = exchanges.ranks->rounds(s.phase);
-    if (++s.round < rounds) return post_round(strand);
-    const int timeline = timeline_of_[to_index(gpu_of(strand))];
-    if (timeline >= 0)
-      for_spans(strand, [&](const Span& span) {
-        replay_.timelines[to_index(timeline)].add(
-            {w, span.peer, span.is_send, span.bytes * rounds, rounds, s.since_s, now_s_});
-      });
-    enter_phase(strand, s.phase + 1);
-  }
-
-  void gather(int strand, Step step) {
-    const Plan& plan = program_.plans[to_index(program_.work[to_index(work_of(strand))].plan)];
-    Exchanges& exchanges = *exchanges_of_[to_index(work_of(strand))];
-    strands_[to_index(strand)].step = step;
-    exchanges.gathered.push_back(strand);
-    if (static_cast<int>(exchanges.gathered.size()) < plan.ranks) return;
-    std::vector<int> all;
-    all.swap(exchanges.gathered);
-    for (int rank : all) {
-      if (step == Step::leaving_call) {
-        leave_collective(rank);
-      } else {
-        strands_[to_index(rank)].step = Step::in_call;
-        after(exchanges.wait_s, rank);
-      }
-    }
-  }
-
-  void exchange_in_call(int strand) {
-    strands_[to_index(strand)].step = Step::exchanging;
-    strands_[to_index(strand)].phase = 0;
-    int transfers = 0;
-    for_spans(strand, [&](const Span&) { ++transfers; });
-    if (transfers == 0) return gather(strand, Step::leaving_call);
-    post_round(strand);
-  }
-
-  void note(int strand, int work, std::vector<double> GpuTimeline::*times) {
-    const int timeline = timeline_of_[to_index(gpu_of(strand))];
-    if (timeline >= 0) (replay_.timelines[to_index(timeline)].*times)[to_index(work)] = now_s_;
-  }
-
-  const Program& program_;
-  const Cluster& cluster_;
-  const Jitter& jitter_;
+  MessageFlows flows_;
+  std::deque<FlowJob> jobs_;  // a deque, because jobs cannot be moved
   const ReplayOptions& options_;
   bool dumps_later_;
-  const int streams_;
-  const std::vector<std::vector<Enqueued>> works_;   // by stream
-  const std::vector<std::vector<int>> go_on_after_;  // by stream
-  MessageFlows flows_;
-  std::vector<RankSpans> spans_;                             // by plan
-  std::vector<std::vector<int>> ways_;                       // by plan
-  std::map<std::pair<int, int>, Exchanges> exchanges_;       // by plan and stream
-  std::vector<Exchanges*> exchanges_of_;                     // by work
-  std::map<Work::Source, std::vector<int>> ways_of_copies_;  // by GPU
-  std::vector<Strand> strands_;                              // by GPU, then stream
-  const bool is_slowed_;
-  std::vector<GpuCompute> computes_;  // by GPU; empty if each GPU computes one work at a time, at full speed
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
-  std::uint64_t events_so_far_ = 0;
-  std::vector<int> ready_;  // strands
-  std::vector<Pair> pairs_;
-  std::vector<int> unused_;  // in pairs_
-  std::vector<int> timeline_of_;
-  double now_s_ = 0;
-  Replay replay_;
+  std::string links_dump_;
 };
 
 }  // namespace
 
+std::vector<Replay> replay_flows_of_jobs(const std::vector<JobToReplay>& jobs,
+                                         const std::vector<BackgroundFlow>& background, const ReplayOptions& options) {
+  return FlowReplay(jobs, background, options).run();
+}
+
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options) {
-  return FlowReplay(program, cluster, jitter, options).run();
+  return replay_flows_of_jobs({{&program, &cluster, &jitter, 0}}, {}, options).front();
 }
 
 }  // namespace lockstep::sim::replay

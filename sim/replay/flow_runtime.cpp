@@ -74,7 +74,7 @@ class FlowRuntime : public ActorRuntime {
       unused_.pop_back();
       arrivals_[to_index(token)] = std::move(arrived);
     }
-    flows_.send(now_s_, flows_.way(from, to), static_cast<double>(bytes), token);
+    flows_.send(now_s_, flows_.way(cluster_, from, to), static_cast<double>(bytes), token);
   }
   void stop() override { is_stopped_ = true; }
 

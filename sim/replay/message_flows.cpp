@@ -22,14 +22,14 @@ std::vector<double> bandwidths_of(const Cluster& cluster) {
 
 MessageFlows::MessageFlows(const Cluster& cluster) : cluster_(cluster), flows_(bandwidths_of(cluster)) {}
 
-int MessageFlows::way(Endpoint from, Endpoint to) {
+int MessageFlows::way(const Cluster& cluster, Endpoint from, Endpoint to) {
   const auto number = [this](Endpoint end) {
     return static_cast<std::uint64_t>(end.node) * to_index(cluster_.layout().endpoints()) + to_index(end.part);
   };
   const auto [known, is_new] =
       number_of_way_.try_emplace(number(from) << 32 | number(to), static_cast<int>(ways_.size()));
   if (is_new) {
-    cluster_.find_message_route(from, to, route_);
+    cluster.find_message_route(from, to, route_);
     ways_.push_back({from, to, flows_.add_route(route_.links), route_.latency_s});
   }
   return known->second;

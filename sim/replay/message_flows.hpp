@@ -14,10 +14,12 @@ namespace lockstep::sim::replay {
 
 class MessageFlows {
  public:
+  /// Several jobs may share the links. Their clusters then differ in nodes_used and overhead of messages only.
   explicit MessageFlows(const Cluster& cluster);
-  /// Returns the number of the way between two different ends; the same ends give the same number. Call it before
-  /// messages are in flight if possible, because a new way may cost time for each of them.
-  int way(Endpoint from, Endpoint to);
+  /// Returns the number of the way between two different ends; the same ends give the same number. `cluster` is that of
+  /// the job that uses them first. Call it before messages are in flight if possible, because a new way may cost time
+  /// for each of them.
+  int way(const Cluster& cluster, Endpoint from, Endpoint to);
   /// Sends a message at `now_s`, which must not precede the last advance(). advance() returns `token` when it has
   /// arrived.
   void send(double now_s, int way, double bytes, int token,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <simgrid/s4u.hpp>
@@ -22,31 +23,31 @@ namespace sg4 = simgrid::s4u;
 
 class MessageReplay {
  public:
-  MessageReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
-      : program_(program),
-        cluster_(cluster),
-        platform_(Platform::of(cluster)),
-        jitter_(jitter),
+  MessageReplay(const JobToReplay& job, int number, Platform& platform, const ReplayOptions& options)
+      : program_(*job.program),
+        cluster_(*job.cluster),
+        platform_(platform),
+        jitter_(*job.jitter),
         options_(options),
-        streams_(works_by_stream(program)),
-        timeline_of_(timelines_by_gpu(program, options)),
-        replay_(begin_replay(program, ReplayMethod::messages, options)) {
-    for (const Plan& plan : program.plans) ops_.emplace_back(plan);
+        starts_s_(job.start_s),
+        mailboxes_(number == 0 ? "" : "job" + std::to_string(number) + "."),
+        streams_(works_by_stream(program_)),
+        timeline_of_(timelines_by_gpu(program_, options)),
+        replay_(begin_replay(program_, ReplayMethod::messages, options)) {
+    for (const Plan& plan : program_.plans) ops_.emplace_back(plan);
   }
 
-  Replay run() {
+  // Starts the actors. They run in the next run of SimGrid's engine.
+  void start() {
     if (has_slowdowns(program_)) paces_.resize(to_index(program_.gpus));
     const int streams = static_cast<int>(program_.streams.size());
     tokens_.resize(to_index(program_.gpus * streams * streams));
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
         if (!streams_[to_index(stream)].empty()) start_stream(gpu, stream);
-    static bool deadlock = false;  // SimGrid keeps the callback, even for later replays on the cluster
-    sg4::Engine::on_deadlock_cb([] { deadlock = true; });
-    sg4::Engine::get_instance()->run();
-    if (deadlock) throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
-    return std::move(replay_);
   }
+
+  Replay take_replay() { return std::move(replay_); }
 
  private:
   using Peers = std::vector<std::pair<int, sg4::Mailbox*>>;  // few entries, so searched linearly
@@ -63,13 +64,14 @@ class MessageReplay {
   }
 
   void start_stream(int gpu, int stream) {
-    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[to_index(stream)], platform_.gpu_host(gpu),
-                      [this, gpu, stream] { run_stream(gpu, stream); });
+    compat::add_actor(mailboxes_ + "gpu" + std::to_string(gpu) + "." + program_.streams[to_index(stream)],
+                      platform_.gpu_host(gpu), [this, gpu, stream] { run_stream(gpu, stream); });
   }
 
   void run_stream(int gpu, int stream) {
     std::vector<int> taken(program_.streams.size(), 0);
     Ports ports;
+    if (starts_s_ > 0) sg4::this_actor::sleep_for(starts_s_);
     for (const StreamWork& mine : streams_[to_index(stream)]) {
       const Work& work = program_.work[to_index(mine.work)];
       wait_for_others(gpu, stream, work, mine, taken);
@@ -218,11 +220,11 @@ class MessageReplay {
 
   // Messages of one pair on one stream are sent and received in the same order. So one mailbox per (stream, sender,
   // receiver) never mismatches them.
-  static sg4::Mailbox* mailbox(Peers& peers, int src, int dst, int stream, int peer) {
+  sg4::Mailbox* mailbox(Peers& peers, int src, int dst, int stream, int peer) const {
     for (const auto& [known, box] : peers)
       if (known == peer) return box;
-    peers.emplace_back(
-        peer, sg4::Mailbox::by_name(std::to_string(stream) + ":" + std::to_string(src) + ">" + std::to_string(dst)));
+    peers.emplace_back(peer, sg4::Mailbox::by_name(mailboxes_ + std::to_string(stream) + ":" + std::to_string(src) +
+                                                   ">" + std::to_string(dst)));
     return peers.back().second;
   }
 
@@ -248,6 +250,8 @@ class MessageReplay {
   const Platform& platform_;
   const Jitter& jitter_;
   const ReplayOptions& options_;
+  const double starts_s_;
+  const std::string mailboxes_;  // beginning of their names, which differs among jobs
   std::vector<std::vector<StreamWork>> streams_;
   std::map<std::pair<int, int>, Call> calls_;  // by plan and stream
   std::vector<RankOps> ops_;                   // by plan
@@ -257,12 +261,47 @@ class MessageReplay {
   Replay replay_;
 };
 
+// Daemons, which SimGrid ends with the last job.
+void start_background(const std::vector<BackgroundFlow>& background, const Platform& platform) {
+  constexpr std::uint64_t kEndless = std::uint64_t(1) << 62;
+  for (const BackgroundFlow& flow : background) {
+    sg4::Host *const from = platform.cpu_host(flow.from_node), *const to = platform.cpu_host(flow.to_node);
+    compat::add_actor("background", from, [=] {
+      sg4::Actor::self()->daemonize();
+      sg4::Comm::sendto_init(from, to)->set_payload_size(kEndless)->set_rate(flow.bytes_per_s)->wait();
+    });
+  }
+}
+
+void run_engine() {
+  static bool deadlock = false;  // SimGrid keeps the callback, even for later replays on the cluster
+  sg4::Engine::on_deadlock_cb([] { deadlock = true; });
+  sg4::Engine::get_instance()->run();
+  if (deadlock) throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
+}
+
 }  // namespace
+
+std::vector<Replay> replay_messages_of_jobs(const std::vector<JobToReplay>& jobs,
+                                            const std::vector<BackgroundFlow>& background,
+                                            const ReplayOptions& options) {
+  for (const JobToReplay& job : jobs)
+    require_reach(message_needs(*job.program, *job.cluster), message_reach(), *job.cluster);
+  Platform& platform = Platform::of(*jobs.front().cluster);
+  for (const JobToReplay& job : jobs) platform.use_latencies_of(*job.cluster);
+  std::deque<MessageReplay> replays;  // a deque, because actors refer to its elements
+  int number = 0;
+  for (const JobToReplay& job : jobs) replays.emplace_back(job, number++, platform, options).start();
+  start_background(background, platform);
+  run_engine();
+  std::vector<Replay> of_jobs;
+  for (MessageReplay& replay : replays) of_jobs.push_back(replay.take_replay());
+  return of_jobs;
+}
 
 Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
                        const ReplayOptions& options) {
-  require_reach(message_needs(program, cluster), message_reach(), cluster);
-  return MessageReplay(program, cluster, jitter, options).run();
+  return replay_messages_of_jobs({{&program, &cluster, &jitter, 0}}, {}, options).front();
 }
 
 }  // namespace lockstep::sim::replay

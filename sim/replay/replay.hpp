@@ -98,6 +98,28 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options = {});
 
+/// A job on a cluster that it shares. The clusters of jobs that are replayed together differ in nodes_used and overhead
+/// of messages only; their nodes are different ones.
+struct JobToReplay {
+  const Program* program;
+  const Cluster* cluster;
+  const Jitter* jitter;
+  double start_s;
+};
+/// Traffic that lasts as long as the jobs, from the CPU of one node to that of another through NIC 0. It takes at most
+/// this rate, and its fair share of each link if that is less.
+struct BackgroundFlow {
+  int from_node, to_node;
+  double bytes_per_s;
+};
+/// Replays jobs whose messages meet on the cluster's links, by flows or on SimGrid. Times count from the first start.
+std::vector<Replay> replay_flows_of_jobs(const std::vector<JobToReplay>& jobs,
+                                         const std::vector<BackgroundFlow>& background,
+                                         const ReplayOptions& options = {});
+std::vector<Replay> replay_messages_of_jobs(const std::vector<JobToReplay>& jobs,
+                                            const std::vector<BackgroundFlow>& background,
+                                            const ReplayOptions& options = {});
+
 /// Replays by max-plus recurrences. Returns false (and leaves `replay` unspecified) if two flows would share a link.
 [[nodiscard]] bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter,
                                    const ReplayOptions& options, Replay& replay);

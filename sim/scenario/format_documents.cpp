@@ -1,6 +1,8 @@
 #include "sim/scenario/format_documents.hpp"
 
+#include "sim/scenario/cluster_faults.hpp"
 #include "sim/scenario/cluster_read.hpp"
+#include "sim/scenario/cluster_sharing.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -59,6 +61,9 @@ std::map<std::string, std::string> format_tables() {
                  {"convergence", convergence_format().table()},
                  {"uncertainty", table_of(scenario, "uncertainty")},
                  {"published", published_format().table()},
+                 {"jobs", job_table()},
+                 {"background", background_format().table()},
+                 {"faults", cluster_read::fault_format().table()},
                  {"cluster", cluster_format().table("", false)},
                  {"gpu", table_of(cluster_format(), "gpu")},
                  {"host", table_of(cluster_format(), "host")},

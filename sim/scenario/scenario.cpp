@@ -157,6 +157,9 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   apply(document, settings, gpus);
 
   LoadedScenario loaded;
+  loaded.shares_cluster = document.root().has("jobs") || document.root().has("background");
+  if (document.root().has("jobs") && !gpus.empty())
+    throw InputError("--gpus: " + path + " has \"jobs\", each with its number of GPUs; allowed: without --gpus");
   loaded.resolved = document.json();
   const std::string folder = std::filesystem::path(path).parent_path().string();
   for (const Variant& variant : read_variants(document.root())) {

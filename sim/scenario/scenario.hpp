@@ -154,6 +154,12 @@ struct CalibrationSpec {
   IntervalCalibration samples_per_s, training;  ///< training: of the time to the target
 };
 
+/// Traffic between the CPUs of two nodes that shares links with the training, through NIC 0 of each.
+struct BackgroundSpec {
+  int from_node = 0, to_node = 0;
+  double bytes_per_s = 0;
+};
+
 /// Relative uncertainty (one standard deviation) of the groups of inputs, from which intervals are computed.
 struct UncertaintySpec {
   double compute = 0;
@@ -182,6 +188,7 @@ struct [[nodiscard]] Scenario : ExchangeSpecs {
   std::optional<WorkersSpec> workers;  ///< of the algorithms "backup-workers", "async-sgd" and "async-easgd"
   std::optional<ConvergenceSpec> convergence;
   std::vector<PublishedSpec> published;
+  std::vector<BackgroundSpec> background;  ///< acts on jobs that are predicted together
   UncertaintySpec uncertainty;
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
@@ -206,7 +213,8 @@ TrainingSetting training_setting(const Scenario& scenario, int gpus);
 
 /// A scenario and what the result must tell about its inputs.
 struct LoadedScenario {
-  std::vector<Scenario> variants;  ///< one without a name if the file lists none
+  std::vector<Scenario> variants;  ///< or jobs; one without a name if the file lists none
+  bool shares_cluster = false;     ///< the variants are jobs that run at the same time, or there is background traffic
   Json resolved;                   ///< as read, with references replaced by their content, and defaults filled in
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs;  ///< file -> SHA-256

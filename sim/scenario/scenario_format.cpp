@@ -7,6 +7,7 @@
 #include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/cluster_sharing.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -292,6 +293,14 @@ void add_results(Format& f) {
   list.optional("none").means("[variants](#variants)");
   list.reads([](const JsonNode&, Scenario&) {});  // read_variants()
   list.writes([](const Scenario&) { return Json(); });
+  auto jobs = f.custom("jobs", "array", "at least one",
+                       {{"type", "array"}, {"items", job_schema()}, {"minItems", 1}});
+  jobs.optional("none").means("[jobs](#jobs) that run on the cluster at the same time; not with `variants`");
+  jobs.reads([](const JsonNode&, Scenario&) {});  // read_variants()
+  jobs.writes([](const Scenario&) { return Json(); });
+  f.list("background", &Scenario::background, background_format())
+      .optional("none")
+      .means("[background](#background): other traffic on the cluster's network");
 }
 
 }  // namespace
@@ -310,7 +319,9 @@ const ObjectFormat<Scenario>& scenario_format() {
 }
 
 std::vector<Variant> read_variants(const JsonNode& root) {
-  const auto node = root.find("variants");
+  const auto node = root.find("variants"), jobs = root.find("jobs");
+  if (node && jobs) jobs->fail("given with \"variants\"", "allowed: one of them");
+  if (jobs) return read_jobs(*jobs, root.json());
   if (!node) return {{"", "", {}}};
   std::vector<Variant> variants;
   for (const JsonNode& item : node->items()) {

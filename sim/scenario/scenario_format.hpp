@@ -15,6 +15,7 @@ struct Variant {
 
 /// The format excludes published results. The variants that they name read them (published_format.hpp).
 const ObjectFormat<Scenario>& scenario_format();
+/// The variants or jobs of the file; one without name or settings if it lists none.
 std::vector<Variant> read_variants(const JsonNode& root);
 
 /// True if the scenario of the file has such an algorithm. Unknown names are left to the reader, which refuses them.
