@@ -1,5 +1,5 @@
 #pragma once
-// Who made a file, from what, and when.
+// Records the program that made a file, its inputs and the time.
 #include <map>
 #include <string>
 #include <vector>
