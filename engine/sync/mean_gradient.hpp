@@ -1,5 +1,5 @@
 #pragma once
-// The mean of the replicas' gradients, on every replica's device, which data-parallel algorithms on one model apply.
+// Averages the replicas' gradients on every replica's device, for data-parallel algorithms that train one model.
 #include <vector>
 
 #include "engine/sync/vector_ops.hpp"
@@ -18,7 +18,7 @@ class MeanGradient {
   /// `bucket_bytes` of them are complete. The result has the same bits as of().
   template <typename Ask>
   const float* while_computed(std::int64_t bucket_bytes, const Ask& ask) {
-    std::int64_t sent = size_, ready = size_;  // all elements from here on
+    std::int64_t sent = size_, ready = size_;  // elements from `sent` on are sent, from `ready` on final
     const auto send = [&](const float* gradient) {
       if (ready < sent) ops_.begin_average(sent - ready, gradient + ready, means_.front().data() + ready);
       sent = ready;

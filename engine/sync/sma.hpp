@@ -107,7 +107,7 @@ class Sma {
     int gpu;
     DeviceVector replica;  ///< w_j
   };
-  /// The model of a GPU whose learners do not pull on z directly.
+  /// r_p of a GPU whose learners do not correct z directly.
   struct Reference {
     DeviceVector model;        ///< r_p
     DeviceVector corrections;  ///< sum of its learners' corrections
