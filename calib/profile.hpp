@@ -80,9 +80,9 @@ Profile merge(const Profile& a, const Profile& b, const std::string& name);
 std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b);
 /// The name of a device that a log does not identify.
 extern const char* const kUnknownGpu;
-/// The unreliable parts of a profile, one line each. Series: those that drifted, have outliers, or whose median is
-/// uncertain by more than 5 %. Fits of iterations and collectives: those whose worst residual or worst leave-one-out
-/// error is above 5 %.
+/// The unreliable parts of a profile, one line each. Series are unreliable if they drifted, have outliers, or have a
+/// median that is uncertain by more than 5 %. Fits of iterations and collectives are unreliable if their worst residual
+/// or worst leave-one-out error is above 5 %.
 struct Doubts {
   std::vector<std::string> series, fits;
 };

@@ -73,8 +73,8 @@ class ProcessPool {
 };
 
 /// Runs `work(i)` for i in [0, count), each in its own child, at most `jobs` at a time, and returns the texts in order.
-/// `what` is their plural name in the progress line. If a child throws or dies, starts no more, waits for those that
-/// run, and throws std::runtime_error with its message.
+/// The progress line names them `what`, a plural. If a child throws or dies, starts no more, waits for the running
+/// ones, and throws std::runtime_error with its message.
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                                       const std::string& what = "processes");
 

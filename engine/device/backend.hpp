@@ -68,8 +68,8 @@ struct HostBatch {
   const ByteImages* as_bytes = nullptr;  ///< replaces `images`, if Backend::takes_bytes()
 };
 
-/// Part of a layer's work in a training pass. A layer computes all gradients at once (`backward`), or first those of
-/// its parameters and then that of its input.
+/// Part of a layer's work in a training pass. A layer computes all gradients at once (`backward`), or first its
+/// parameters' gradients and then its input's.
 enum class LayerPart { forward, backward, backward_data, backward_filter };
 std::string to_string(LayerPart part);
 
@@ -145,8 +145,8 @@ class Replica {
   virtual std::vector<float> running_statistics() = 0;
   virtual void set_running_statistics(const std::vector<float>& statistics) = 0;
 
-  /// Runs a training pass as in gradient() and times each part, in the order in which they run; waits. The total
-  /// exceeds that of gradient(), because clocks are read between parts and no graph is replayed. Empty if the backend
+  /// Runs a training pass as in gradient() and times each part, in the order in which they run; waits. The pass takes
+  /// longer than gradient(), because clocks are read between parts and no graph is replayed. Empty if the backend
   /// cannot do this.
   virtual std::vector<LayerTime> time_layers(const float* /*parameters*/, const HostBatch& /*batch*/,
                                              std::uint64_t /*step*/) {
@@ -261,8 +261,8 @@ sync::Layout layout_of(const model::Graph& graph);
 /// Draws initial parameters as host::Network::initialise(seed) does, the same for every backend.
 std::vector<float> initial_parameters(const model::Graph& graph, std::uint64_t seed);
 
-/// `devices` logical devices that share this machine's cores. `threads` is the total; 0 means one per core. With
-/// `processes`, which must outlive the backend, sums include all processes; the devices are those of this process.
+/// `devices` logical devices that use this machine's cores. `threads` is the total; 0 means one per core. With
+/// `processes`, which must outlive the backend, sums include all processes; the devices belong to this process.
 std::unique_ptr<Backend> make_host_backend(int devices, int threads, sync::Processes* processes = nullptr);
 
 }  // namespace lockstep::device

@@ -6,7 +6,7 @@
 // 1 .. 1. A buffer is live from the step that writes it to the last step that reads it. Buffers that are not live at
 // the same time may share memory.
 //
-// Online, among the learners of a GPU. They are seldom at the same step, so a shared pool of buffers per operator needs
+// Online, among the learners of a GPU. They are rarely at the same step, so a shared pool of buffers per operator needs
 // fewer buffers than one per learner. The number depends on when each learner runs. The function pooled_bytes() assumes
 // that learners start at equal intervals over an iteration. It assumes a time per step that is proportional to its
 // elements and multiply-adds.

@@ -69,8 +69,8 @@ class GradientFunction {
                           const ReadyFunction* ready = nullptr) const {
     return of_(learner, parameters, step, ready);
   }
-  /// Every algorithm calls this after it has called for all gradients of a step and before it changes its models. Here
-  /// several processes can agree to drop the step (GradientOverflow in loss_scale.hpp).
+  /// Every algorithm calls this after it has called for all gradients of a step and before it changes its models. At
+  /// this point, several processes can agree to drop the step (GradientOverflow in loss_scale.hpp).
   void has_asked_all() const {
     if (has_asked_) has_asked_();
   }

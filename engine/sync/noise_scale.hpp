@@ -77,7 +77,7 @@ class NoiseMeter {
   std::vector<Block> blocks_;  ///< the last one may be incomplete
 };
 
-/// Adds one iteration of S-SGD. `gradients` lists those of this process's workers; `mean` is the mean over all
+/// Adds one iteration of S-SGD. `gradients` lists the gradients of this process's workers; `mean` is the mean over all
 /// `workers` of all processes. Collective: every process must call it.
 void measure_noise(VectorOps& ops, Processes& processes, std::int64_t n, const std::vector<const float*>& gradients,
                    const float* mean, int workers, NoiseMeter& meter);

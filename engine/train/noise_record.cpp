@@ -14,7 +14,7 @@ Json number_or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Two significant digits suffice: the interval of a noise scale is seldom narrower.
+/// Two significant digits suffice: the interval of a noise scale is rarely narrower.
 std::string images_text(double images) {
   return format_printf("%.0f", images < 100 ? images : std::stod(format_printf("%.2g", images)));
 }

@@ -20,8 +20,8 @@ struct TimeToAccuracy {
 };
 
 /// Returns the updates to the target, if each averages the gradients of `workers` workers and trains on `global_batch`
-/// samples. If given, iterations_by_workers is interpolated linearly in the logarithms, and extrapolated with the slope
-/// at its ends. Otherwise the result is epochs * training samples / global batch.
+/// samples. Uses iterations_by_workers if given: interpolates linearly in the logarithms, and extrapolates with the
+/// slope at the ends. Otherwise the result is epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
 /// Uses the scenario's profile with its bounds. Without one, uses its table or epochs, with bounds of

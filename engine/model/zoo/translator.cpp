@@ -1,5 +1,5 @@
-// The translator of Vaswani et al. 2017: six layers each way. Its only learned table is that of the words at the end;
-// input embeddings and positions are not counted.
+// The translator of Vaswani et al. 2017: six layers each way. Only the table of words at the end is learned; input
+// embeddings and positions are not counted.
 //
 // Memory limits the work between the matrices: heads are transposed, and the h T^2 scores are masked, normalised and
 // dropped out in separate passes. Fused attention (Dao et al. 2022) keeps the scores on the chip.
