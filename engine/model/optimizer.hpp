@@ -91,8 +91,8 @@ struct KeptPrecisions {
   std::optional<StatePrecision> state;
   std::optional<MasterWeights> master;
 
-  /// Bytes per parameter by which an update moves less than if all its arrays had `element_bytes`. An update reads and
-  /// writes every array of the state, and the master weights.
+  /// Bytes per parameter that an update saves, compared with one whose arrays all have `element_bytes`. An update reads
+  /// and writes every array of the state, and the master weights.
   double saved_update_bytes(Optimizer optimizer, double element_bytes) const {
     const double of_state = state ? element_bytes - bytes_of(*state) : 0;
     constexpr double kHalf = 2;  // without master weights, the update changes the layers' half-precision weights

@@ -41,8 +41,8 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
     f.give_from(option, std::to_string(ranks), s, key);
 }
 
-// Axes within a slice give the GPUs per node; axes between slices give the nodes. If an axis is -1, these stay
-// unknown.
+// Axes within a slice give the GPUs per node; axes between slices give the nodes. These stay unknown if an axis is -1,
+// or if ici_fsdp_parallelism is absent.
 void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const Axis& fsdp, const Axis& expert) {
   std::int64_t within = 1, between = 1;
   std::vector<Axis> axes{data, fsdp, expert};

@@ -23,9 +23,9 @@ class ConfigReader {
   /// Reads an activation by its name in transformers.
   LayerKind activation(const std::string& key, const std::string& otherwise) const;
   LayerKind activation_named(const std::string& key, const std::string& name) const;
-  /// Null means none, 0. An absent key means the class's default, which is recorded unless it is none.
+  /// Returns 0 for null. For an absent key, returns the class's default, and records it unless it is 0.
   int nullable(const std::string& key, int otherwise, int low = 0) const;
-  /// Null or absent means `derived`, a number that follows from other keys and is not recorded.
+  /// Returns `derived` for null or an absent key. It follows from other keys, so it is not recorded.
   int whole_or(const std::string& key, int derived) const;
   /// Returns the first of the keys that is present, or the first key if none is. Configurations of one class use two
   /// names for some numbers.
