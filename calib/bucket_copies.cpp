@@ -9,7 +9,7 @@ BucketCopies bucket_copies(const Profile& profile, const std::string& model, con
   std::map<std::string, double> seconds;
   for (const Sample& sample : profile.samples)
     if (sample.probe == "iteration") seconds[sample.id()] = sample.median_s();
-  std::map<int, std::vector<double>> longer;  // by devices
+  std::map<int, std::vector<double>> longer;  // excess times, by number of devices
   for (const Sample& step : profile.samples) {
     if (step.probe != "step" || step.key.value("how", "") != "ddp" || step.key.value("ranks", 0) != 1) continue;
     if (step.key.value("model", "") != model || step.key.value("precision", "") != precision) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// The time in which DistributedDataParallel copies gradients to its buckets and back, from a profile's samples of
+// The time that DistributedDataParallel spends copying gradients to its buckets and back, from a profile's samples of
 // `step`.
 #include <string>
 
@@ -12,9 +12,9 @@ struct BucketCopies {
   int devices = 0;     ///< number of busy devices
 };
 
-/// The time by which a step of DistributedDataParallel with one process ("how": "ddp", "ranks": 1) exceeds an iteration
-/// without it on the same number of busy devices; the median over the batches. With one process there is no all-reduce,
-/// but the copies are made. If several numbers of devices were measured, uses the largest.
+/// The excess time of a step of DistributedDataParallel with one process ("how": "ddp", "ranks": 1) over an iteration
+/// without it, on the same number of busy devices; the median over the batches. With one process, there are copies but
+/// no all-reduce. If several numbers of devices were measured, uses the largest.
 BucketCopies bucket_copies(const Profile& profile, const std::string& model, const std::string& precision);
 
 }  // namespace lockstep::calib

@@ -16,7 +16,7 @@ struct Row {
   double seconds;
 };
 
-/// Operation, library, ranks, nodes, precision.
+/// A table is identified by operation, library, ranks, nodes and precision.
 using Group = std::tuple<std::string, std::string, int, int, std::string>;
 
 std::map<Group, std::vector<Row>> rows_of(const Profile& profile) {
@@ -33,7 +33,7 @@ std::map<Group, std::vector<Row>> rows_of(const Profile& profile) {
   return groups;
 }
 
-/// Numbers as nccl-tests calls them, and their size.
+/// nccl-tests' name of a number type, and its size.
 struct Type {
   const char* name;
   int bytes;
@@ -43,7 +43,7 @@ Type type_of(const std::string& precision) {
   return precision == "bf16" ? Type{"bfloat16", 2} : Type{"float", 4};
 }
 
-/// Elements of one rank's part, where nccl-tests counts those.
+/// The number of elements as nccl-tests counts them: one rank's part if the operation has parts.
 std::int64_t count_of(const std::string& operation, std::int64_t bytes, int ranks, const Type& type) {
   const bool has_parts = operation == "all-gather" || operation == "reduce-scatter" || operation == "all-to-all";
   return bytes / type.bytes / (has_parts ? ranks : 1);

@@ -1,4 +1,4 @@
-// calibrate: measures what predictions rest on, and turns it, or logs of other tools, into a profile. See --help.
+// calibrate: turns measurements, or logs of other tools, into a profile for predictions. See --help.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -131,8 +131,8 @@ CompletionNames completion_names() {
   return names;
 }
 
-// Runs as one of the processes of mpirun, if that started this program. An error that all find is reported by the
-// first; a failure of one ends all.
+// Runs as one of mpirun's processes, or alone. If all processes find the same error, the first reports it. A failure in
+// one process ends all.
 int measure_with_others(const calib::MeasureRequest& request, int argc, char** argv) {
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
   if (processes->count() == 1) return calib::measure_devices(request, *processes);

@@ -33,7 +33,7 @@ std::vector<Point> points_of(const Profile& profile, const Fit& fit) {
   return points;
 }
 
-// Column of a time between the least and the most, equal ratios apart.
+// The column of a time between the smallest and the largest, on a logarithmic scale.
 std::size_t column(double seconds, double least_s, double most_s) {
   if (!(most_s > least_s)) return 0;
   const double share = std::log(seconds / least_s) / std::log(most_s / least_s);

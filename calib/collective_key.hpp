@@ -10,7 +10,7 @@ namespace lockstep::calib {
 inline std::string element_of_collective(const Json& key) {
   return key.value("precision", "fp32");
 }
-/// Whether the key is about floats, which gradients are. Collectives in half precision have separate curves.
+/// Whether the key is for floats, as gradients are. Collectives in half precision have separate curves.
 inline bool is_of_floats(const Json& key) {
   return element_of_collective(key) == "fp32";
 }

@@ -26,7 +26,7 @@ std::string megahertz(double hz) {
   return text;
 }
 
-// "18 NVLinks 4.0 to switch"; links to several kinds one after another.
+// "18 NVLinks 4.0 to switch"; lists links to several kinds of devices one after another.
 std::string nvlinks_text(const Json& links) {
   std::map<std::string, int> counts;
   for (const Json& link : links) ++counts[text_of(link, "version") + " to " + text_of(link, "remote")];
@@ -36,7 +36,7 @@ std::string nvlinks_text(const Json& links) {
 }
 
 std::string device_text(const Json& device) {
-  if (!device.is_object()) return device.dump();  // of a profile that another program wrote
+  if (!device.is_object()) return device.dump();  // in profiles written by other programs
   std::vector<std::string> parts;
   const auto add = [&](const std::string& part) {
     if (!part.empty()) parts.push_back(part);

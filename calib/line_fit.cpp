@@ -15,7 +15,7 @@ namespace {
 using Points = std::vector<Measured>;
 constexpr double kShortest_s = 1e-60, kLongest_s = 1e60;  // profiles have narrower bounds (sample_log.hpp)
 
-// Least squares of the relative error with only one of the two coefficients free.
+// Least squares of the relative error, with one of the two coefficients fixed at 0.
 double only_latency(const Points& points) {
   double above = 0, below = 0;
   for (const Measured& p : points) {
@@ -145,7 +145,7 @@ std::vector<Piece> choose_pieces(const Points& points, const LineFitOptions& opt
   return chosen;
 }
 
-// Pool adjacent violators: points of equal x become one, and runs of falling times the mean of their logarithms.
+// Pool adjacent violators: averages points of equal x, then pools runs of falling times. Means are of logarithms.
 Points rising(const Points& points) {
   struct Pool {
     double sum_log, count;
@@ -190,7 +190,7 @@ double between_anchors(const Points& anchors, const std::vector<Piece>& pieces, 
   return low.seconds + (high.seconds - low.seconds) * (x - low.x) / (high.x - low.x);
 }
 
-// |relative error| at every point of an interior size of a fit made without that size; none below 4 sizes.
+// |relative error| at each point of an interior size, by a fit without that size; empty below 4 sizes.
 template <typename Predict>
 std::vector<double> errors_left_out(const Points& points, const Predict& predict) {
   std::map<double, std::vector<double>> seconds_of;  // by size
@@ -226,7 +226,7 @@ void check(const Points& points) {
 Line fit_line(const std::vector<Measured>& points) {
   check(points);
   if (!has_two_sizes(points)) return {only_latency(points), 0};
-  // Scaled by the largest x, so that both columns are of similar size.
+  // Divides x by the largest, so that both columns have a similar size.
   double largest = 0;
   for (const Measured& p : points) largest = std::max(largest, p.x);
   Eigen::MatrixX2d a(static_cast<Eigen::Index>(points.size()), 2);
@@ -258,10 +258,10 @@ LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options) 
       points, [&](const Points& others, double x) { return line_at(choose_pieces(others, options), x); });
   if (options.allow_anchors && !left_out.empty()) {
     const std::vector<double> between = errors_left_out(points, [](const Points& others, double x) {
-      return between_anchors(rising(others), {}, x);  // an interior point: no piece is asked
+      return between_anchors(rising(others), {}, x);  // interior points need no pieces
     });
     const double of_pieces = root_mean_square(left_out);
-    if (of_pieces > 1e-6 && root_mean_square(between) < of_pieces) {  // lines that are exact stay lines
+    if (of_pieces > 1e-6 && root_mean_square(between) < of_pieces) {  // exact lines stay lines
       fit.anchors = rising(points);
       left_out = between;
     }

@@ -38,8 +38,8 @@ struct Piece {
 };
 
 struct LineFit {
-  std::vector<Piece> pieces;      ///< by from_x
-  std::vector<Measured> anchors;  ///< by x; empty: the fit uses only the pieces
+  std::vector<Piece> pieces;      ///< in order of from_x
+  std::vector<Measured> anchors;  ///< in order of x; empty: the fit uses only the pieces
   double from_x = 0;              ///< range of the measurements
   double to_x = 0;
   int points = 0;

@@ -18,7 +18,7 @@ void check_number(const JsonNode& node, const char* key, double low, double high
   if (!may_be_null || !value.is_null()) value.number({low, high});
 }
 
-/// Two digits, as options read it: "820k", "1.2B".
+/// Two digits, in the form that options accept: "820k", "1.2B".
 std::string count_text(double count) {
   const double rounded = std::stod(format_printf("%.2g", count));
   return rounded >= 1e4 && rounded < 1e6 ? format_printf("%.3gk", rounded / 1e3) : format_count(rounded);
@@ -50,7 +50,7 @@ std::string noise_scale_text(const Json& facts) {
   const auto torch = facts.find("torch");
   if (torch == facts.end() || !torch->is_object() || !torch->contains("noise_scale")) return "";
   const Json& noise = (*torch)["noise_scale"];
-  if (!noise.is_object()) return "";  // of a profile that another program wrote
+  if (!noise.is_object()) return "";  // in profiles written by other programs
   const double per_sample = number_or_0(noise, "tokens_per_sample");
   const std::string unit = per_sample > 0 ? " tokens" : " samples";
   const auto amount = [&](const char* key) {

@@ -5,7 +5,7 @@
 namespace lockstep::calib {
 namespace {
 
-// Throws nothing for keys that other programs wrote; missing members count as empty.
+// Does not throw for keys that other programs wrote: missing members count as empty.
 std::string text(const Json& key, const char* name) {
   const auto member = key.find(name);
   return member != key.end() && member->is_string() ? member->get<std::string>() : "";

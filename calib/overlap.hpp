@@ -1,5 +1,5 @@
 #pragma once
-// Finds the slowdown of a training iteration by a concurrent collective, from a profile's samples of `overlap`.
+// Computes how much a concurrent collective slows a training iteration, from a profile's samples of `overlap`.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ struct Slowdown {
   double ratio = 0;
 };
 
-/// In the order of the samples. Overlapped iterations without a matching sample of undisturbed ones give nothing.
+/// In the order of the samples. Skips overlapped iterations without a matching sample of undisturbed ones.
 std::vector<Slowdown> slowdowns(const Profile& profile);
 
 }  // namespace lockstep::calib

@@ -42,7 +42,7 @@ Json line_json(const LineFit& line) {
           {"worst_left_out", line.worst_left_out}};
 }
 
-// Profiles of version 0.1 have no anchors.
+// Profiles of version 0.1 lack anchors.
 std::vector<Measured> anchors_from_json(const JsonNode& fit) {
   std::vector<Measured> anchors;
   const auto node = fit.find("anchors");
@@ -114,7 +114,7 @@ bool is_imported(const DeviceFacts& device) {
   return device.kind == "imported";
 }
 
-// The name of a measured device also contains versions of libraries.
+// A measured device's name also contains library versions, so it only has to contain the imported name.
 bool is_same_device(const DeviceFacts& a, const DeviceFacts& b) {
   if (a.name == b.name) return true;
   if (!is_imported(a) && !is_imported(b)) return false;
@@ -220,7 +220,7 @@ Profile profile_from_json(const JsonNode& node) {
   profile.name = node.at("name").text();
   profile.provenance = node.at("provenance").json();
   profile.device = device_from_json(node.at("device"));
-  std::map<std::string, int> points;  // of each curve; a model's layers are hundreds of them
+  std::map<std::string, int> points;  // per curve, counted once: a model's layers have hundreds of curves
   for (const JsonNode& item : node.at("samples").items()) {
     const Sample sample = sample_from_json(item);
     const std::string variable = variable_of(sample.probe);

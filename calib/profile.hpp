@@ -73,16 +73,16 @@ Profile profile_from_json(const JsonNode& node);
 Profile load_profile(const std::string& path);
 /// Combines the samples of both and fits them again; b's samples replace a's of the same id. Facts are combined, too.
 /// If a fact differs, b's is used, but measured facts take precedence over imported ones. Throws InputError if the
-/// devices' names differ between two measured devices, two GPUs of logs, or a GPU of logs and a measured one. Logs that
-/// name no GPU match any device, and a host matches all logs.
+/// devices' names differ: two measured ones, two GPUs in logs, or one of each. Logs that name no GPU match any device,
+/// and a host matches all logs.
 Profile merge(const Profile& a, const Profile& b, const std::string& name);
 /// One line per fact that both have with different values: name, a's value, b's value.
 std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b);
 /// The name of a device that a log does not identify.
 extern const char* const kUnknownGpu;
-/// The unreliable parts of a profile, one line each. Series: those that drifted, have outliers, or whose median is
-/// uncertain by more than 5 %. Fits of iterations and collectives: those whose worst residual or worst leave-one-out
-/// error is above 5 %.
+/// The unreliable parts of a profile, one line each. Series are unreliable if they drifted, have outliers, or have a
+/// median that is uncertain by more than 5 %. Fits of iterations and collectives are unreliable if their worst residual
+/// or worst leave-one-out error is above 5 %.
 struct Doubts {
   std::vector<std::string> series, fits;
 };

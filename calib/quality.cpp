@@ -14,14 +14,14 @@ namespace {
 
 constexpr double kWorthSaying = 0.005;
 
-// The measurement that does not count, if there were two.
+// Returns the measurement that was set aside, if there were two.
 const SetAside* other_look(const Sample& sample) {
   for (const SetAside& aside : sample.set_aside)
     if (aside.why == "first" || aside.why == "second") return &aside;
   return nullptr;
 }
 
-// Whether the sample is a point of the curve; numbers compare by value, members in whatever order.
+// Whether the sample is a point of the curve. Numbers are compared by value; the order of members does not matter.
 bool is_of_curve(const Sample& sample, const Fit& fit) {
   if (sample.probe != fit.probe || sample.key.size() != fit.key.size() + 1) return false;
   for (const auto& [name, value] : fit.key.items()) {

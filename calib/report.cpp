@@ -26,7 +26,7 @@ std::string amount(const std::string& variable, double x) {
   return variable == "bytes" ? format_bytes(x) : short_number(x);
 }
 
-// "12.3 us + x / 45.6 GB/s", or "+ 7.8 us each" for what is counted.
+// "12.3 us + bytes / 45.6 GB/s", or "12.3 us + 7.8 us each" for counts.
 std::string line_text(const std::string& variable, const Line& line) {
   const std::string latency = format_seconds(line.latency_s);
   if (line.seconds_per_unit <= 0) return latency;
@@ -57,7 +57,7 @@ std::string flags_text(const Profile& profile) {
   return "Flagged samples: " + joined(words) + "\n";
 }
 
-// "Clocks while measured: 1.41 to 1.98 GHz, held by power cap (12 series)".
+// "Clocks while measured: 1.41 to 1.98 GHz, not higher for power cap (12 series)".
 std::string clocks_text(const Profile& profile) {
   double least = 0, most = 0;
   std::map<std::string, int> reasons;
@@ -88,7 +88,7 @@ std::string slowdown_text(const Profile& profile) {
   return text;
 }
 
-// Prints only the first lines if there are many.
+// Prints at most 20 lines, and the number of the others.
 std::string doubts_text(const std::vector<std::string>& lines, const std::string& title) {
   constexpr std::size_t kMost = 20;
   std::string text = lines.empty() ? "" : "\n" + title + "\n";

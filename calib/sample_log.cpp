@@ -20,7 +20,7 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kLargestWhole = 9007199254740992;  // 2^53: below it every whole number is a double
+constexpr double kLargestWhole = 9007199254740992;  // 2^53: a double represents every smaller integer
 
 void make_whole(nlohmann::json& json) {
   if (json.is_structured())
@@ -30,7 +30,7 @@ void make_whole(nlohmann::json& json) {
   if (std::abs(value) < kLargestWhole && value == std::floor(value)) json = static_cast<std::int64_t>(value);
 }
 
-// Sorts members alphabetically, at every level.
+// Sorts members at every level, and turns whole floats into integers.
 nlohmann::json canonical(const Json& json) {
   nlohmann::json sorted = nlohmann::json::parse(json.dump());
   make_whole(sorted);
@@ -69,7 +69,7 @@ Lines lines_of(const std::string& text, const std::string& path) {
   return lines;
 }
 
-// A later one of the same id takes the earlier one's place.
+// A later sample of the same id replaces the earlier one.
 void take_one(const Sample& sample, std::vector<Sample>& samples, std::map<std::string, std::size_t>& by_id) {
   const auto [entry, is_new] = by_id.try_emplace(sample.id(), samples.size());
   if (is_new)
@@ -181,7 +181,7 @@ void SampleLog::append(const Sample& sample) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       const int reason = errno;
-      if (::ftruncate(file_, before) != 0) errno = reason;  // a torn line is cut off by the next reader anyway
+      if (::ftruncate(file_, before) != 0) errno = reason;  // the next reader truncates an incomplete line anyway
       errno = reason;
       fail(path_, "cannot be written");
     }

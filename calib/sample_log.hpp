@@ -21,7 +21,7 @@ struct SetAside {
 /// Holds a series of timings of one thing.
 struct Sample {
   std::string probe;  ///< the kind of thing: "iteration", "layer", "copy", "collective", ...
-  Json key;           ///< which one: {"model": "lenet", "batch": 16, ...}; the order of members has no meaning
+  Json key;           ///< which one: {"model": "lenet", "batch": 16, ...}; the order of members does not matter
   std::vector<double> seconds;
   std::string kind = "measured";  ///< measured, imported, modelled
   std::string source;             ///< device, or file and line
@@ -35,16 +35,16 @@ struct Sample {
   std::string id() const;
 };
 
-/// Probe and key as one text. The order of members has no meaning, and 8 and 8.0 are equal, because importers read
-/// sizes as floating point and probes count them.
+/// Probe and key as one text. The order of members does not matter. 8 and 8.0 are equal, because importers read sizes
+/// as floating point and probes use integers.
 std::string canonical_id(const std::string& probe, const Json& key);
 
 Json to_json(const Sample& sample);
 /// Throws InputError if the key is no object, or if a member that the simulator reads (a count or a name) has another
 /// type.
 void check_key(const JsonNode& key);
-/// The range of a series' median, in seconds. The shortest is the time of light for a third of a millimetre; the
-/// longest is thirty years. Times outside are wrong units, and fits would square them.
+/// The allowed range of a series' median, in seconds. In 1e-12 s light travels a third of a millimetre; 1e9 s are
+/// thirty years. Times outside have wrong units, and fits would square them.
 inline constexpr Range kMedianSeconds{1e-12, 1e9};
 /// Throws InputError for malformed content, an unknown probe, a key without the probe's variable, or a median outside
 /// kMedianSeconds.

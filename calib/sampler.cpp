@@ -29,7 +29,7 @@ class Sampling {
       Series again = take();
       again.repeats = series.repeats + 1;
       again.throttled += series.throttled;
-      if (again.summary.count < least_) {  // the time was up: the series that drifts says more, and that it drifts
+      if (again.summary.count < least_) {  // out of time: keeps the drifting series, which has more samples; flagged
         series.throttled = again.throttled;
         append(again.discarded, series.discarded);
         series.discarded.push_back({"cut short", again.seconds, again.runs});
@@ -56,7 +56,7 @@ class Sampling {
     was_settled_ = is_settled();
   }
 
-  // A GPU that was idle raises its clock over tenths of a second, and lowers it again as it warms up.
+  // An idle GPU raises its clock within tenths of a second of load, and lowers it again as it warms up.
   bool is_settled() const {
     if (!timed_.clocks || last_hz_.empty() || last_hz_.back() <= 0) return true;
     if (last_hz_.size() < kSettledRuns) return false;
@@ -74,13 +74,13 @@ class Sampling {
     return seconds;
   }
 
-  // While the last run was under way, where a watch tells; else as it is now.
+  // Uses the clocks during the last run if they were watched; otherwise the current clock.
   bool is_throttled() const {
     if (timed_.clocks) return span_.ratio < options_.throttle_ratio;
     return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio;
   }
 
-  // If the clock stays low for the whole time limit, there would be no sample; then the slow ones are kept.
+  // If the clock is low for the whole time limit, keeps the slow samples instead of none.
   Series take() {
     Series series;
     series.is_settled = was_settled_;
@@ -130,8 +130,8 @@ class Sampling {
   int least_;
   double deadline_s_;
   std::size_t runs_ = 0;
-  ClockSpan span_;              ///< while the last run was under way
-  std::deque<double> last_hz_;  ///< of the last runs
+  ClockSpan span_;              ///< clocks during the last run
+  std::deque<double> last_hz_;  ///< lowest clock in each of the last runs
   bool was_settled_ = true;
 };
 

@@ -10,23 +10,23 @@
 namespace lockstep::calib {
 
 struct SamplingOptions {
-  double tolerance = 0.01;  ///< for the relative half width of the median's confidence interval
-  int least = 11;           ///< samples, without warm-up
+  double tolerance = 0.01;  ///< limit for the relative half width of the median's confidence interval
+  int least = 11;           ///< minimum number of samples, without warm-up
   int most = 1000;
   double warm_up_s = 0.05;  ///< minimum, and at least `warm_up_runs` runs
   int warm_up_runs = 3;
   double settle_s = 2;           ///< maximum after the warm-up to wait until clocks have settled
   double settled_within = 0.01;  ///< relative difference of the clocks in the last kSettledRuns runs
   double time_limit_s = 5;       ///< per series, including its repetitions
-  double throttle_ratio = 0.75;  ///< of the default clock; samples at a lower one are discarded
-  int most_repeats = 2;          ///< of a series that drifts
+  double throttle_ratio = 0.75;  ///< of the highest clock; samples at a lower one are discarded
+  int most_repeats = 2;          ///< for a series that drifts
   bool has_second_look = true;   ///< measures disturbed series once more after all others (second_look.hpp)
 };
 
 /// Describes the devices' clocks between two moments.
 struct ClockSpan {
   double lowest_hz = 0;           ///< lowest of all devices; 0: unknown
-  double ratio = 1;               ///< a held-down clock over its highest value; 1 if none was held down
+  double ratio = 1;               ///< clock over its highest value, if held down; else 1
   std::set<std::string> reasons;  ///< why clocks were not higher, in NVML's terms
 };
 
@@ -35,7 +35,7 @@ constexpr int kSettledRuns = 5;
 /// The work to time. `run` performs it once and returns its seconds by the device's own clock (or a steady clock).
 struct Timed {
   std::function<double()> run;
-  /// The device's current clock over its default; empty if it cannot be read (CPU).
+  /// The device's current clock over its highest, or 1 if it is not held down; empty if it cannot be read (CPU).
   std::function<double()> clock_ratio;
   /// The clock of the series; empty: std::chrono::steady_clock. Tests pass a simulated one.
   std::function<double()> now_s;

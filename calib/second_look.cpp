@@ -8,7 +8,7 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kLeastDisagreement = 0.02;  // as of a drift
+constexpr double kLeastDisagreement = 0.02;  // as large as for a drift
 
 bool is_throttled(const Sample& sample) {
   return sample.has_flag("throttled") && sample.has_flag("imprecise");
@@ -22,7 +22,7 @@ std::tuple<bool, bool, double> badness(const Sample& sample) {
   return {is_unsound(sample), sample.has_flag("outliers"), summarise(sample.seconds).relative_half_width};
 }
 
-// If one is known to be unsound, that explains a difference.
+// If either is unsound, that explains the difference: no disagreement.
 bool disagree(const Sample& first, const Sample& second) {
   if (is_unsound(first) || is_unsound(second)) return false;
   const Summary a = summarise(first.seconds), b = summarise(second.seconds);

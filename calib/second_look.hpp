@@ -20,7 +20,7 @@ bool wants_second_look(const Sample& sample);
 bool is_second_better(const Sample& first, const Sample& second);
 
 /// Returns the measurement that counts, as the caller chose (parts of one run are chosen together), with the flags
-/// above. The other's times, and all times that both had set aside, are set aside.
+/// above. Sets aside the times of the other measurement, and all times that both had set aside.
 Sample joined_looks(const Sample& first, const Sample& second, bool takes_second);
 
 }  // namespace lockstep::calib

@@ -11,10 +11,10 @@ namespace lockstep::calib {
 namespace {
 
 constexpr double kConfidence = 0.95;
-constexpr double kLeastUnbiased = 8;       // samples; the correction is of first order in their number
-constexpr double kMostCorrelation = 0.98;  // one of 1 would say that no number of samples is enough
+constexpr double kLeastUnbiased = 8;       // samples; below, the first-order correction is too inexact
+constexpr double kMostCorrelation = 0.98;  // below 1, which would mean that no number of samples suffices
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kScaledMad = 1.4826;  // makes the MAD of a normal distribution its standard deviation
+constexpr double kScaledMad = 1.4826;  // MAD times this is the standard deviation, for a normal distribution
 
 int count_outliers(const std::vector<double>& seconds, double middle) {
   std::vector<double> deviations;
@@ -33,8 +33,8 @@ double lag_one_correlation(const std::vector<double>& x) {
   return below > 0 ? above / below : 0;
 }
 
-// Lag-1 correlation of the signs of x - median, corrected for its bias: n samples around their own median have r - (1 +
-// 3 r) / n on average.
+// Lag-1 correlation of the signs of x - median, corrected for bias. For n samples around their own median, the mean is
+// r - (1 + 3 r) / n.
 double sign_correlation(const std::vector<double>& x) {
   const double middle = median(x);
   const auto sign = [middle](double value) { return (value > middle) - (value < middle); };
@@ -48,7 +48,7 @@ double sign_correlation(const std::vector<double>& x) {
   return n < kLeastUnbiased ? shown : std::min((shown + 1 / n) / (1 - 3 / n), kMostCorrelation);
 }
 
-// Mann-Kendall: S = number of rising pairs - number of falling ones; variance corrected for ties.
+// Mann-Kendall: S = number of rising pairs - number of falling pairs; the variance is corrected for ties.
 double trend_p_value(const std::vector<double>& x) {
   const double n = static_cast<double>(x.size());
   if (x.size() < 8) return 1;
@@ -79,7 +79,7 @@ double relative_drift(const std::vector<double>& x) {
 std::pair<int, int> median_interval_ranks(int n) {
   double below = 0;  // P(Binomial(n, 1/2) < k)
   int k = 0;
-  for (double log_next = n * std::log(0.5); k < n / 2; ++k) {  // 0.5^n is below the smallest double from 1075 on
+  for (double log_next = n * std::log(0.5); k < n / 2; ++k) {  // logarithms: 0.5^n underflows for n >= 1075
     if (2 * (below + std::exp(log_next)) > 1 - kConfidence) break;
     below += std::exp(log_next);
     log_next += std::log(static_cast<double>(n - k) / (k + 1));
@@ -92,7 +92,7 @@ std::pair<int, int> median_interval_ranks(int n, double effective) {
   const int m = static_cast<int>(effective);
   if (m >= n) return median_interval_ranks(n);
   if (m < 6) return {1, n};
-  const double away = ((m + 1) / 2.0 - median_interval_ranks(m).first) / m;  // from the middle, as a share
+  const double away = ((m + 1) / 2.0 - median_interval_ranks(m).first) / m;  // of the lower rank, as a fraction of m
   const int low = std::max(1, static_cast<int>(std::floor((n + 1) / 2.0 - away * n)));
   return {low, n + 1 - low};
 }

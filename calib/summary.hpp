@@ -9,11 +9,11 @@ namespace lockstep::calib {
 struct Summary {
   int count = 0;
   double median_s = 0;
-  /// These are the bounds of the 95 % confidence interval of the median, from the binomial distribution of order
-  /// statistics for `effective_count` independent samples. Below 6 samples, the widest possible (minimum, maximum).
+  /// The 95 % confidence interval of the median has these bounds, by the binomial distribution of order statistics for
+  /// `effective_count` independent samples. Below 6 samples, they are the minimum and the maximum.
   double low_s = 0;
   double high_s = 0;
-  /// Equals (high - low) / (2 median). Sampling continues until it is below the tolerance.
+  /// (high - low) / (2 median). Sampling continues until it is below the tolerance.
   double relative_half_width = 0;
   /// The number of samples further than 5 scaled median absolute deviations (1.4826 MAD) and 2 % from the median.
   int outliers = 0;

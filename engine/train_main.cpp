@@ -1,4 +1,4 @@
-// train: trains a network with one of several synchronisation algorithms, and keeps the record. See --help.
+// train: trains a network with one of several synchronisation algorithms and writes a record. See --help.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,7 @@ std::vector<std::string> model_files_of(const train::Request& request) {
   return paths;
 }
 
-/// A checkpoint may be hours of work, and the run that it is of may have ended.
+/// Refuses to overwrite a checkpoint: it may be hours of work, and its run may have ended.
 void keep_what_was_trained(const train::Request& request) {
   if (request.checkpoint.empty() || request.resume || request.overwrite) return;
   if (std::filesystem::exists(request.checkpoint))
@@ -46,7 +46,7 @@ void keep_what_was_trained(const train::Request& request) {
                      "it, --overwrite to begin anew");
 }
 
-/// 128 + the signal as shells count; one of several processes may have seen none itself.
+/// 128 + the signal, as in shells. A process that received no signal itself reports SIGTERM.
 int exit_code_of(const std::string& status) {
   if (status == "interrupted") return 128 + (interruption() != 0 ? interruption() : SIGTERM);
   return status == "diverged" ? 1 : 0;
@@ -92,15 +92,15 @@ int exit_code_of_error(const std::exception& error) {
   return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
 }
 
-/// Runs as one of the processes of mpirun, if that started this program. All find the same bad usage, and the first
-/// process reports it. Any other error may be that of one process, which then ends all.
+/// Runs as one of mpirun's processes, or alone. Wrong usage is the same in all processes, and process 0 reports it. Any
+/// other error may occur in one process only, which then ends all of them.
 int run_with_others(const train::Request& request, int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
   train::Settings settings;
   try {
     settings = train::resolve(request, processes->count());
-  } catch (const InputError& error) {  // said before MPI ends: a launcher may stop the others once one has left
+  } catch (const InputError& error) {  // reported before MPI ends: a launcher may then stop the other processes
     if (processes->rank() == 0) std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
@@ -142,7 +142,7 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
 }
 
 int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
-  train::forget_launcher();  // each caller is one of those that share the sweep
+  train::forget_launcher();  // callers work on the sweep independently, without MPI
   if (o.runner.folder.empty() && !sweep::is_sweep_output(o.file))
     throw InputError("train sweep: -o is missing; allowed: -o FOLDER, for the records");
   if (o.runner.folder.empty())

@@ -32,10 +32,10 @@ namespace fs = std::filesystem;
 
 constexpr int kBarWidth = 30;
 constexpr const char* kProfiles = "results/profiles";
-// A run that is killed leaves its samples; a profile as well, of nearly all of them.
+// How often the profile is written. A killed run leaves its samples, and a profile of nearly all of them.
 constexpr std::chrono::seconds kStoredEvery{30};
 
-// "NVIDIA H200" becomes "nvidia-h200": letters and digits up to the first comma.
+// "NVIDIA H200" becomes "nvidia-h200": letters and digits before the first comma.
 std::string file_name_of(const std::string& device) {
   std::string name;
   for (char c : device.substr(0, device.find(','))) {
@@ -102,7 +102,7 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   throw InputError("import " + request.format + ": no such format; allowed: " + joined(import_formats()));
 }
 
-// Samples of all files, those of the same thing as one series; the device of the first that names one.
+// Adds the samples of a file. Those with the same id become one series. The first file that names a device gives it.
 void add(Profile& profile, const Imported& imported, const std::string& path) {
   std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < profile.samples.size(); ++i) index[profile.samples[i].id()] = i;
@@ -174,7 +174,7 @@ std::string name_of(const std::string& path) {
   return fs::path(path).stem().string();
 }
 
-// A device that cannot be had: the line also says what the machine has.
+// Creates the device. If that fails for CUDA, the error also lists the machine's GPUs.
 std::unique_ptr<device::Backend> backend_of(const MeasureRequest& request, sync::Processes& processes) {
   try {
     return train::make_backend(request.device, request.gpus, request.threads, &processes);
@@ -184,14 +184,14 @@ std::unique_ptr<device::Backend> backend_of(const MeasureRequest& request, sync:
   }
 }
 
-// Every machine has one process that is the first there.
+// Counts the processes that are the first on their machine.
 int nodes_of(sync::Processes& processes) {
   double firsts = processes.local_rank() == 0 ? 1 : 0;
   processes.sum(1, &firsts);
   return static_cast<int>(firsts);
 }
 
-// Refuses a log of another machine, or of other numbers of devices and threads.
+// Refuses a log with samples of another machine, or of another number of devices or threads.
 void check_source(const std::vector<Sample>& taken, const std::string& samples, const std::string& source) {
   for (const Sample& sample : taken)
     if (sample.source != source)
@@ -199,7 +199,7 @@ void check_source(const std::vector<Sample>& taken, const std::string& samples, 
                        "\"; allowed: the options and the machine of that run, or another -o");
 }
 
-// As the first process found the log; it says so to the others.
+// What the first process found, sent to the others.
 constexpr double kOpen = 0, kInUse = 1, kRefused = 2;
 
 // Opens the log in the first process; returns null in the others. If the first refuses it, all do.
@@ -217,7 +217,7 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
       log = std::make_unique<SampleLog>(samples);
-      remove_left_parts(output);  // who has the samples' lock writes the profile
+      remove_left_parts(output);  // the holder of the samples' lock also writes the profile
       check_source(log->samples(), samples, source);
       if (log->discarded_bytes() > 0 && !request.quiet)
         std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
@@ -241,7 +241,7 @@ void show_plan(std::FILE* to, const std::string& source, const std::vector<Probe
   std::fprintf(to, "To measure on %s:\n%s", source.c_str(), expectation_text(expectation, options).c_str());
 }
 
-// Touches no file.
+// Prints the plan; writes no file.
 int only_plan(const MeasureRequest& request, const std::string& output, const std::string& source,
               const std::vector<Probe>& probes, const SamplingOptions& sampling) {
   std::vector<Sample> samples;
@@ -269,7 +269,7 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   return facts;
 }
 
-// If processes find different links, their kinds are not distinguished, and all measure the same pairs.
+// If processes have different links, all measure the same pairs, without distinguishing kinds of links.
 std::vector<LinkedPair> pairs_of(device::Backend& backend, sync::Processes& processes) {
   const std::vector<std::string> ids = backend.device_ids();
   const std::vector<LinkedPair> pairs =
@@ -282,7 +282,7 @@ std::vector<LinkedPair> pairs_of(device::Backend& backend, sync::Processes& proc
   return is_same ? pairs : std::vector<LinkedPair>();
 }
 
-// As large as gradients get where memory is fast enough for it.
+// CUDA: as large as gradients get. The host's memory is too slow for that.
 std::int64_t usual_most_bytes(const device::Backend& backend) {
   return std::int64_t{1} << (backend.name() == "cuda" ? 30 : 26);
 }
@@ -397,7 +397,7 @@ int show_profile(const std::string& path) {
 }
 
 int merge_profiles(const std::string& a, const std::string& b, const std::string& output) {
-  check_outputs({output});  // may be one of the two: it holds all of both
+  check_outputs({output});  // the output may be one of the inputs, since it holds the samples of both
   const Profile first = load_profile(a), second = load_profile(b);
   const Profile merged = merge(first, second, name_of(output));
   for (const std::string& line : differing_facts(first.device, second.device))

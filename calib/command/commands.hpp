@@ -23,8 +23,8 @@ struct MeasureRequest {
   bool is_quick = false;                     ///< only what a prediction needs, in a minute (probe/selection.hpp)
   SamplingOptions sampling;
   bool resume = false;
-  bool only_plans = false;  ///< prints what it would measure, and measures nothing
-  std::string output;       ///< empty: results/profiles/ and the device's name
+  bool only_plans = false;  ///< prints the plan and measures nothing
+  std::string output;       ///< empty: the device's name, in results/profiles/
   bool quiet = false;
   bool has_bar = false;
   std::vector<std::string> argv;

@@ -1,4 +1,4 @@
-// Logs of whole trainings: published results and runs to a target, which are no profile.
+// Imports logs of whole trainings: published results and runs to a target. They are not profiles.
 #include <cstdio>
 #include <filesystem>
 

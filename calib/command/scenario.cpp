@@ -1,5 +1,5 @@
-// Writes a scenario that predicts with a profile. Measured values come from the profile. Fields without effect when
-// times are measured are filled in, and say so.
+// Writes a scenario that predicts with a profile. Measured values come from the profile. Fields that have no effect
+// when times are measured get values that say so.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -40,9 +40,9 @@ bool has(const Json& key, const char* member, const Json& value) {
 struct Measurements {
   std::string model, precision;
   std::vector<int> batches;
-  std::set<int> devices;  ///< that trained together, or summed
+  std::set<int> devices;  ///< numbers of devices that trained or summed together
   int processes = 1;
-  const Fit* all_reduce = nullptr;      ///< over the most devices
+  const Fit* all_reduce = nullptr;      ///< over the largest number of devices
   const Fit* copy_from_host = nullptr;  ///< pinned memory to a device
   std::string library;
 };
@@ -57,14 +57,14 @@ int count_of(const Json& key, const char* name) {
   return member != key.end() && member->is_number() ? member->get<int>() : 1;
 }
 
-// For GPUs only. The host's devices share its memory, so its copies tell nothing about a link to a device.
+// Only GPUs: the host's devices share its memory, so its copies do not measure a link to a device.
 void take_copy(const Fit& fit, Measurements& m) {
   if (!has(fit.key, "both_ways", false)) return;
   const std::string from = text_of(fit.key, "from"), to = text_of(fit.key, "to");
   if (from == "host" && to != "host" && has(fit.key, "memory", "pinned")) m.copy_from_host = &fit;
 }
 
-// The slope of the last piece of a line; if noise hides the growth, the whole largest time is attributed to bytes.
+// The slope of a line's last piece. If noise hides the slope, attributes the whole longest time to bytes.
 double slope_of(const LineFit& line) {
   const double slope = line.pieces.back().line.seconds_per_unit;
   return slope > 0 ? slope : line.at(line.to_x) / line.to_x;
@@ -106,8 +106,8 @@ std::string rate_text(double bytes_per_s) {
   return short_number(bytes_per_s * 1e-9) + " GB/s";
 }
 
-// The link of a ring that takes 2 (n - 1) (alpha + S beta / n), from the last piece of the measured line. Used if a
-// scenario asks for a ring over other numbers of devices than were measured.
+// The link of a ring with time 2 (n - 1) (alpha + S beta / n), from the measured line: beta from its last piece, alpha
+// from its first. Used if a scenario has a ring over a number of devices that was not measured.
 Json ring_link(const Measurements& m) {
   if (m.all_reduce == nullptr)
     return {{"bandwidth", assumed("1 TB/s", "not measured: one device")}, {"latency", assumed("0 us", "not measured")}};
@@ -163,7 +163,7 @@ Json cluster_of(const Profile& profile, const Measurements& m) {
           {"intra_node", {{"kind", "nvswitch"}, {"gpu_link", ring_link(m)}, {"pcie_link", input_link(m)}}}};
 }
 
-// Gradients are floats; into their buckets and back is twice.
+// Gradients are floats, and are copied twice: into buckets and back.
 Json rate_of(const BucketCopies& copies, const model::Graph& graph) {
   const double bytes = 2.0 * 4 * static_cast<double>(graph.parameter_count());
   return measured(rate_text(bytes / copies.seconds),
@@ -182,7 +182,7 @@ Json communication_of(const Measurements& m, const BucketCopies& copies, const s
   return communication;
 }
 
-// As the scenario, which lies at `from`, names the file.
+// Returns the path of `file` relative to the folder of the scenario `from`.
 std::string seen_from(const std::string& from, const std::string& file) {
   const fs::path folder = fs::absolute(from).parent_path();
   return fs::relative(fs::absolute(file), folder).string();

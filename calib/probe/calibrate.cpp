@@ -35,8 +35,8 @@ Sample whole_of(const Probe& probe, const std::vector<double>& seconds) {
   return whole;
 }
 
-// One series of the probe: its parts, where it has any, and itself last, so that a run killed between them takes it
-// again.
+// The samples of a series: its parts, if it has any, and then the whole. The whole is last, so that a run killed in
+// between measures the series again.
 std::vector<Sample> with_parts(const Probe& probe, const Prepared& prepared, const Series& series) {
   std::vector<Sample> samples;
   if (prepared.parts) samples = prepared.parts(series);
@@ -68,7 +68,7 @@ std::vector<Sample> samples_of(const Probe& probe, const Prepared& prepared, con
   return samples;
 }
 
-// All processes take the same samples: whatever the sampler decides by is the same for each.
+// Makes all processes take the same samples: they agree on everything that the sampler uses to decide.
 Timed agreed(device::Backend& backend, const Timed& timed) {
   Timed same = timed;
   same.run = [&backend, run = timed.run] { return backend.agreed(run()); };
@@ -84,7 +84,7 @@ Timed agreed(device::Backend& backend, const Timed& timed) {
   return same;
 }
 
-// Empty with `why` filled where it failed, here or in another process.
+// Empty, with the reason in `why`, if preparation failed here or in another process.
 std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Probe& probe, ClockWatch* watch,
                                             std::string& why) {
   std::optional<Prepared> prepared;
@@ -149,7 +149,7 @@ class Measuring {
   }
 
  private:
-  // The first process has the log, and decides.
+  // The first process has the log, so it decides.
   bool is_agreed(bool own) { return backend_.agreed(own ? 1 : 0) > 0; }
 
   const Sample* known(const std::string& id) const { return log_ != nullptr ? log_->find(id) : nullptr; }
@@ -168,7 +168,7 @@ class Measuring {
     }
   }
 
-  // Parts go with their whole, which is the last.
+  // Parts follow the decision for their whole, which is last.
   void join(const std::vector<Sample>& second) {
     if (second.empty() || log_ == nullptr) return;
     const bool takes_second = is_second_better(*known(second.back().id()), second.back());
@@ -182,7 +182,7 @@ class Measuring {
     if (log_ != nullptr) log_->append(sample);
   }
 
-  // Empty where it failed.
+  // Returns no samples if the measurement failed.
   std::vector<Sample> take(const Probe& probe, const char* which) {
     state_.now = which + key_text(probe);
     state_.expected_s = left_.seconds();
@@ -213,7 +213,7 @@ class Measuring {
   const std::string source_;
   TimeLeft left_;
   Progress state_;
-  std::unique_ptr<ClockWatch> watch_;  ///< null where clocks cannot be read
+  std::unique_ptr<ClockWatch> watch_;  ///< null if clocks cannot be read
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Progress {
 /// (...").
 std::string device_name_of(const device::Backend& backend);
 
-/// The source of the backend's samples: its description, and the number of devices that share it.
+/// Returns the source of the backend's samples: the number of devices of all processes, and its description.
 std::string source_of(device::Backend& backend);
 
 /// Measures the series that `log` lacks and appends each one when it is complete. Then it measures disturbed series

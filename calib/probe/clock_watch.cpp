@@ -30,7 +30,7 @@ void ClockWatch::watch(double interval_s) {
 }
 
 void ClockWatch::take() {
-  const std::lock_guard<std::mutex> lock(mutex_);  // drivers answer one at a time
+  const std::lock_guard<std::mutex> lock(mutex_);  // a driver handles one call at a time
   for (const device::ClockState& state : look_()) {
     if (state.clock_hz <= 0) continue;
     span_.lowest_hz = span_.lowest_hz > 0 ? std::min(span_.lowest_hz, state.clock_hz) : state.clock_hz;

@@ -12,12 +12,12 @@ struct Route {
   int from;
   int to;
   bool both_ways;
-  bool is_pinned = false;  // the host's memory; in the key where there is a host
-  std::string link{};      // between two devices, where it is known
+  bool is_pinned = false;  // in the key only if the host takes part
+  std::string link{};      // between two devices, if known
 };
 
-// Profiles up to version 0.1 have no "memory" in their keys: what came from ordinary memory keeps its key. So does a
-// copy over a link that nothing is known of.
+// Profiles up to version 0.1 have no "memory" in their keys. So copies of ordinary memory have none either. Copies over
+// an unknown link have no "link".
 Json key_of(const Route& route, std::int64_t bytes) {
   Json key{{"from", device_name(route.from)}, {"to", device_name(route.to)}, {"both_ways", route.both_ways}};
   if (route.is_pinned) key["memory"] = "pinned";
@@ -32,7 +32,7 @@ std::shared_ptr<float> host_floats(device::Backend& backend, std::int64_t n, boo
   return {floats, floats->data()};
 }
 
-// From or to ordinary memory: returns when it is done.
+// A copy from or to ordinary memory, which returns when it is complete.
 std::function<void()> ordinary_copy(device::Backend& backend, std::int64_t n, bool is_upload) {
   const std::shared_ptr<float> host = host_floats(backend, n, false);
   auto on_device = std::make_shared<DeviceVector>(backend.ops(), n, 0);
@@ -61,7 +61,7 @@ std::function<void()> device_copy(device::Backend& backend, std::int64_t n, int 
   return [&backend, source, into, n, from, to] { backend.copy_at_once({{source->data(), from, into->data(), to, n}}); };
 }
 
-// Each end reads one vector and writes another.
+// Each device or host reads one vector and writes another.
 std::function<void()> two_way_copy(device::Backend& backend, std::int64_t n, const Route& route) {
   struct End {
     std::shared_ptr<float> host_out, host_in;
@@ -94,8 +94,8 @@ std::function<void()> work_of(device::Backend& backend, const Route& route, std:
   return route.is_pinned ? pinned_copy(backend, n, is_upload) : ordinary_copy(backend, n, is_upload);
 }
 
-// Copies to all devices at once, as when each gets its batch. They share the processor's memory and, in groups of two
-// or four, a switch.
+// Copies to all devices at once, as for the batches of an iteration. The copies compete for the processor's memory and,
+// in groups of two or four, for a switch.
 Prepared timed_copies_to_all(device::Backend& backend, std::int64_t n) {
   std::vector<std::shared_ptr<float>> host;
   auto on_devices = std::make_shared<std::vector<DeviceVector>>();
@@ -108,7 +108,7 @@ Prepared timed_copies_to_all(device::Backend& backend, std::int64_t n) {
   return device_timed_work(backend, [&backend, host, on_devices, transfers] { backend.copy_at_once(transfers); });
 }
 
-// Ordinary memory is copied by the processor, which waits for the device: no device must be held back for it.
+// The processor copies ordinary memory and waits for the device. So the device must not be held meanwhile.
 Prepared timed_copy(device::Backend& backend, const Route& route, std::int64_t n) {
   const bool is_ordinary = (route.from == device::kHost || route.to == device::kHost) && !route.is_pinned;
   const std::function<void()> work = work_of(backend, route, n);
@@ -123,7 +123,7 @@ std::vector<Route> routes_of(device::Backend& backend, const std::vector<LinkedP
     routes.push_back({kHost, 0, false, true});
     routes.push_back({0, kHost, false, true});
   }
-  // Ordinary memory is copied by the processor on the way to a GPU, which takes turns.
+  // Uses pinned memory if there is any: the processor would copy ordinary memory in turns.
   routes.push_back({kHost, 0, true, has_pinned});
   const std::vector<LinkedPair> first_two(backend.devices() > 1 ? 1 : 0, {0, 1, ""});
   for (const LinkedPair& pair : pairs.empty() ? first_two : pairs)

@@ -31,11 +31,11 @@ struct Expectation {
   ExpectedGroup all;                  ///< the total; its `each_s` has no meaning
 };
 
-/// `samples` are those of the log, empty for a new run.
+/// `samples` are the log's; empty for a new run.
 Expectation expectation_of(const std::vector<Probe>& probes, const std::vector<Sample>& samples,
                            const SamplingOptions& options);
 
-/// Writes a table with a line for each probe and one for the total, and explains the figures.
+/// Writes a table with one line per probe and a total, and explains its figures.
 std::string expectation_text(const Expectation& expectation, const SamplingOptions& options);
 
 /// The remaining time during a run. A probe's series are expected to take the average of those measured since,

@@ -7,7 +7,7 @@
 namespace lockstep::calib {
 namespace {
 
-// With an input pipeline a sample holds several iterations: between samples it would get ahead, in training it cannot.
+// A sample with an input pipeline has several iterations. Otherwise the pipeline would get ahead between samples.
 constexpr double kShortestWithInput_s = 0.03;
 
 Window window_of(device::Backend& backend, bool has_input) {

@@ -13,7 +13,7 @@ Json layer_key(const std::string& model, const std::string& precision, const std
   return {{"model", model}, {"precision", precision}, {"layer", layer}, {"pass", pass}, {"batch", batch}};
 }
 
-// The passes of a series, each as the parts that were timed.
+// All passes of a series, as times of their parts.
 struct Passes {
   std::vector<std::vector<device::LayerTime>> runs;
 };
@@ -26,7 +26,7 @@ double run_pass(Training& training, Passes& passes) {
   return seconds;
 }
 
-// A part may be shorter than the clock's grain: its samples of 0 s are left out, and a part of nothing else is too.
+// A part may be shorter than the clock's resolution. Samples of 0 s are omitted, and so are parts with no others.
 std::vector<Sample> samples_of(const Passes& passes, const Series& series, const model::Graph& graph,
                                const std::string& precision, int batch) {
   std::vector<Sample> samples;
@@ -43,7 +43,7 @@ std::vector<Sample> samples_of(const Passes& passes, const Series& series, const
   return samples;
 }
 
-// One layer's parameters, as a model of their own.
+// Treats one layer's parameters as a model.
 struct LayerParameters {
   LayerParameters(sync::VectorOps& operations, const model::Layer& layer)
       : ops(operations), g(ops, layer.parameter_count()), v(ops, g.size()), w(ops, g.size()) {

@@ -10,12 +10,12 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kShortestOverlap_s = 0.01;  // several sums and iterations, so that their ends do not matter
+constexpr double kShortestOverlap_s = 0.01;  // several sums and iterations, so that both ends hardly matter
 constexpr int kMostIterations = 1000;
 // First runs wait for the device, and so for a concurrent sum. So everything runs before the sums start.
 constexpr int kFirstIterations = 3;
 
-// One device has nobody to sum with.
+// A single device has no other to sum with, so the sum is emulated.
 bool is_emulated(device::Backend& backend) {
   return all_devices(backend) == 1;
 }
@@ -31,7 +31,7 @@ Json key_of(device::Backend& backend, const model::Graph& model, const std::stri
           {"bytes", bytes}};
 }
 
-// Sums are made by all processes or by none: what fails in one would leave the others waiting.
+// All processes must succeed, or all fail: otherwise one would leave the others waiting in a sum.
 void in_all_processes(device::Backend& backend, const std::function<void()>& step) {
   std::exception_ptr failure;
   try {
@@ -72,11 +72,11 @@ class Overlap {
     sums_->stop();
     return beside_s;
   }
-  /// By run.
+  /// One value per run.
   const std::vector<double>& alone_s() const { return alone_s_; }
 
  private:
-  // Not from idle to idle: the sums go on.
+  // Cannot start and end with an idle device, because the sums continue.
   double iteration_s() {
     const double began_s = backend_.now_s();
     for (int i = 0; i < iterations_; ++i) training_->iterate();

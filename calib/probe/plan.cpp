@@ -5,7 +5,7 @@
 namespace lockstep::calib {
 namespace {
 
-// Larger sums would hardly end during the iterations.
+// Larger sums would hardly complete during the iterations.
 constexpr std::int64_t kMostBesideIterations = std::int64_t{1} << 26;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
       append(overlap_probes(backend, model, precision, both, most_beside));
-  // Last, because there are most of them and least depends on each.
+  // Last, because they are the most numerous and predictions depend least on each.
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
       if (options.has_layers) append(layer_update_probes(backend, model, precision, options.batches.front()));

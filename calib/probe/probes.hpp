@@ -1,6 +1,6 @@
 #pragma once
-// The probes of calibrate, for any backend of the engine. Each probe sets up one thing to time and defines how to time
-// it.
+// The probes of calibrate, for any backend of the engine. A probe prepares one thing to time and defines how it is
+// timed.
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), without exchange
 //   copy         host to device, device to host (pinned memory separately), within a device, between two devices for
@@ -68,11 +68,11 @@ struct Probe {
   std::string id() const;
 };
 
-/// All probes of the options on all devices of the backend: cheap ones first, updates of layers last. `backend` must
+/// All probes for the options, on all devices of the backend: cheap ones first, updates of layers last. `backend` must
 /// outlive them. Throws InputError for a model that the backend cannot run at a precision.
 std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options);
 
-/// The probes by kind.
+/// The probes, by kind.
 Probe iteration_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                       int batch, bool has_input = false);
 Probe input_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
@@ -86,8 +86,8 @@ std::vector<Probe> launch_probes(device::Backend& backend);
 /// Iterations overlapped with sums of `bytes`. A sample of iterations without sums is included.
 Probe overlap_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
                     std::int64_t bytes);
-/// Three sizes at each batch, over the devices of all processes. With a single device only a GPU is measured; it
-/// emulates the sum.
+/// Three sizes at each batch, over the devices of all processes. A single device must be a GPU, which emulates the
+/// sum.
 std::vector<Probe> overlap_probes(device::Backend& backend, const model::Graph& model, const std::string& precision,
                                   const std::vector<int>& batches, std::int64_t most_bytes);
 /// A pass over all layers; its parts are samples of `layer`.

@@ -15,7 +15,7 @@ constexpr double kQuickTolerance = 0.03;
 constexpr int kQuickLeast = 5;
 constexpr double kQuickWarmUp_s = 0.02;
 
-// Layers forward and backward are the parts of a pass.
+// "layer" also selects passes, whose parts are the layers' forward and backward times.
 bool is_named(const std::string& probe, const std::string& name) {
   if (probe == "pass" && is_named("layer", name)) return true;
   return name == probe || name == probe + "s" || name == probe + "es" ||

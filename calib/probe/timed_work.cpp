@@ -10,21 +10,21 @@ namespace lockstep::calib {
 namespace {
 
 constexpr int kMostRepeats = 10000;
-// Held work must fit into a stream's queue of about a thousand kernels; if that is full, enqueueing waits for the
+// A held stream's queue has room for about a thousand kernels. If it is full, enqueueing waits for the
 // stream.
 constexpr int kMostHeldRepeats = 256;
 constexpr int kMostTries = 6;
 
 double host_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
   backend.synchronise();
-  backend.agreed(0);  // all processes begin together
+  backend.agreed(0);  // makes all processes start together
   const double began_s = backend.now_s();
   for (int i = 0; i < repeats; ++i) work();
   backend.synchronise();
   return backend.agreed(backend.now_s() - began_s);
 }
 
-// Empty if a device did not wait until everything was enqueued.
+// Empty if a device started before everything was enqueued.
 std::optional<double> device_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
   backend.synchronise();
   backend.agreed(0);
@@ -33,8 +33,8 @@ std::optional<double> device_seconds(device::Backend& backend, const std::functi
   return backend.agreed(*seconds);
 }
 
-// Runs work as often as fills a window. The number follows the fastest seen until it is settled: the first runs are
-// slow.
+// Repeats work until it fills a window. The number of repetitions grows with the fastest time seen, because first runs
+// are slow.
 class Repeated {
  public:
   using SecondsOf = std::function<std::optional<double>(int repeats)>;
@@ -44,7 +44,7 @@ class Repeated {
         repeats_(window.least_repeats),
         most_repeats_(most_repeats) {}
 
-  /// Seconds of one.
+  /// Returns the seconds of one repetition.
   double run() {
     double seconds = all_s();
     while (seconds < shortest_s_ && repeats_ < most_repeats_) {
@@ -56,7 +56,7 @@ class Repeated {
   }
 
  private:
-  // If there is no time, tries once more, because the host may have been busy, and then with fewer repetitions.
+  // If there is no valid time, tries again with the same number, because the host may have been busy; then with fewer.
   double all_s() {
     for (int tries = 0; tries < kMostTries; ++tries) {
       const std::optional<double> seconds = seconds_of_(repeats_);

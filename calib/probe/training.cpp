@@ -3,7 +3,7 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr std::int64_t kImages = 10000;  // of the synthetic data set, as many as `train --data synthetic` has
+constexpr std::int64_t kImages = 10000;  // size of the synthetic data set, as in `train --data synthetic`
 constexpr std::uint64_t kSeed = 1;
 constexpr sync::StepSize kMomentumStep{1e-6, 0.9, 0};
 

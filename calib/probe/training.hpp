@@ -27,7 +27,7 @@ class Training {
   Training(device::Backend& backend, const TrainingOptions& options);
 
   /// Every learner of every device computes a gradient and applies it with momentum. The rate is so low that parameters
-  /// keep reasonable values, whatever the model.
+  /// of any model keep reasonable values.
   void iterate();
   /// Waits until all learners are done, but for no other work.
   void wait();

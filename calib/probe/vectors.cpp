@@ -7,10 +7,10 @@ namespace {
 
 using sync::DeviceVector;
 
-constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the cache of any device
+constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // larger than any device's cache
 constexpr std::int64_t kMostColdSets = 1024;
 
-// One update kernel on vectors of its own, 16 segments as a small network has.
+// Vectors for one update kernel, in 16 segments like a small network.
 struct Vectors {
   Vectors(sync::VectorOps& operations, std::int64_t count)
       : ops(operations),
@@ -44,17 +44,17 @@ const std::vector<std::pair<std::string, Update>>& updates() {
          x.ops.corrected_update(x.layout, 1e-6, 0, 0.1, x.g.data(), x.z.data(), x.w.data(), x.sum.data());
        }},
       {"average-model", [](Vectors& x) {
-         x.ops.zero(x.layout.count, x.sum.data());  // or the average model would run away over many repeats
+         x.ops.zero(x.layout.count, x.sum.data());  // otherwise z would grow without limit over many repeats
          x.ops.average_model_update(x.layout.count, 0.9, x.sum.data(), x.z.data(), x.previous.data());
        }}};
   return all;
 }
 
-// The sum in place, as the algorithms use it.
+// Sums in place, as the algorithms do.
 Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
   auto buffers = std::make_shared<std::vector<DeviceVector>>();
   for (int d = 0; d < backend.devices(); ++d)
-    buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros stay zeros when summed
+    buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros, whose sums are zeros
   return device_timed_work(backend, [&backend, buffers, bytes] {
     std::vector<float*> pointers;
     for (DeviceVector& buffer : *buffers) pointers.push_back(buffer.data());
@@ -88,8 +88,8 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// A collective of numbers of type `element`. All-reduces are in place, as those of floats are; the others are out of
-// place. The vector's length is rounded up to a multiple of the number of all devices.
+// A collective on numbers of type `element`. All-reduces are in place, like those of floats; others are out of place.
+// The vector's length is rounded up to a multiple of the number of devices.
 Prepared exchange_work(device::Backend& backend, device::Collective collective, device::Precision element,
                        std::int64_t bytes) {
   const std::int64_t devices = all_devices(backend), numbers = numbers_in(bytes, element);
@@ -110,7 +110,7 @@ Prepared exchange_work(device::Backend& backend, device::Collective collective, 
   });
 }
 
-// Collectives that only move bytes are the same in every precision; those that add use the arithmetic of the precision.
+// Collectives that only move bytes are measured in fp32 only. Those that add depend on the precision's arithmetic.
 std::vector<device::Collective> collectives_of(device::Precision element) {
   using device::Collective;
   if (element != device::Precision::fp32)
@@ -137,7 +137,7 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
     add("all-reduce", Precision::fp32, bytes, [=, &backend] { return sum_all_work(backend, bytes); });
     add("average", Precision::fp32, bytes, [=, &backend] { return average_work(backend, bytes); });
     for (const Precision element : {Precision::fp32, Precision::fp16, Precision::bf16}) {
-      // The least is none for more devices than it has numbers: some collectives give each its share.
+      // Needs at least one number per device, because some collectives give each device a part.
       if (!backend.has_exchange(element) || numbers_in(bytes, element) < ranks) continue;
       for (const Collective collective : collectives_of(element))
         add(to_string(collective), element, bytes,

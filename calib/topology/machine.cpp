@@ -11,16 +11,16 @@
 namespace lockstep::calib {
 namespace {
 
-// A GPU as one or both of them know it.
+// A GPU as NVML reports it, as the PCI tree lists it, or both.
 struct Gpu {
   std::optional<nvml::Gpu> told;
   std::optional<PciDevice> seen;
 };
 
 struct Machine {
-  std::unique_ptr<nvml::Library> library;  // null: `why`
+  std::unique_ptr<nvml::Library> library;  // null: not available, see `why`
   std::string why;
-  std::vector<Gpu> gpus;  // in NVML's order, or by address
+  std::vector<Gpu> gpus;  // in NVML's order; by address without NVML
   std::vector<PciDevice> nics;
   int nvswitches = 0;
 };
@@ -33,7 +33,7 @@ Machine look(const TopologySources& sources) {
   if (machine.library) {
     try {
       told = machine.library->gpus();
-    } catch (const std::exception& error) {  // a GPU that fell off the bus: the PCI tree still says what there is
+    } catch (const std::exception& error) {  // NVML fails if a GPU fell off the bus; the PCI tree still has the rest
       machine.library.reset();
       machine.why = error.what();
     }
@@ -47,7 +47,7 @@ Machine look(const TopologySources& sources) {
                                     [&](const Gpu& gpu) { return gpu.told && gpu.told->pci == device.address; });
     if (known != machine.gpus.end())
       known->seen = device;
-    else if (!machine.library)  // else one that this user may not see
+    else if (!machine.library)  // with NVML, such a GPU is hidden from this user
       machine.gpus.push_back({std::nullopt, device});
   }
   return machine;
@@ -55,7 +55,7 @@ Machine look(const TopologySources& sources) {
 
 // ---- facts ----
 
-// Members that nothing is known of are left out.
+// Omits members whose value is unknown.
 template <typename Value>
 void note(Json& json, const char* name, const Value& value) {
   if (value != Value{}) json[name] = value;
@@ -114,7 +114,7 @@ int links_to(const nvml::Gpu& gpu, const std::string& remote, const std::string&
   }));
 }
 
-// To each other, or over switches as many as both have.
+// Number of direct NVLinks; without any, the smaller of both GPUs' links to switches.
 int nvlinks_between(const nvml::Gpu& a, const nvml::Gpu& b) {
   const int direct = b.pci.empty() ? 0 : links_to(a, "gpu", b.pci);
   return direct > 0 ? direct : std::min(links_to(a, "switch", ""), links_to(b, "switch", ""));
@@ -151,7 +151,7 @@ Json topology_json(const Machine& machine) {
   return json;
 }
 
-// The name by which the topology has it; empty: it has none.
+// The topology's name of the GPU; empty if it has none.
 std::string name_of(const Json& facts, const std::string& id) {
   const Json gpus = facts.value("gpus", Json::array());
   for (std::size_t i = 0; i < gpus.size(); ++i)
@@ -159,7 +159,7 @@ std::string name_of(const Json& facts, const std::string& id) {
   return "";
 }
 
-// The topology names each pair once, in NVML's order, which need not be that of the devices.
+// The topology names each pair once, in NVML's order; the devices' order may differ.
 std::string link_between(const Json& links, const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return "";
   return links.value(a + "-" + b, links.value(b + "-" + a, ""));

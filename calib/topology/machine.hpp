@@ -15,7 +15,7 @@ struct TopologySources {
 /// Facts for a profile's device. Unknown members are absent:
 ///
 ///   driver    NVIDIA's version
-///   nvml      why NVML reports nothing, if the PCI tree has NVIDIA's GPUs
+///   nvml      the reason why NVML reports nothing, if the PCI tree has NVIDIA's GPUs
 ///   gpus      [{"name", "uuid", "pci", "numa_node", "pcie_generation", "pcie_width", "pcie_bandwidth" (bytes/s one
 ///             way), "clock_hz", "highest_clock_hz", "memory_clock_hz", "power_limit_w", "clock_reasons": [...],
 ///             "nvlinks": [{"number", "version", "remote", "remote_pci"}]}]

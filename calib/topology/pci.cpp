@@ -24,7 +24,7 @@ unsigned hexadecimal(const fs::path& file) {
   return static_cast<unsigned>(std::strtoul(first_line(file).c_str(), nullptr, 16));
 }
 
-// "32.0 GT/s PCIe"; "Unknown" for devices without a link.
+// Reads "32.0 GT/s PCIe"; "Unknown", for devices without a link, gives 0.
 double transfers_per_s(const fs::path& file) {
   return std::strtod(first_line(file).c_str(), nullptr) * 1e9;
 }
@@ -56,7 +56,7 @@ PciDevice read_device(const fs::path& folder) {
   const std::string node = first_line(folder / "numa_node");
   device.numa_node = node.empty() ? -1 : std::atoi(node.c_str());
   device.transfers_per_s = transfers_per_s(folder / "max_link_speed");
-  // 255: no link.
+  // A width of 255 means no link.
   const int lanes = std::atoi(first_line(folder / "max_link_width").c_str());
   device.lanes = lanes < 255 ? lanes : 0;
   for (const char* kind : {"infiniband", "net"})
@@ -92,7 +92,7 @@ std::string pci_path(const PciDevice& a, const PciDevice& b) {
   std::size_t common = 0;
   while (common < shorter && a.path[common] == b.path[common]) ++common;
   if (common == 0) return a.numa_node == b.numa_node ? "NODE" : "SYS";
-  // A switch is a bridge up, common to both, and a bridge down to each device.
+  // A switch has one bridge upwards, in both paths, and one bridge down to each device.
   const std::size_t apart = std::max(a.path.size(), b.path.size()) - common;
   if (common == 1) return "PHB";
   return apart <= 2 ? "PIX" : "PXB";

@@ -1,5 +1,5 @@
 #pragma once
-// The machine's PCI devices as the kernel lists them; needs no driver.
+// Reads the machine's PCI devices from the kernel; needs no driver.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@ struct PciDevice {
   std::vector<std::string> path;
   unsigned vendor = 0, device = 0, device_class = 0;  ///< class, subclass and interface: 0x030200
   int numa_node = -1;                                 ///< -1: the kernel does not report it
-  double transfers_per_s = 0;                         ///< per lane of its link, at its highest speed; 0: not reported
-  int lanes = 0;                                      ///< highest number; 0: not reported
+  double transfers_per_s = 0;                         ///< per lane at the link's highest speed; 0: not reported
+  int lanes = 0;                                      ///< maximum number; 0: not reported
   std::vector<std::string> interfaces;                ///< for a NIC: "eth0", "mlx5_0"
 
   bool is_nvidia_gpu() const;
@@ -24,7 +24,7 @@ struct PciDevice {
   double link_bandwidth() const;
 };
 
-/// In the order of addresses; empty if there is no such folder. `sysfs` is the path where sysfs is mounted.
+/// Lists devices by address; empty if there is no such folder. `sysfs` is where sysfs is mounted.
 std::vector<PciDevice> pci_devices(const std::string& sysfs = "/sys");
 
 /// Returns the path between two devices, as in `nvidia-smi topo -m`: PIX over at most one switch, PXB over several, PHB

@@ -37,7 +37,7 @@ std::string name_of_dimension(Dimension dimension) {
   return "";
 }
 
-// The text of fewest digits that reads back as `si`; empty where rounding in the unit keeps it from that.
+// Returns the shortest text that reads back as exactly `si`; empty if 17 digits in this unit do not.
 std::string exact_text(double in_unit, const std::string& unit, Dimension dimension, double si) {
   for (const int digits : {6, 9, 12, 15, 17}) {
     const std::string text = format_printf("%.*g ", digits, in_unit) + unit;
@@ -190,7 +190,7 @@ Json schema_of_object(const std::vector<const FieldText*>& fields, const std::st
   return schema;
 }
 
-// Ignores a value that is no object; reading refuses it later.
+// A value that is no object is ignored here and refused when it is read.
 void complete_object(JsonDocument& document, const std::string& pointer, const std::vector<const FieldText*>& fields) {
   const Json::json_pointer here(pointer);
   if (!document.json().contains(here) || !document.json().at(here).is_object()) return;
@@ -210,7 +210,7 @@ void complete_object(JsonDocument& document, const std::string& pointer, const s
 struct AnyFormat::State {
   std::string what;
   const void* fresh;
-  std::deque<Field> fields;  // whose places stay where they are
+  std::deque<Field> fields;  // a deque: a Field& stays valid when fields are added
   std::vector<Check> checks;
 };
 

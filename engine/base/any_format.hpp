@@ -57,7 +57,7 @@ std::string table(const std::vector<const FieldText*>& fields, const std::string
 int whole(const JsonNode& node, double low, double high);
 }  // namespace format_text
 
-/// Writes a quantity in the unit that gives the shortest text from which exactly the same number is read.
+/// Writes the quantity in the unit that gives the shortest text that reads back as exactly `si`.
 std::string quantity_text(double si, Dimension dimension);
 
 /// The offset of a member of type M in an object.

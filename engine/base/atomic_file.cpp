@@ -52,16 +52,16 @@ std::string folder_of(const std::string& path) {
 }
 
 constexpr const char* kNullDevice = "/dev/null";
-constexpr std::size_t kLongestEnding = 32;  // of a part's name, beyond the file's own
-constexpr int kMostLinks = 40;              // one after the other, as Linux has it
+constexpr std::size_t kLongestEnding = 32;  // bytes that a temporary file's name adds to its target's
+constexpr int kMostLinks = 40;              // limit of a chain of links, as in Linux
 
-/// A name to which a part's ending can be added.
+/// Whether the file system allows the name of a temporary file of `path`.
 bool is_name_short_enough(const std::string& path) {
   const long most = ::pathconf(folder_of(path).c_str(), _PC_NAME_MAX);
   return most < 0 || fs::path(path).filename().string().size() + kLongestEnding <= static_cast<std::size_t>(most);
 }
 
-/// Why `path` cannot be replaced by a regular file; empty when nothing is known against it.
+/// The reason why `path` cannot be replaced by a regular file; empty if none is found.
 std::string refusal(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) return reason(path.empty() ? ENOENT : EINVAL);
   if (is_null_device(path)) return "";
@@ -70,7 +70,7 @@ std::string refusal(const std::string& path) {
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return reason(EISDIR);
     if (!S_ISREG(info.st_mode)) return "not a regular file";
-    if ((info.st_mode & 0222) == 0) return "the file is read-only";  // a folder's rights would allow to replace it
+    if ((info.st_mode & 0222) == 0) return "the file is read-only";  // rename() needs only the folder's permission
   } else if (path.back() == '/') {
     return reason(EISDIR);
   } else if (errno != ENOENT) {
@@ -81,7 +81,7 @@ std::string refusal(const std::string& path) {
 
 constexpr const char* kPart = ".part";
 
-/// The id of the process that writes `part`, a partial file of `name`, taken from its name; 0 if it is no such file.
+/// The id of the process that writes `part`, read from its name; 0 if `part` is no temporary file of `name`.
 long writer_of(const std::string& part, const std::string& name) {
   const std::string start = name + kPart;
   if (part.compare(0, start.size(), start) != 0) return 0;
@@ -94,7 +94,7 @@ long writer_of(const std::string& part, const std::string& name) {
   return is_number(process) && is_number(attempt) ? std::stol(process) : 0;
 }
 
-/// Also true of a zombie that no process waits for; in a container it may stay forever.
+/// A zombie has ended too: in a container it may never be reaped.
 bool has_ended(long process) {
   if (::kill(static_cast<pid_t>(process), 0) != 0) return errno == ESRCH;
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");  // 4711 (name) Z ...
@@ -122,7 +122,7 @@ bool write_all(int file, std::string_view content) {
   return true;
 }
 
-/// The file has its new content by now; a file system that cannot flush a folder is no reason to report a failure.
+/// The file already has its new content. Some file systems cannot flush a folder, so errors are ignored.
 void flush_folder(const std::string& folder) {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.number() >= 0) ::fsync(directory.number());
@@ -154,7 +154,7 @@ void AtomicWriter::write(std::string_view text) {
 }
 
 void AtomicWriter::finish() {
-  if (part_.empty()) return;  // /dev/null, which the destructor closes
+  if (part_.empty()) return;  // /dev/null has no temporary file; the destructor closes it
   struct stat old;
   if (::stat(target_.c_str(), &old) == 0 && ::fchmod(file_, old.st_mode & 0777) != 0) fail(errno);
   if (::fsync(file_) != 0) fail(errno);
@@ -189,7 +189,7 @@ std::string end_of_links(const std::string& path) {
   for (int i = 0; i < kMostLinks && fs::is_symlink(end, error); ++i) {
     const fs::path next = fs::read_symlink(end, error);
     if (error) return path;
-    end = end.parent_path() / next;  // the next alone where it is absolute
+    end = end.parent_path() / next;  // an absolute `next` replaces the folder
   }
   return end.string();
 }
@@ -202,7 +202,7 @@ int remove_left_parts(const std::string& path) {
   for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
     const long process = writer_of(entry->path().filename().string(), name);
     if (process <= 0) continue;
-    // Process ids are reused, often in containers. So a temporary file with this process's id is an earlier process's.
+    // Process ids are reused, often in containers. A file with this process's id was left by an earlier process.
     if (has_ended(process) || process == ::getpid()) left.push_back(entry->path());
   }
   int removed = 0;

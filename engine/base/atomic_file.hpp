@@ -1,14 +1,14 @@
 #pragma once
-// Output files appear as a whole or not at all. They are written to a temporary file in the target's folder (name +
-// ".part" + process + "-" + a number), flushed to disk with fsync, and renamed; the folder is fsynced, too. A reader
-// never sees half a file, and a full disk leaves the old one. A process that is killed while it writes leaves its
+// Writes output files as a whole or not at all. The content goes to a temporary file in the target's folder (name +
+// ".part" + process + "-" + a number), which is flushed with fsync and renamed. Then the folder is flushed. Readers
+// never see half a file, and a full disk leaves the old one. A process that is killed while it writes leaves its
 // temporary file.
 #include <cstddef>
 #include <string>
 
 namespace lockstep {
 
-/// Whether `path` is /dev/null, an output that takes everything and keeps nothing.
+/// Whether `path` is /dev/null, which discards output.
 bool is_null_device(const std::string& path);
 
 /// Replaces the content of `path`. Throws std::runtime_error with the path and the system's reason; then the target is
@@ -19,9 +19,9 @@ void write_file_atomically(const std::string& path, const std::string& content);
 /// The file that writing to `path` replaces: the end of a chain of symbolic links, or `path` itself.
 std::string end_of_links(const std::string& path);
 
-/// Removes the temporary files that killed writers of `path` have left: files of exactly its name and ending whose
-/// process is not another process that runs here. The caller must hold the lock of `path` (file_lock.hpp). Ignores
-/// files that cannot be removed. Returns the number removed.
+/// Removes the temporary files that killed writers of `path` left. It keeps those of other processes that still run
+/// here. The caller must hold the lock of `path` (file_lock.hpp). Ignores files that cannot be removed. Returns the
+/// number removed.
 int remove_left_parts(const std::string& path);
 
 /// Whether a file can be created at `path`: its folder exists and is writable, and the path is no folder. Call it

@@ -1,6 +1,6 @@
 #pragma once
-// Finds the value between `low` and `high` below which `holds` is true and above which it is false, to a relative
-// `tolerance`.
+// Bisects [low, high]: `holds` is true below the value sought and false above it. Stops at the relative `tolerance` or
+// after 200 steps.
 
 namespace lockstep {
 

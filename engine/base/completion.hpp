@@ -63,9 +63,9 @@ inline std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-/// Returns the branches of a shell's `case` on the previous word, one per option that takes names of a list. Completes
-/// the name behind the last comma, in lower case, because programs accept names in any case. If the names are `known`,
-/// also completes files.
+/// Returns the branches of a shell's `case` on the previous word, one per option that takes names from a list.
+/// Completes the name after the last comma, in lower case, because programs ignore case. If the names are `known`, also
+/// completes files.
 inline std::string cases_of_values(const CLI::App& app, const CompletionNames& known) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {

@@ -9,8 +9,8 @@ namespace lockstep {
 namespace {
 
 struct FileFormat {
-  std::string schema;             ///< its beginning; empty: not one of the project's
-  std::vector<std::string> keys;  ///< that only this format has together; its reader knows all of them
+  std::string schema;             ///< the beginning of "schema"; empty: a foreign format
+  std::vector<std::string> keys;  ///< no other format has all of them; the reader knows each
   std::string what;
   std::string use;  ///< FILE stands for the path
 };

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
 
-// The process that took the lock on the file, by its line in /proc/locks; 0 where the system does not tell.
+// Returns the process that holds the lock on the file, read from /proc/locks; 0 if the file is not listed.
 //   12: FLOCK  ADVISORY  WRITE 4711 fd:01:1234567 0 EOF
-// with the device's numbers in hexadecimal, the inode's in decimal.
+// Device numbers are hexadecimal, the inode is decimal.
 long holder_of(int file) {
   struct stat info;
   if (::fstat(file, &info) != 0) return 0;
@@ -50,7 +50,7 @@ FileInUse in_use(int file, const std::string& path) {
                    "; allowed: another file, or wait for its end");
 }
 
-// Whether `path` is still the opened file. A run that ended may have removed it, and then its lock would exclude
+// Whether `path` still names the opened file. If an ended run removed it, a lock on the opened file would exclude
 // nobody.
 bool is_still_at(int file, const std::string& path) {
   struct stat mine, there;
@@ -82,7 +82,7 @@ void lock_or_refuse(int file, const std::string& path, double patience_s) {
 }
 
 void refuse_if_locked(const std::string& path, double patience_s) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // to write, as an exclusive lock over NFS needs
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // writable: an exclusive lock over NFS needs it
   if (file < 0) return;
   try {
     lock_or_refuse(file, path, patience_s);
@@ -110,7 +110,7 @@ LockBeside::LockBeside(const std::string& path, double patience_s) : lock_path_(
 }
 
 LockBeside::~LockBeside() {
-  ::unlink(lock_path_.c_str());  // while it is locked: nobody else can have it
+  ::unlink(lock_path_.c_str());  // still locked, so no other run can hold it
   ::close(file_);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Advisory locks on files that one run at a time may write: flock(2), which belongs to the open file. The kernel drops
-// it when the last process that has the file open ends, however it ends, so that a killed run leaves no lock behind.
+// Advisory locks (flock) on files that only one run at a time may write. The kernel drops a lock when the last process
+// that has the file open ends, for whatever reason. So a killed run leaves no lock behind.
 #include <stdexcept>
 #include <string>
 
@@ -9,7 +9,7 @@ namespace lockstep {
 /// Processes of a run that was just killed may keep a file open briefly, until their data are on disk.
 constexpr double kLockPatience_s = 2;
 
-/// Another run writes the file. A failure of the work, not bad input.
+/// Another run is writing the file: a failure of the work, not bad input.
 class FileInUse : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

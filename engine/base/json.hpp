@@ -25,7 +25,7 @@ namespace lockstep {
 
 using Json = nlohmann::ordered_json;
 
-/// Bad input or bad usage; what() is the whole line to print. Programs then exit with 2.
+/// Bad input or bad usage; what() is the complete line to print. Programs then exit with 2.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

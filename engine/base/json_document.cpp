@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 
-/// A value given on the command line is JSON if it parses as such, else a string: gpus=8 and bandwidth=40 Gbit/s both
-/// work. What starts like an object, array or string was meant as JSON, so that its errors are reported.
+/// Parses a value given on the command line as JSON, else takes it as a string: gpus=8 and bandwidth=40 Gbit/s both
+/// work. If it starts like an object, array or string, a syntax error is reported.
 Json setting_value(const std::string& pointer, const std::string& text, const std::string& origin) {
   try {
     return parse_json(text, origin + ": " + pointer);
@@ -41,10 +41,10 @@ Json* find_value(Json& root, const std::vector<std::string>& keys) {
     value = child(*value, key);
     if (!value) return nullptr;
   }
-  return const_cast<Json*>(value);  // it lies in `root`, which is not const
+  return const_cast<Json*>(value);  // `root` is not const
 }
 
-/// The container that the last key of `pointer` is in. Every key before it must exist.
+/// The container of the last key of `pointer`. All keys before it must exist.
 Json& parent_of(Json& root, const std::string& origin, const std::string& pointer,
                 const std::vector<std::string>& keys) {
   const Json* value = &root;
@@ -56,7 +56,7 @@ Json& parent_of(Json& root, const std::string& origin, const std::string& pointe
   }
   if (!value->is_object() && !value->is_array())
     no_such_place(origin, pointer, in_quotes(place) + " is " + kind_of(*value));
-  return const_cast<Json&>(*value);  // it lies in `root`, which is not const
+  return const_cast<Json&>(*value);  // `root` is not const
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ void JsonDocument::set(const std::string& pointer, const std::string& text, cons
   replaced({join_pointer(keys), origin, folder, true});
 }
 
-/// Notes that a subtree now comes from elsewhere: what was known about the old one is void.
+/// Records that a subtree has a new origin, and drops the origins and assumptions recorded for the old one.
 void JsonDocument::replaced(const Origin& origin) {
   const std::string& pointer = origin.pointer;
   const auto below = [&pointer](const auto& entry) { return is_within(entry.pointer, pointer); };
@@ -140,8 +140,8 @@ void JsonDocument::note(const Assumption& assumption) const {
   assumptions_.push_back(assumption);
 }
 
-/// The origin of the smallest subtree around `pointer`; null: the document's own file. It is the last one that fits,
-/// since replaced() drops what lies below a new one.
+/// The origin of the smallest subtree around `pointer`; null: the document's own file. The last match is the smallest,
+/// because replaced() drops the origins inside a new subtree.
 const JsonDocument::Origin* JsonDocument::origin_of(const std::string& pointer) const {
   const auto around = [&pointer](const Origin& origin) { return is_within(pointer, origin.pointer); };
   const auto found = std::find_if(origins_.rbegin(), origins_.rend(), around);
@@ -155,7 +155,7 @@ std::string JsonDocument::file_of(const std::string& pointer) const {
 
 std::string JsonDocument::locate(const std::string& pointer) const {
   const Origin* const origin = origin_of(pointer);
-  const bool inside = origin && !origin->is_setting;  // a setting is followed by the whole document's pointer
+  const bool inside = origin && !origin->is_setting;  // for a setting, the pointer of the whole document is shown
   const std::string place = inside ? pointer.substr(origin->pointer.size()) : pointer;
   return file_of(pointer) + ": " + (place.empty() ? "/" : place);
 }

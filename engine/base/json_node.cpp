@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// A terminal or a table would obey them. Tabs are blanks.
+// Control characters would act on a terminal or a table. Tabs are allowed.
 bool has_control_characters(const std::string& text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7F'; });
@@ -22,7 +22,7 @@ bool contains(const Range& range, double value) {
   return value >= range.low && value <= range.high;
 }  // NaN: false
 
-/// Short, but with all digits of a whole number that the short form would round: 1048576.
+/// Uses the short form, unless that rounds a whole number (1048576): then all digits.
 std::string end_text(double end) {
   const std::string text = short_number(end);
   double read_back = 0;
@@ -45,7 +45,7 @@ std::string allowed_text(std::int64_t low, std::int64_t high) {
   return "allowed: " + std::to_string(low) + " to " + std::to_string(high);
 }
 
-/// Short, but with all digits where the short form would look as if it were inside the range.
+/// Uses the short form, unless that would round into the range: then all digits.
 std::string value_text(double value, const Range& range) {
   const std::string text = short_number(value);
   double read_back = 0;
@@ -70,10 +70,10 @@ bool exact_integer(const Json& value, std::int64_t& number) {
   return true;
 }
 
-// Throws where the whole document is of a format whose keys are not all among `known`.
+// Throws if the document has another of the project's formats, with keys that are not among `known`.
 void refuse_other_format(const JsonDocument& document, const std::vector<std::string>& known) {
   std::error_code unknown;
-  if (!std::filesystem::exists(document.name(), unknown)) return;  // a part of a file, or text
+  if (!std::filesystem::exists(document.name(), unknown)) return;  // not a file: part of one, or text
   const std::string other = describe_other_format(document.json(), document.name(), known);
   if (!other.empty()) throw InputError(one_line(document.name() + ": " + other));
 }
@@ -178,7 +178,7 @@ std::int64_t JsonNode::integer(std::int64_t low, std::int64_t high) const {
 double JsonNode::quantity(Dimension dimension, Range range) const {
   const std::string unit = si_unit(dimension);
   double value = 0;
-  if (value_->is_number()) fail(parse_quantity("0", dimension, value));  // the unit is missing
+  if (value_->is_number()) fail(parse_quantity("0", dimension, value));  // "missing unit"
   if (!value_->is_string()) {
     fail("expected a quantity, got " + kind_of(*value_), "allowed: a number and a unit, such as \"1 " + unit + '"');
   }
@@ -201,7 +201,7 @@ JsonNode JsonNode::sourced_value(Assumption& assumption) const {
   const JsonNode source = at("source");
   assumption.source = source.text();
   const std::string file = document_->file_of(value.pointer());
-  if (file != document_->file_of(source.pointer())) {  // --set of the value alone: the old source does not vouch for it
+  if (file != document_->file_of(source.pointer())) {  // --set changed only the value: the old source does not apply
     assumption.kind = "assumed";
     assumption.source = "given in " + file;
   }

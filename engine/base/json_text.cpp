@@ -26,7 +26,7 @@ std::string short_reason(const std::string& what) {
   return reason.substr(0, reason.find("; last read: "));
 }
 
-/// Builds the value while it refuses what nlohmann's own builder accepts: duplicate keys and deep nesting.
+/// Builds the value, and refuses duplicate keys and deep nesting, which nlohmann's builder accepts.
 class StrictBuilder : public nlohmann::json_sax<Json> {
  public:
   StrictBuilder(const std::string& text, const std::string& name) : text_(text), name_(name) {}
@@ -60,7 +60,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
  private:
   struct Level {
-    Json* container;  // its parent does not change before it is closed, so it does not move
+    Json* container;  // stays valid: its parent does not change while it is open
     std::unordered_set<std::string> keys;
     std::string key;
   };
@@ -90,7 +90,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
       container.push_back(std::move(value));
       return &container.back();
     }
-    // Past the ordered map's own search for the key, which would make large objects quadratic: key() has searched.
+    // Inserts without the ordered map's search, which is quadratic for large objects; key() has checked the key.
     Json::object_t::Container& members = container.get_ref<Json::object_t&>();
     members.emplace_back(levels_.back().key, std::move(value));
     return &members.back().second;
@@ -125,9 +125,9 @@ Json parse_json(const std::string& text, const std::string& name) {
   if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) {
     throw InputError(one_line(name) + ": line 1, column 1: byte order mark; allowed: UTF-8 without one");
   }
-  const std::size_t nul = text.find('\0');  // nlohmann takes it for the end and would ignore what follows
+  const std::size_t nul = text.find('\0');  // nlohmann would stop here and ignore the rest
   if (nul != std::string::npos) throw InputError(one_line(name) + ": " + position(text, nul + 1) + ": NUL byte");
-  if (text.empty()) {  // versions of nlohmann's library differ in what they say of it
+  if (text.empty()) {  // the message of nlohmann's library depends on its version
     throw InputError(one_line(name) + ": line 1, column 1: unexpected end of input; expected '[', '{', or a literal");
   }
   StrictBuilder builder(text, name);

@@ -17,7 +17,7 @@ inline const Choices<LogLevel>& choices_of(LogLevel) {
 
 /// Sets the level of this process and of those that it forks.
 void set_log_level(LogLevel level);
-/// Whether lines of that level are written. Guards the making of costly texts.
+/// Whether lines of that level are written. Ask before making a costly text.
 bool is_logged(LogLevel level);
 /// Writes "0.134 s info TEXT" with one write, so that lines of several processes do not mix.
 void write_log(LogLevel level, const std::string& text);

@@ -5,9 +5,9 @@
 //   ObjectFormat<LinkSpec> format("link");
 //   format.quantity("bandwidth", &LinkSpec::bandwidth_bytes_per_s, Dimension::bandwidth, {1e3, 1e14}).means("...");
 //
-// Fields are required unless otherwise() or optional() is called. With otherwise(), a field has a default, which is
-// added to the document before it is read. With optional(), a field may be absent; it is written only if it differs
-// from a new T's. Fields are read in the order of their definition, and errors are those of JsonNode.
+// Fields are required unless otherwise() or optional() is called. otherwise() sets a default, which is added to the
+// document before it is read. An optional() field may be absent and is written only if it differs from a new T's.
+// Fields are read in the order of their definition, with the errors of JsonNode.
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ namespace lockstep {
 template <class T>
 class ObjectFormat : public AnyFormat {
  public:
-  /// Changes the properties of a field. It is valid as long as the format.
+  /// Changes the properties of a field. Valid as long as the format exists.
   class Field {
    public:
     explicit Field(AnyFormat::Field& field) : field_(&field) {}
@@ -58,13 +58,13 @@ class ObjectFormat : public AnyFormat {
       field_->is_needed = needed;
       return *this;
     }
-    /// Replaces the reading of the field by read(node, object).
+    /// Reads the field by read(node, object) instead.
     template <class F>
     Field& reads(F read) {
       field_->read = [read](const JsonNode& node, void* object) { read(node, *static_cast<T*>(object)); };
       return *this;
     }
-    /// Replaces the writing of the field by write(object); a null is not written.
+    /// Writes the field by write(object) instead; a null is not written.
     template <class F>
     Field& writes(F write) {
       field_->write = [write](const void* object) { return Json(write(*static_cast<const T*>(object))); };
@@ -80,7 +80,7 @@ class ObjectFormat : public AnyFormat {
       field_->is_unsaid = nullptr;
       return *this;
     }
-    /// Returns the current reading of the field as read(node, object), for a new reader to wrap.
+    /// Returns the field's current reader, read(node, object), for a new reader to wrap.
     auto reader() const {
       return [read = field_->read](const JsonNode& node, T& object) { read(node, &object); };
     }
@@ -93,7 +93,7 @@ class ObjectFormat : public AnyFormat {
 
   Field text(const std::string& key, std::string T::*member) { return Field(add_text(key, place(member))); }
   Field boolean(const std::string& key, bool T::*member) { return Field(add_boolean(key, place(member))); }
-  /// A boolean of the program that has a name for each value in the file.
+  /// A boolean that the file spells as one of two names, `no` or `yes`.
   Field either(const std::string& key, bool T::*member, const std::string& no, const std::string& yes) {
     return Field(add_either(key, place(member), no, yes));
   }
@@ -102,7 +102,7 @@ class ObjectFormat : public AnyFormat {
   Field choice(const std::string& key, E T::*member) {
     return Field(add_choice(key, place(member)));
   }
-  /// A whole number that has no origin. `I`: int or a wider integer.
+  /// A whole number that does not carry its origin. `I`: int or a wider integer.
   template <class I>
   Field whole(const std::string& key, I T::*member, std::int64_t low, std::int64_t high) {
     return Field(add_whole(key, place(member), low, high));
@@ -168,7 +168,7 @@ class ObjectFormat : public AnyFormat {
     read(node, value);
     return value;
   }
-  /// Writes all fields except optional ones with the values of a new T. read() of the result gives an equal object.
+  /// Writes all fields except optional ones that equal those of a new T. read() of the result gives an equal object.
   Json write(const T& value) const { return write_any(&value); }
   Json write_all(const std::vector<T>& values) const {
     Json list = Json::array();

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
-  if (fs::equivalent(a, b, ignored)) return true;  // false where one does not exist
+  if (fs::equivalent(a, b, ignored)) return true;  // false if one of them does not exist
   const fs::path first = fs::weakly_canonical(fs::absolute(a, ignored), ignored);
   return !first.empty() && first == fs::weakly_canonical(fs::absolute(b, ignored), ignored);
 }

@@ -1,11 +1,11 @@
 #pragma once
-// A program's outputs, checked before its work begins.
+// Checks a program's outputs before its work begins.
 #include <string>
 #include <vector>
 
 namespace lockstep {
 
-/// The path that means standard output for a JSON output.
+/// The path that writes a JSON output to standard output.
 inline constexpr const char* kStandardOutput = "-";
 
 /// Call it before long work, so that a wrong path does not cost the result. An empty path means no output. Standard

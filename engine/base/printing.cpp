@@ -17,8 +17,8 @@ bool is_control_of_two_bytes(const std::string& text, std::size_t at) {
   return text[at] == '\xC2' && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0;
 }
 
-// U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they turn the order of what is shown, so that a name may look
-// like another (Unicode UAX 9; CVE-2021-42574). The code point; 0: it is none of them.
+// Returns the code point at `at` if it is a mark that changes the direction of text, else 0. Such marks can make a name
+// look like another (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069; Unicode UAX 9; CVE-2021-42574).
 unsigned order_mark(const std::string& text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   if (byte(at) == 0xD8 && byte(at + 1) == 0x9C) return 0x061C;
@@ -57,7 +57,7 @@ void print(const std::string& text) {
 std::string message_line(const std::string& text) {
   if (text.size() <= kLongestMessage) return for_terminal(one_line(text));
   std::size_t cut = kLongestMessage;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;  // between characters of UTF-8
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;  // not inside a UTF-8 character
   return for_terminal(one_line(text.substr(0, cut))) + "...";
 }
 

@@ -22,12 +22,12 @@
 namespace lockstep {
 namespace {
 
-// On its way a message is its kind, its length and its bytes.
+// A message is sent as its kind, its length and its bytes.
 constexpr char kMessage = 'm', kError = 'e';
 constexpr std::size_t kHeader = 1 + sizeof(std::uint64_t);
 
-// Ends of pipes that a child must not keep: those by which its parent hears its siblings, and the parent's own way up.
-// Held while a pipe is made and a child forked, so that no other thread's child is born with a new end either.
+// Ends of pipes that a child must close: its parent's ends for its siblings and for the parent's own parent. The mutex
+// is held from making a pipe until the fork, so that children of other threads do not inherit a new end.
 struct OpenEnds {
   std::mutex mutex;
   std::set<int> fds;
@@ -51,7 +51,7 @@ void write_whole(int fd, const char* data, std::size_t size) {
   }
 }
 
-// The signal comes when the thread that forked ends; where it had ended before it was asked for, it never will.
+// The signal comes when the forking thread ends. If it ended before this call, none comes: hence the check.
 void die_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(126);
@@ -86,7 +86,7 @@ void ToParent::send(const std::string& message) const {
 }
 
 void ToParent::become(const std::string& program, const std::vector<std::string>& arguments, int output_fd) const {
-  ::fcntl(fd_, F_SETFD, 0);  // it stays open for as long as the program runs
+  ::fcntl(fd_, F_SETFD, 0);  // clears FD_CLOEXEC: the pipe stays open as long as the program runs
   const int nowhere = ::open("/dev/null", O_RDONLY);
   ::dup2(nowhere, STDIN_FILENO);
   if (nowhere != STDIN_FILENO) ::close(nowhere);
@@ -115,7 +115,7 @@ ProcessPool::~ProcessPool() {
 }
 
 int ProcessPool::start(const std::function<void(const ToParent&)>& body) {
-  std::fflush(nullptr);  // else the child could write the parent's pending output again
+  std::fflush(nullptr);  // else the child would print the parent's buffered output again
   std::unique_lock<std::mutex> lock(open_ends().mutex);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw no_process("cannot make a pipe");
@@ -150,7 +150,7 @@ int ProcessPool::start(const std::function<void(const ToParent&)>& body) {
   return next_++;
 }
 
-// Reads what is there, an event per whole message; true when the child has closed its end.
+// Reads the available data and adds an event per complete message. Returns true if the child has closed its end.
 bool ProcessPool::drain(int process, Child& child, std::vector<ProcessEvent>& events) {
   char buffer[1 << 16];
   const ssize_t n = ::read(child.fd, buffer, sizeof buffer);
@@ -216,7 +216,7 @@ std::vector<std::string> in_processes(std::size_t count, int jobs, const std::fu
   };
   for (start_what_can(); pool.running() > 0; start_what_can()) {
     for (const ProcessEvent& event : pool.wait(-1)) {
-      const std::size_t i = static_cast<std::size_t>(event.process);  // started in order
+      const std::size_t i = static_cast<std::size_t>(event.process);  // numbered by start
       if (!event.is_end) {
         results[i] = event.text;
         has_result[i] = true;
@@ -238,7 +238,7 @@ std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
   ProcessPool pool(jobs);
   ProgressLine progress(what, count);
   const std::size_t children = std::min(count, static_cast<std::size_t>(pool.jobs()));
-  std::vector<std::size_t> next;  // of each child
+  std::vector<std::size_t> next;  // index of each child's next item
   for (std::size_t child = 0; child < children; ++child) {
     next.push_back(child);
     pool.start([&, child](const ToParent& parent) {

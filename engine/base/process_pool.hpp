@@ -2,8 +2,8 @@
 // Runs work in child processes: code that can exist only once per process (SimGrid's engine), code that may crash, and
 // other programs.
 //
-// A forked child dies with the thread that started it, however that ends (Linux' PR_SET_PDEATHSIG, kill -9 included).
-// It holds no pipe of this header but its own to the parent, so that the end of a sibling is noticed at once.
+// A forked child dies with the thread that started it, even after kill -9 (Linux: PR_SET_PDEATHSIG). It keeps no pipe
+// of this header but its own to the parent, so that the end of a sibling is noticed at once.
 #include <sys/types.h>
 
 #include <functional>
@@ -17,8 +17,8 @@ namespace lockstep {
 class ToParent {
  public:
   explicit ToParent(int fd) : fd_(fd) {}
-  /// Sends a message of any bytes and length, which the parent gets as a whole or not at all. Ends the process if
-  /// nobody reads.
+  /// Sends a message of any bytes and length. The parent receives it whole or not at all. Ends the process if nobody
+  /// reads.
   void send(const std::string& message) const;
   /// Replaces the child by another program (exec), without input, and with both output streams to `output_fd`. If that
   /// fails, writes the reason to `output_fd` and exits with status 127.
@@ -73,8 +73,8 @@ class ProcessPool {
 };
 
 /// Runs `work(i)` for i in [0, count), each in its own child, at most `jobs` at a time, and returns the texts in order.
-/// `what` is their plural name in the progress line. If a child throws or dies, starts no more, waits for those that
-/// run, and throws std::runtime_error with its message.
+/// The progress line names them `what`, a plural. If a child throws or dies, starts no more, waits for the running
+/// ones, and throws std::runtime_error with its message.
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                                       const std::string& what = "processes");
 

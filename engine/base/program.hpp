@@ -80,15 +80,15 @@ inline bool is_quiet(const CLI::App& app) {
 }
 
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
-/// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work fails
-/// or standard output cannot be written. Progress of the work is drawn on a terminal unless --quiet is given. An error
-/// prints one line to stderr. With `--json -` it is also written to standard output as JSON (error_report.hpp). `find_names`
+/// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work
+/// fails or standard output cannot be written. Draws progress on a terminal unless --quiet is given. An error prints
+/// one line to stderr. With `--json -` it is also written to standard output as JSON (error_report.hpp). `find_names`
 /// returns names to complete that the options themselves do not list.
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work,
                 const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the shell's limit of a file's size (ulimit -f) becomes an error
+  std::signal(SIGXFSZ, SIG_IGN);  // a file above ulimit -f then gives an error instead of a signal
   const std::vector<std::string> words(argv, argv + argc);
   const auto failed = [&](const char* status, const std::string& reason, int code) {
     return report_error(words, command_name(chosen_command(app)), status, reason, code);

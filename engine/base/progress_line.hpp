@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Seconds of work before progress is drawn: 2 s, or LOCKSTEP_PROGRESS_AFTER_MS in the environment, for tests.
+/// Time of work before progress is drawn: 2 s, or LOCKSTEP_PROGRESS_AFTER_MS in the environment, for tests.
 std::chrono::milliseconds progress_delay();
 /// Draws the progress of this thread's work on `screen`, starting `first` after the work began. nullptr, the default,
 /// draws nothing. Children of a ProcessPool draw nothing.
@@ -43,7 +43,7 @@ class ProgressLine {
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  /// One more unit is done, or `done` in total. Call it from the thread that constructed this.
+  /// Reports one more unit done, or `done` in total. Call it from the thread that constructed this.
   void advance();
   void advance_to(std::size_t done);
 

@@ -31,7 +31,7 @@ std::string host_name() {
   return name;
 }
 
-/// File names may be any bytes, JSON is UTF-8: other bytes become U+FFFD.
+/// JSON is UTF-8, but file names may hold any bytes: invalid ones become U+FFFD.
 std::string as_utf8(const std::string& bytes) {
   return Json::parse(Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }

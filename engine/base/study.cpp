@@ -25,7 +25,7 @@ std::string file_in(const fs::path& folder, const std::string& name) {
 
 std::string study_beside(const std::string& folder) {
   fs::path path = fs::path(folder).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();  // "out/"
+  if (!path.has_filename()) path = path.parent_path();  // a path that ends in a slash: "out/"
   return path.string() + kEnding;
 }
 

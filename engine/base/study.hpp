@@ -14,7 +14,7 @@ inline constexpr const char* kRunSchema = "lockstep/run/1";
 inline constexpr const char* kSweepResultSchema = "lockstep/sweep-result/1";
 
 struct StudyLine {
-  std::string file;       ///< as in the folder: STUDY/NAME.json, STUDY/sweep.json
+  std::string file;       ///< its name in the folder: STUDY/NAME.json, STUDY/sweep.json
   JsonDocument document;  ///< its errors name file and line
 };
 
@@ -23,7 +23,7 @@ std::string study_beside(const std::string& folder);
 /// Skips empty lines and lines of other schemas. Throws InputError for a line that is no JSON or has no schema, and for
 /// a record whose name is missing or repeated.
 std::vector<StudyLine> load_study(const std::string& path);
-/// Whether the file begins as a study does; other JSON lines (samples, journals) do not.
+/// Whether the file begins like a study. Other JSON lines (samples, journals) do not.
 bool is_study(const std::string& path);
 
 /// Returns the content of a study; `records` by name.

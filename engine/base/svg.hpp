@@ -1,5 +1,5 @@
 #pragma once
-// Elements of SVG pictures. Coordinates are user units, y points down; numbers are written with one decimal. Deterministic.
+// Elements of SVG pictures. Coordinates are user units, y points down; numbers have one decimal. Deterministic.
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@ const std::vector<std::string>& colours();
 std::string number(double value);
 /// Replaces `<`, `>`, `&` and `"` by entities.
 std::string escaped(const std::string& text);
-/// Which part of the text is at (x, y): `anchor` is "start", "middle" or "end". Escapes the text.
+/// `anchor` is the part of the text that is at (x, y): "start", "middle" or "end". Escapes the text.
 std::string text(double x, double y, const std::string& anchor, const std::string& text);
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour);
 std::string dashed_line(double x1, double y1, double x2, double y2, const std::string& colour);

@@ -26,14 +26,14 @@ std::string formatted(const char* pattern, double value);
 std::string with_thousands(double value);
 /// Writes a rate per second with commas; below 10 with three significant digits: "1,737", "0.247".
 std::string rate_text(double per_s);
-/// The time of an iteration: "294.7 ms"; if it takes one second or more, in seconds with four digits: "9.876 s", "10.97 s".
+/// The time of an iteration: "294.7 ms"; from one second on, seconds with four digits: "9.876 s", "10.97 s".
 std::string iteration_time_text(double seconds);
 /// "1 GPU", "64 GPUs"
 std::string gpus_text(std::int64_t gpus);
 /// Uses seconds up to two minutes, minutes up to two hours, hours up to two days, then days. Below a second it is
 /// format_seconds().
 std::string duration_text(double seconds);
-/// Does the same, with a pattern of printf for minutes.
+/// Same, but `minutes` is the printf pattern for minutes.
 std::string duration_text(double seconds, const char* minutes);
 /// Splits a line of CSV into cells, and removes blanks and quotes around each.
 std::vector<std::string> csv_cells(const std::string& line);

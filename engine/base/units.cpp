@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// SI value = number * times / per. Both are whole, so that "3 us" is exactly the double 3e-6 (3 * 1e-6 is not).
+/// SI value = number * times / per. Both factors are whole, so "3 us" is exactly the double 3e-6 (3 * 1e-6 is not).
 struct Unit {
   std::string name;
   double times;
@@ -21,7 +21,7 @@ struct Unit {
 
 const double kibi = 1024.0;
 
-// By codes of ISO 4217; $ and € are read as two of them.
+// ISO 4217 codes; $ and € are read as USD and EUR.
 const std::vector<std::string>& currency_codes() {
   static const std::vector<std::string> codes{"USD", "EUR", "GBP", "CHF", "CNY", "JPY"};
   return codes;
@@ -32,7 +32,7 @@ const std::vector<std::pair<std::string, std::string>>& currency_signs() {
   return signs;
 }
 
-// Amounts, whole and in thousands, in every currency, over what `per` says behind it.
+// Puts every currency before each unit of `per`: USD/h. Adds thousands and millions of plain amounts: kUSD, MUSD.
 std::vector<Unit> of_currencies(const std::vector<Unit>& per) {
   std::vector<Unit> list;
   for (const std::string& code : currency_codes())
@@ -225,7 +225,7 @@ std::string parse_quantity(const std::string& text, Dimension dimension, double&
            si_unit(dimension) + '"';
   }
   double number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + length, number);  // never follows the locale
+  const auto read = std::from_chars(text.data(), text.data() + length, number);  // ignores the locale
   std::string name = text.substr(length);
   if (!name.empty() && name[0] == ' ') name.erase(0, 1);
   std::vector<std::string> listed;

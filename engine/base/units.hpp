@@ -37,7 +37,7 @@ std::string format_seconds(double seconds);
 std::string format_bytes(double bytes);
 std::string format_bandwidth(double bytes_per_s);
 
-/// Reads a count above 0 as people write it: "300B", "1.5T", "2e9", "40M", "64k". Returns nothing for another text.
+/// Reads a positive count as people write it: "300B", "1.5T", "2e9", "40M", "64k". Returns nothing for another text.
 std::optional<double> parse_count(const std::string& text);
 /// Writes four significant digits: 3e11 -> "300B", 7.24e9 -> "7.24B", 512 -> "512".
 std::string format_count(double count);

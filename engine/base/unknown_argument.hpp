@@ -29,8 +29,8 @@ inline std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-/// The option nearest to `flag`: one that begins with it, else the one with the fewest changed characters. Empty: there are
-/// no options.
+/// The option nearest to `flag`: one that begins with it, else the one with the fewest changed characters. Empty if
+/// there are no options.
 inline std::string nearest_option(const std::string& flag, const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (name.compare(0, flag.size(), flag) == 0) return name;
@@ -38,8 +38,8 @@ inline std::string nearest_option(const std::string& flag, const std::vector<std
   return nearest.empty() ? "" : nearest.front();
 }
 
-/// "simulate job: --modle: no such option; did you mean --model? (see simulate job --help)". CLI11 found the argument after
-/// it parsed the rest.
+/// "simulate job: --modle: no such option; did you mean --model? (see simulate job --help)". CLI11 found the argument
+/// after it had parsed the rest.
 inline std::string unknown_argument_text(const CLI::App& app) {
   const CLI::App& command = chosen_command(app);
   const std::string name = command_name(command), help = " (see " + (name.empty() ? "" : name + " ") + "--help)";

@@ -1,15 +1,15 @@
-// Batch normalisation, with the ReLU and the sum that follow it in one pass; formulae, epsilon and momentum as in
+// Batch normalisation; one pass also does the ReLU and the sum that follow. Formulae, epsilon and momentum are those of
 // engine/host/normalisation.cpp.
 //
-// Moments are summed about the channel's first value, not about 0: single precision then loses nothing where the mean
-// is far larger than the deviation.
+// Moments are summed about the channel's first value, not about 0. So single precision suffices even if the mean is far
+// larger than the deviation.
 #include "engine/cuda/batch_norm_moments.cuh"
 #include "engine/cuda/channel_sums.cuh"
 
 namespace lockstep::cuda {
 namespace {
 
-/// Sums of (x - origin) and its square.
+/// Sums (x - origin) and its square.
 template <typename T, int V>
 struct Moments {
   using Row = Vector<T, V>;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) use_running(BatchNormData data) {
   data.inverse[channel] = 1 / sqrtf(data.running[data.channels + channel] + kEpsilon);
 }
 
-/// The affine map of V channels that gives y = (x - mean) slope + shift.
+/// y = (x - mean) slope + shift for V channels.
 template <int V>
 struct Affine {
   float mean[V], slope[V], shift[V], inverse[V];
@@ -84,10 +84,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// How dy becomes the gradient in front of the ReLU.
+/// How the ReLU's mask is applied to dy: not at all, recomputed from x, or read from its output y.
 enum class Masking { none, from_x, from_y };
 
-/// Sums of dz and dz (x - mean). Masking from y also stores dz in dy's place.
+/// Sums dz and dz (x - mean). Masking from y also overwrites dy by dz.
 template <typename T, int V, Masking masking>
 struct BackwardTerms {
   struct Row {

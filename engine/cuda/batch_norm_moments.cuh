@@ -7,7 +7,7 @@ namespace lockstep::cuda {
 constexpr float kEpsilon = 1e-5F;
 constexpr float kMomentum = 0.1F;  ///< weight of the newest batch in the running statistics
 
-/// From the sums of (x - origin) and its square.
+/// Computes moments from sums of (x - origin) and of its square.
 __device__ inline void finish_moments(const BatchNormData& data, int channel, float origin, double first,
                                       double second) {
   const auto n = static_cast<double>(data.rows);

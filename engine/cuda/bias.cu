@@ -1,4 +1,4 @@
-// Biases of convolutions, and bias gradients of convolutions and fully-connected layers, with the ReLU that follows.
+// Adds biases of convolutions; computes bias gradients of convolutions and fully-connected layers. Includes the ReLU.
 #include "engine/cuda/channel_sums.cuh"
 
 namespace lockstep::cuda {

@@ -1,19 +1,19 @@
 #pragma once
-// Sums over the rows of a tensor, per channel: parts by blocks of threads, each part in a fixed order, then the parts
-// in a fixed order and in double. Two sums at a time.
+// Sums over the rows of a tensor, per channel, two sums at a time. Each block sums a part in a fixed order. Then the
+// parts are added in a fixed order and in double.
 #include <algorithm>
 
 #include "engine/cuda/vector_access.cuh"
 
 namespace lockstep::cuda {
 
-/// Threads (vectors, rows) of a block and blocks (vectors, rows) of a launch that covers rows x channels.
+/// Threads per block and blocks per launch, both as (vectors, rows), that cover rows x channels.
 struct ChannelGrid {
   dim3 blocks;
   dim3 threads;
 };
 
-/// Places as many vectors of a row next to each other as leave at most a quarter of the threads idle.
+/// Puts as many vectors of a row next to each other as possible with at most a quarter of the threads idle.
 inline ChannelGrid channel_grid(std::int64_t rows, int channels, int width, int most_blocks) {
   const int vectors = channels / width;
   int across = 32;
@@ -27,25 +27,25 @@ inline ChannelGrid channel_grid(std::int64_t rows, int channels, int width, int 
           dim3(static_cast<unsigned>(across), static_cast<unsigned>(down))};
 }
 
-constexpr int kApplyBlocks = 4096;  ///< for kernels that only map
+constexpr int kApplyBlocks = 4096;  ///< for kernels without sums
 constexpr int kRowsAtOnce = 4;      ///< per summing thread: number of loads in flight before the first is added
 
-int attribute_of_gpu(cudaDeviceAttr which);  // bias.cu; of the current device
+int attribute_of_gpu(cudaDeviceAttr which);  // defined in bias.cu; asks the current device
 
-/// The most blocks of summing kernels that the current device can hold at once, whatever resources a kernel needs.
+/// Upper limit of summing blocks that the current device can hold at once, for any kernel.
 inline int most_sum_blocks() {
   return attribute_of_gpu(cudaDevAttrMultiProcessorCount) *
          std::max(1, attribute_of_gpu(cudaDevAttrMaxThreadsPerMultiProcessor) / kThreads);
 }
 
-/// Blocks of this kernel that the current device holds at once: one wave, so that no block waits for another.
+/// Number of this kernel's blocks that the current device holds at once. So one wave: no block waits for another.
 inline int resident_blocks(const void* kernel) {
   int of_one = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, kThreads, 0), "occupancy of channel_sums");
   return attribute_of_gpu(cudaDevAttrMultiProcessorCount) * std::max(1, of_one);
 }
 
-/// The place of a thread: its V channels and the first of its rows.
+/// The place where a thread works: its V channels and the first of its rows.
 template <int V>
 struct ChannelPlace {
   int channel;
@@ -56,9 +56,9 @@ struct ChannelPlace {
         stride(std::int64_t{gridDim.y} * blockDim.y) {}
 };
 
-/// `Terms` has begin(channel), once; a type Row of what one row needs; read(offset of V elements), a Row, and
-/// add(offset, Row, first sums, second sums). Rows are read kRowsAtOnce at a time and added in their order.
-/// partials: part x (first sums, second sums) x channels.
+/// `Terms` has begin(channel), called once; a type Row with the inputs of one row; read(offset of V elements), which
+/// returns a Row; and add(offset, Row, first sums, second sums). Rows are read kRowsAtOnce at a time and added in
+/// order. partials: part x (first sums, second sums) x channels.
 template <int V, typename Terms>
 __global__ void __launch_bounds__(kThreads)
     channel_sums(Terms given, std::int64_t rows, int channels, float* __restrict__ partials) {

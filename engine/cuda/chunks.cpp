@@ -48,7 +48,7 @@ LayoutOnDevice::LayoutOnDevice(const sync::Layout& layout, cudaStream_t stream) 
   partials_ = zeros<double>(2 * host.chunks.size(), stream);
   squares_ = zeros<double>(2 * host.ranges.size(), stream);
   arrived_ = zeros<std::uint32_t>(host.ranges.size(), stream);
-  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));  // `host` goes
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));  // `host` is freed at the end of the function
 }
 
 bool LayoutOnDevice::is_of(const sync::Layout& layout) const {

@@ -28,7 +28,7 @@ Function of_driver(const char* name, unsigned version) {
   return nullptr;
 }
 
-/// The driver's attribute: the runtime has no name for it, and does not say that it passes on numbers it does not know.
+/// Asks the driver. The runtime has no name for this attribute and does not document that it passes unknown ones on.
 bool can_multicast(int gpu) {
   using GetDevice = CUresult (*)(CUdevice*, int);
   using GetAttribute = CUresult (*)(int*, CUdevice_attribute, CUdevice);
@@ -40,7 +40,7 @@ bool can_multicast(int gpu) {
          get_attribute(&can, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == CUDA_SUCCESS && can != 0;
 }
 
-/// Whether NVSwitches can reduce for these ranks: NCCL lets them from three GPUs on. All processes get the same answer.
+/// Whether NVSwitches can reduce for these ranks. NCCL uses them from three GPUs on. All processes get the same answer.
 bool can_switches_reduce(const std::vector<int>& gpus, std::size_t ranks, sync::Processes& processes) {
   const bool lacks_them = !std::all_of(gpus.begin(), gpus.end(), can_multicast);
   return sync::largest(processes, lacks_them ? 1 : 0) == 0 && ranks > 2;
@@ -51,8 +51,8 @@ ncclDataType_t type_of(device::Precision element) {
   return element == device::Precision::bf16 ? ncclBfloat16 : ncclFloat;
 }
 
-/// Groups the calls of several ranks by one thread. If one throws, the group ends with the scope. Otherwise later calls
-/// would join it and never start.
+/// Groups the calls that one thread makes for several ranks. If a call throws, the group ends with the scope. Otherwise
+/// later calls would join it and never start.
 class Group {
  public:
   Group() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
@@ -79,10 +79,10 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
       ranks_(gpus.size(), nullptr),
       can_switches_reduce_(can_switches_reduce(gpus, all_, processes)) {
   ncclUniqueId id{};
-  const OnDevice on_first(gpus_.front());  // NCCL begins on the device that is current
+  const OnDevice on_first(gpus_.front());  // NCCL initialises on the current device
   if (processes.rank() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   processes.broadcast(sizeof(id), &id);
-  // One thread has several ranks: without the group the first would wait for the others for ever.
+  // One thread initialises several ranks. Without the group, the first would wait for the others for ever.
   Group group;
   for (std::size_t d = 0; d < gpus_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
@@ -125,7 +125,7 @@ void Communicator::all_average(std::int64_t n, const std::vector<const float*>& 
   group.end(what);
 }
 
-// Parts differ in length by one, which NCCL's reduce-scatter and all-gather do not have.
+// Part sizes differ by one, which NCCL's reduce-scatter and all-gather do not support.
 void Communicator::average_parts(std::int64_t n, const std::vector<const float*>& send,
                                  const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
   Group group;

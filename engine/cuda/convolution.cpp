@@ -14,14 +14,14 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr std::size_t kMostTimed = 12;  ///< of a problem and route
-constexpr int kSettingsOfEngine = 3;    ///< of one engine before all others had their turn
+constexpr std::size_t kMostTimed = 12;  ///< per problem and route
+constexpr int kSettingsOfEngine = 3;    ///< per engine before all others have been tried
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
-constexpr float kHopeless = 2;    ///< an engine gets one round only if that takes this many times the best's
-constexpr float kLongRun_ms = 1;  ///< a launch costs nothing compared with this: one run is a round
+constexpr float kHopeless = 2;    ///< an engine this many times slower than the best gets one round only
+constexpr float kLongRun_ms = 1;  ///< launch overhead is negligible for such runs, so one run is a round
 
-/// The choices that this process has made. The mutex also keeps timings from overlapping.
+/// Choices made in this process. The mutex also keeps timings from overlapping.
 struct Findings {
   std::mutex mutex;
   std::map<ProblemKey, Choice> choices;
@@ -56,7 +56,7 @@ void run_direct(const ConvolutionProblem& problem, const ConvolutionMemory& memo
   }
 }
 
-/// The part of the problem that the engine itself solves.
+/// The problem that the engine itself solves: the route decides whether it accumulates.
 ConvolutionProblem asked_by(const ConvolutionProblem& problem, Route route) {
   ConvolutionProblem asked = problem;
   asked.accumulate = problem.accumulate && route == Route::engine;
@@ -266,7 +266,7 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest_of(std::vector<std::unique_p
   const DeviceBuffer<char> workspace(workspace_bytes);
   const DeviceBuffer<char> scratch(scratch_bytes);
   const ConvolutionProblem problem = candidates.front()->problem;
-  fill_for_check(problem, memory, stream_);  // zeros would draw less power than numbers do
+  fill_for_check(problem, memory, stream_);  // not zeros: these draw less power
   std::vector<std::pair<float, std::unique_ptr<Solver>>> timed;
   float best_ms = std::numeric_limits<float>::infinity();
   for (std::unique_ptr<Solver>& candidate : candidates) {

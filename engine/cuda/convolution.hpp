@@ -71,7 +71,7 @@ class ConvolutionSolvers {
   std::shared_ptr<const ConvolutionEngines> engines_of(const ConvolutionProblem& problem, Route route) const;
   std::unique_ptr<Solver> fastest_summing(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
                                           const Solver& apart);
-  /// null if the engine cannot run here, with the reason in `why`.
+  /// Null if the engine cannot run here, with the reason in `why`.
   std::unique_ptr<Solver> build(const ConvolutionProblem& problem, const Choice& choice,
                                 std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
   /// Builds the solver from a choice that another replica made.
@@ -83,7 +83,7 @@ class ConvolutionSolvers {
   void append_candidates(const ConvolutionProblem& problem, Route route,
                          const std::shared_ptr<const ConvolutionEngines>& engines, bool are_recommended,
                          std::vector<std::unique_ptr<Solver>>& candidates, std::string& remarks) const;
-  /// null if none of them runs with correct results.
+  /// Null if none of them runs with correct results.
   std::unique_ptr<Solver> fastest_of(std::vector<std::unique_ptr<Solver>> candidates, const ConvolutionMemory& memory,
                                      std::string& remarks);
   /// Whether one run gives correct results, or needs no check.

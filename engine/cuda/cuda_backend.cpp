@@ -19,7 +19,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// A replica behind a gate of its own; see ReplicaGate.
+/// A replica with a gate of its own; see ReplicaGate.
 class GatedReplica final : public device::Replica {
  public:
   GatedReplica(CudaVectorOps& ops, const model::Graph& graph, const device::ReplicaOptions& options)
@@ -62,7 +62,7 @@ class GatedReplica final : public device::Replica {
   std::string self_check() const override { return replica_->self_check(); }
 
  private:
-  /// Work enqueued during its lifetime comes after the device's operations so far and before its later ones.
+  /// Work enqueued during its lifetime runs after the device's earlier operations and before its later ones.
   class Passage {
    public:
     Passage(CudaVectorOps& ops, ReplicaGate& gate, CudaVectorOps::After after = CudaVectorOps::After::all)
@@ -196,7 +196,7 @@ class CudaBackend final : public device::Backend {
   }
 
  private:
-  /// Null where there is none.
+  /// Null if this machine has no NVML.
   const nvml::Library* nvml() {
     std::string why;
     if (!std::exchange(has_asked_nvml_, true)) nvml_ = nvml::Library::open(why);
@@ -222,8 +222,8 @@ std::string capability(const DeviceFacts& facts) {
 
 int visible_gpus(std::string& why) {
   why.clear();
-  // Every learner has streams of its own; beyond 8 they would share hardware queues and wait for each other. Read when
-  // CUDA begins; what the user has set stays.
+  // Every learner has its own streams. Beyond 8 connections, streams would share hardware queues and wait for each
+  // other. CUDA reads this at its start. A value that the user has set is kept.
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
@@ -254,8 +254,8 @@ int visible_gpus(std::string& why) {
 
 std::vector<int> gpus_of_process(int devices, int visible, int local_rank, int local_count) {
   const int first = visible >= devices * local_count ? devices * local_rank : 0;
-  // More GPUs are visible than one process needs, but too few for all: the launcher gave each process its own.
-  // Otherwise processes would share GPUs without knowing it.
+  // Refuses a number of visible GPUs that is more than one process needs but too few for all. Otherwise processes would
+  // share GPUs without knowing it.
   if (first + devices > visible || (local_count > 1 && visible > devices && visible < devices * local_count)) {
     throw std::runtime_error("CUDA: " + std::to_string(local_count) + " processes with " + std::to_string(devices) +
                              " GPUs each on this machine, " + std::to_string(visible) + " usable");
@@ -280,7 +280,7 @@ std::unique_ptr<device::Backend> make_cuda_backend(int devices, sync::Processes*
   const std::vector<int> gpus = gpus_of_process(devices, visible, all.local_rank(), all.local_count());
   std::vector<std::string> addresses;
   for (const int gpu : gpus) addresses.push_back(device_facts(gpu).pci_bus_id);
-  std::string binding = device::bind_near(addresses);  // before CUDA and NCCL start threads of their own
+  std::string binding = device::bind_near(addresses);  // first, because CUDA and NCCL start threads of their own
   return std::make_unique<CudaBackend>(gpus, std::move(binding), processes);
 }
 

@@ -14,8 +14,8 @@ using model::LayerKind;
 
 namespace {
 
-constexpr float kAuxiliaryWeight = 0.3F;  // of every softmax layer but the last: engine/host/network.hpp
-constexpr int kLargestAxis = 65535;       // of a launch's second and third dimension
+constexpr float kAuxiliaryWeight = 0.3F;  // all softmax layers except the last: engine/host/network.hpp
+constexpr int kLargestAxis = 65535;       // of a launch grid's second and third dimension
 
 Program program_of(const model::Graph& graph, const device::ReplicaOptions& options) {
   if (options.batch < 1 || options.batch > kLargestAxis) {
@@ -98,7 +98,7 @@ void CudaReplica::allocate() {
   labels_ = DeviceBuffer<std::int32_t>(options_.batch);
   state_ = DeviceBuffer<PassState>(1);
   for (const DeviceBuffer<char>* buffer : {&arena_, &elements_, &element_gradients_}) {
-    zero(*buffer, stream_);  // also the padded channels of images and weights, which nothing ever writes
+    zero(*buffer, stream_);  // also sets padded channels, which nothing writes later
   }
   for (const DeviceBuffer<float>* buffer : {&reals_, &real_gradients_, &gradient_, &losses_}) zero(*buffer, stream_);
   zero(labels_, stream_);
@@ -146,7 +146,7 @@ Connections CudaReplica::connections_of(const Step& step, int head) {
     c.head_weight = index + 1 == graph_.layers.size() ? 1 : kAuxiliaryWeight;
     return c;
   }
-  // cuDNN 9.19 has engines for it in fp16 alone.
+  // cuDNN 9.19 has such engines for fp16 only.
   if (step.summed && options_.precision == device::Precision::fp16) c.sums = &sums_[step.output];
   if (const auto found = sums_.find(step.inputs.front()); step.kind == LayerKind::batch_norm && found != sums_.end())
     c.sums = &found->second;
@@ -292,7 +292,7 @@ std::vector<device::LayerTime> CudaReplica::time_layers(const float* parameters,
   if (!timed_) {
     timed_ = std::make_unique<TimedPass>(stream_);
     const Snapshot before(*this);
-    training_pass();  // kernels are loaded when they first run
+    training_pass();  // loads the kernels
     before.restore();
     stream_.synchronise();
   }

@@ -8,7 +8,7 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr std::int64_t kX = 1;  // names of the tensors
+constexpr std::int64_t kX = 1;  // ids of the tensors
 constexpr std::int64_t kY = 2;
 constexpr std::int64_t kWeight = 3;
 constexpr std::int64_t kSums = 4;
@@ -22,7 +22,7 @@ cudnnDataType_t cudnn_type(device::Precision precision) {
   return CUDNN_DATA_FLOAT;
 }
 
-/// Dimensions in cuDNN's order N, C, H, W with the channels last in memory.
+/// Dimensions are in cuDNN's order N, C, H, W; in memory channels are last.
 CudnnDescriptor tensor(std::int64_t name, cudnnDataType_t type, std::int64_t n, std::int64_t c, std::int64_t h,
                        std::int64_t w) {
   CudnnDescriptor descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -35,7 +35,7 @@ CudnnDescriptor tensor(std::int64_t name, cudnnDataType_t type, std::int64_t n, 
   return descriptor;
 }
 
-/// Sums in float in every precision. The number of groups follows from the channels of images and weights.
+/// Sums in float in every precision. cuDNN infers the number of groups from the channels of images and weights.
 CudnnDescriptor convolution(const model::Window& w) {
   CudnnDescriptor descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -51,7 +51,7 @@ CudnnDescriptor convolution(const model::Window& w) {
   return descriptor;
 }
 
-/// Sums of y and of its squares, for each channel.
+/// Sums y and its squares per channel.
 CudnnDescriptor statistics(const CudnnDescriptor& y, const CudnnDescriptor& sums, const CudnnDescriptor& squares) {
   CudnnDescriptor descriptor(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
   const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
@@ -64,7 +64,7 @@ CudnnDescriptor statistics(const CudnnDescriptor& y, const CudnnDescriptor& sums
   return descriptor;
 }
 
-/// The attributes of the three kinds of operation, which mean the same.
+/// cuDNN's names of the same attributes in the three kinds of operation.
 struct OperationNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, convolution, x, y, weight;
@@ -112,7 +112,7 @@ std::vector<cudnnBackendNumericalNote_t> unwanted_notes(device::Precision precis
   return notes;
 }
 
-/// True if cuDNN says that the engine computes in this precision; false if it does not say.
+/// True if no numerical note of the engine is unwanted in this precision; false if cuDNN does not report its notes.
 bool is_wanted(const CudnnDescriptor& configuration, device::Precision precision) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t into = engine.get();
@@ -321,7 +321,7 @@ void ConvolutionEngines::propose(const char* name, cudnnBackendHeurMode_t mode, 
     found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     into.push_back(found.back().get());
   }
-  std::int64_t filled = 0;  // at most `count`: not all that are counted need be there
+  std::int64_t filled = 0;  // may be less than `count`
   if (status == CUDNN_STATUS_SUCCESS && count > 0) {
     status = cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                       count, &filled, into.data());

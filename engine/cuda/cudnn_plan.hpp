@@ -150,7 +150,7 @@ struct ConvolutionMemory {
   void* x;
   void* y;
   void* weight;
-  float* sums = nullptr;  ///< problems with sums: sums of the outputs, at squares_offset() those of their squares
+  float* sums = nullptr;  ///< if problem.has_sums: sums of the outputs, and at squares_offset() of their squares
 };
 
 /// Enqueues a plan. Keeps no pointer, so that pointers may change between calls.

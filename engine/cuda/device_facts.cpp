@@ -18,7 +18,7 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-/// 0 where this driver does not know it.
+/// Returns 0 if the driver does not report this clock.
 double clock_hz(cudaDeviceAttr which, int device) {
   int clock_khz = 0;
   if (cudaDeviceGetAttribute(&clock_khz, which, device) != cudaSuccess) {
@@ -44,7 +44,7 @@ std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// MAJOR * 10000 + MINOR * 100 + PATCH, as cuDNN from 9 on and NCCL from 2.9 on count.
+/// cuDNN from 9 on and NCCL from 2.9 on have numbers of the form MAJOR * 10000 + MINOR * 100 + PATCH.
 std::string library_version_text(int version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);

@@ -8,7 +8,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// One GPU's; made while it is the current one.
+/// The events of one GPU; constructed while that GPU is current.
 struct Span {
   explicit Span(int of_device) : device(of_device) {}
   double seconds() const {
@@ -53,7 +53,7 @@ std::optional<double> device_seconds(CudaVectorOps& ops, sync::Processes& proces
     const OnDevice on_device(ops.gpu(span.device));
     slowest_s = std::max(slowest_s, span.seconds());
   }
-  // Known by now: what ends behind the hold has ended. Device 0 has a span.
+  // has_lapsed() is valid now: device 0 has finished its work behind the hold.
   if (sync::largest(processes, hold.has_lapsed() ? 1 : 0) > 0) return std::nullopt;
   return slowest_s;
 }

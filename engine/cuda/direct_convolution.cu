@@ -1,5 +1,5 @@
-// Convolution by its definition, a thread per result, in float: for shapes that cuDNN offers no plan for, and as a
-// second opinion in tests.
+// Convolution by its definition, in float, one thread per result. For shapes for which cuDNN offers no plan, and as a
+// reference in tests.
 #include "engine/cuda/direct_terms.cuh"
 
 namespace lockstep::cuda {
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
   store_or_add<1>(sum, dx + i, accumulate);
 }
 
-/// A block per weight; its threads share the pixels.
+/// One block per weight; its threads divide the pixels.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     filter_gradient(Plain s, const T* __restrict__ x, const T* __restrict__ dy, T* __restrict__ weight_gradient) {

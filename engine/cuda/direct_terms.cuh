@@ -1,6 +1,6 @@
 #pragma once
-// The products that a result of a convolution is the sum of, by its definition. Weights are K x R x S x C/groups, images
-// NHWC. `take` gets the two factors of each, always in the same order.
+// The products whose sum is one result of a convolution, by definition. Weights are K x R x S x C/groups, images NHWC.
+// `take` gets the two factors of each product, always in the same order.
 #include "engine/cuda/vector_access.cuh"
 
 namespace lockstep::cuda {
@@ -9,7 +9,7 @@ namespace lockstep::cuda {
 struct Plain {
   int images, in_height, in_width, in_channels, out_height, out_width, out_channels;
   int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;
-  int group_in, group_out;  ///< channels of a group
+  int group_in, group_out;  ///< channels per group
 };
 
 inline Plain plain(const ConvolutionShape& s) {

@@ -1,11 +1,11 @@
-// Layers that look at one element at a time: ReLU, sums, dropout, concatenation, subsampling.
+// Element-wise layers and copies: ReLU, sums, dropout, concatenation, subsampling.
 #include "engine/cuda/device_random.hpp"
 #include "engine/cuda/vector_access.cuh"
 
 namespace lockstep::cuda {
 namespace {
 
-/// y = f(a, b), a vector per thread. y may be a or b.
+/// y = f(a, b), one vector per thread. y may be a or b.
 template <typename T, typename F>
 __global__ void __launch_bounds__(kThreads) map_two(F f, const T* a, const T* b, T* y, std::int64_t vectors) {
   constexpr int V = kVector<T>;
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) drop(const T* from, T* to, int pixel
   const std::int64_t at = (std::int64_t{blockIdx.y} * pixels + pixel) * channels + channel;
   float x[V];
   load<V>(from + at, x);
-  if (pixels == 1) {  // V neighbours share a word
+  if (pixels == 1) {  // V neighbours use bits of one word
     const std::uint64_t word = device_random_of(words, channel / 64);
 #pragma unroll
     for (int k = 0; k < V; ++k) x[k] = (word >> ((channel + k) % 64) & 1U) != 0 ? 2 * x[k] : 0;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads) drop(const T* from, T* to, int pixel
   store_or_add<V>(x, to + at, accumulate);
 }
 
-/// `vectors` vectors of every row.
+/// Moves `vectors` vectors of every row.
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads) move_slices(const T* from, ChannelSlice source, T* to, ChannelSlice target,
                                                         int vectors, std::int64_t count, bool accumulate) {
@@ -206,7 +206,7 @@ void dropout(Element element, const void* from, void* to, const Tensor& shape, c
 
 void move_channels(Element element, const void* from, ChannelSlice source, void* to, ChannelSlice target, int count,
                    std::int64_t rows, bool accumulate, cudaStream_t stream) {
-  // All five numbers must be whole vectors; their greatest common divisor is, if they are.
+  // Vectors must divide all five numbers. They do if and only if they divide the greatest common divisor.
   int common = count;
   for (int number : {source.first, source.channels, target.first, target.channels}) {
     while (number != 0) {

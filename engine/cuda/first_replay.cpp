@@ -1,4 +1,4 @@
-// Verifies the first replay of a training pass by an eager pass.
+// Verifies the first replay of a training pass against an eager pass.
 #include <algorithm>
 
 #include "engine/cuda/self_check.hpp"
@@ -14,7 +14,7 @@ void CudaReplica::disable_training_graphs(const std::string& why) {
   for (PassGraph& graph : training_) graph.disable(why);
 }
 
-/// If one of the sections cannot be captured, none is replayed.
+/// Captures all sections of the training pass. If one of them cannot be captured, none is replayed.
 bool CudaReplica::captures_training() {
   for (std::size_t b = 0; b < training_.size(); ++b) {
     if (training_[b].capture(stream_, [this, b] { training_section(b); })) continue;
@@ -25,7 +25,7 @@ bool CudaReplica::captures_training() {
   return true;
 }
 
-/// The pass is the same work on the same numbers, enqueued and replayed: to the last bit.
+/// Eager and replayed pass do the same work on the same numbers, so their gradients must be bit-identical.
 void CudaReplica::run_first_replay() {
   const Snapshot before(*this);
   training_pass();

@@ -21,7 +21,7 @@ cublasLtEpilogue_t epilogue_of(const ProductShape& shape) {
   return shape.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// A stored matrix; rows follow each other without gaps.
+/// Describes a dense column-major matrix: its leading dimension is `rows`.
 cublasLtMatrixLayout_t layout(cudaDataType_t type, int rows, int columns) {
   cublasLtMatrixLayout_t result = nullptr;
   LOCKSTEP_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&result, type, static_cast<std::uint64_t>(rows),

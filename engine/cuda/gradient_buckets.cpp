@@ -5,7 +5,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// The step whose backward pass completes each of Packing::unpack, which has the graph's parameters in their order.
+/// Returns, per segment of Packing::unpack (the graph's parameters in order), the step that completes its gradient.
 std::vector<std::size_t> steps_of_segments(const model::Graph& graph, const Program& program) {
   std::vector<std::size_t> of_layer(graph.layers.size(), 0);
   for (std::size_t s = 0; s < program.steps.size(); ++s) of_layer[static_cast<std::size_t>(program.steps[s].layer)] = s;

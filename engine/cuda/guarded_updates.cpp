@@ -1,5 +1,5 @@
-// Updates that a device makes only if gradients are finite. So the host need not wait for the gradients of a step
-// before it enqueues the next.
+// Updates that a device makes only if gradients are finite. So the host can enqueue the next step without waiting for
+// the gradients.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace lockstep::cuda {
 
-/// The host's copy of the first device's result.
+/// Copies the first device's result to the host.
 struct CudaVectorOps::VerdictSlot final : sync::Verdict {
   explicit VerdictSlot(int of_gpu) : gpu(of_gpu), squares(1) {}
   bool was_made() override {
@@ -27,7 +27,7 @@ std::shared_ptr<sync::Verdict> CudaVectorOps::update_where_finite(std::int64_t n
   sync::require(!gradients.empty(), "vector: updates by no gradient");
   for (const float* gradient : gradients) {
     Device& device = on(device_of(gradient));
-    if (device.is_guarded) continue;  // equal gradients
+    if (device.is_guarded) continue;  // a device's gradients are equal: one check suffices
     Operation operation(*this, device.number, n);
     launch_dot(operation.stream(), n, gradient, gradient,
                {device.dot_partials.data(), device.guard.data(), device.dot_arrived.data()});

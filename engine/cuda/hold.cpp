@@ -16,7 +16,7 @@ Hold::~Hold() {
   cudaStreamSynchronize(stream_);
 }
 
-// Runs on a thread of the driver, where no CUDA call is allowed.
+// The driver calls this on its own thread, where CUDA calls are not allowed.
 void Hold::wait(void* hold) {
   Hold& own = *static_cast<Hold*>(hold);
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLongest_s);

@@ -1,4 +1,4 @@
-// From a staging buffer into a pass: images NCHW float -> NHWC elements, labels, and what the pass must know.
+// Copies a staging buffer into a pass: images NCHW float -> NHWC elements, labels, and the pass state.
 #include <algorithm>
 
 #include "engine/cuda/vector_access.cuh"
@@ -26,7 +26,7 @@ struct Between {
   }
 };
 
-/// The same of bytes, which become floats here, turned where they are to be: engine/data/augment.cpp.
+/// Converts bytes to floats and rotates images if requested (engine/data/augment.cpp); else as to_channels_last().
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     bytes_to_channels_last(Staged from, T* __restrict__ input, int height, int width, int channels, int stored,
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A thread per pixel: reads are together across threads, writes are `stored` elements in a row. Grid: pixels, images.
+/// One thread per pixel. Reads are coalesced; each thread writes `stored` consecutive elements. Grid: pixels, images.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     to_channels_last(Staged from, T* __restrict__ input, int pixels, int channels, int stored,

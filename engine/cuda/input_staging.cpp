@@ -76,7 +76,7 @@ const float* InputStaging::values_of(const device::ByteImages& images) {
 std::function<void()> InputStaging::until_copied() const {
   return [device = device_, copied = slots_[current_].copied] {
     const OnDevice on_device(device, std::nothrow);
-    cudaEventSynchronize(*copied);  // what went wrong on the device is said by whoever uses it next
+    cudaEventSynchronize(*copied);  // device errors are reported by the next CUDA call
   };
 }
 

@@ -33,7 +33,7 @@ class InputStaging {
  private:
   struct Slot {
     Slot(std::int64_t elements, std::int64_t batch) : host_labels(batch), images(elements), labels(batch) {}
-    float* room_for_images() {  // not allocated while all images come in pinned memory
+    float* room_for_images() {  // allocated only for images in pageable memory
       if (host_images.size() == 0) host_images = PinnedBuffer<float>(images.size());
       return host_images.data();
     }
@@ -54,7 +54,7 @@ class InputStaging {
   };
 
   void push_bytes(const device::ByteImages& images, int count, Slot& slot, Staged& staged);
-  /// The floats that bytes stand for, the same for all batches; copied to the device at first use.
+  /// Returns the table of floats for bytes, the same for all batches; copies it to the device at first use.
   const float* values_of(const device::ByteImages& images);
 
   int device_;

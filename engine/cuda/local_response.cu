@@ -19,7 +19,7 @@ __device__ float power(float s) {
   return root * sqrtf(root);
 }
 
-/// N channels of a row from `first` on, which may begin before the row or end behind it: zeros there.
+/// Loads N channels of a row from `first` on. Outside the row (before or after it), values are 0.
 template <int N, typename T>
 __device__ void load_around(const T* row, int first, int channels, float (&to)[N]) {
 #pragma unroll

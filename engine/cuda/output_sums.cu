@@ -6,10 +6,10 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr int kSummedChannels = 32;  // of a block
-constexpr int kSummedSlices = 16;    // of the rows of a channel that is summed again
+constexpr int kSummedChannels = 32;  // per block
+constexpr int kSummedSlices = 16;    // parallel parts of a channel that is summed again
 
-/// A NaN is not.
+/// False for NaN.
 __device__ bool are_good(double mean, double variance) {
   return mean * mean <= static_cast<double>(kMostDeviations * kMostDeviations) * variance;
 }

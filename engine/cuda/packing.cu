@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
     finite = finite && isfinite(value);
     values[flat_order(tile, at.row, at.channel, at.tap)] = value * factor;
   }
-  if (!finite) state->overflow = 1;  // every thread that writes writes the same
+  if (!finite) state->overflow = 1;  // several threads may write this: same value
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < elements_of(tile); i += kThreads) {
     const FlatPosition at(tile, i);
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads) settle(float* gradient, std::int64_t count, PassState* state) {
   if (state->automatic == 0) return;
-  const bool overflow = state->overflow != 0;  // only stage_input clears it, before the next pass
+  const bool overflow = state->overflow != 0;  // stays set until stage_input() of the next pass
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     if (overflow) {
       state->loss_scale = fmaxf(state->loss_scale / 2, 1.0F);

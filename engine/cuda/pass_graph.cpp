@@ -11,7 +11,7 @@ PassGraph::~PassGraph() {
 }
 
 void PassGraph::run(cudaStream_t stream, const std::function<void()>& enqueue) {
-  // The first pass also loads the kernels, which a capture could not wait for.
+  // The first run is eager and loads the kernels, because a capture must not wait for that.
   if (is_to_capture()) capture(stream, enqueue);
   if (executable_ != nullptr)
     LOCKSTEP_CUDA_CHECK(cudaGraphLaunch(executable_, stream));
@@ -28,12 +28,12 @@ void PassGraph::disable(const std::string& why) {
 }
 
 bool PassGraph::capture(cudaStream_t stream, const std::function<void()>& enqueue) {
-  // Only this thread's calls are forbidden to wait: other learners go on.
+  // Only this thread must not wait during the capture; other learners continue.
   LOCKSTEP_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   try {
     enqueue();
   } catch (const std::runtime_error& error) {
-    refusal_ = error.what();  // an error that has nothing to do with the capture comes again without it
+    refusal_ = error.what();  // an error with another cause comes again in the eager run
   }
   cudaGraph_t graph = nullptr;
   cudaError_t status = cudaStreamEndCapture(stream, &graph);

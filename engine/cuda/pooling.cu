@@ -1,5 +1,5 @@
-// Max and average pooling, as engine/host/pooling.cpp: padding never takes part; of equal maxima the first counts.
-// Backward every input pixel gathers from the windows that hold it, in the order of the windows: no atomics.
+// Max and average pooling, as engine/host/pooling.cpp: padding is ignored; the first of equal maxima is chosen.
+// Backward, each input pixel gathers from the windows that contain it, in their order, without atomics.
 #include "engine/cuda/vector_access.cuh"
 
 namespace lockstep::cuda {
@@ -29,11 +29,11 @@ __device__ Span pixels_under(int p, int kernel, int stride, int pad, int size) {
 
 /// Finds the output positions whose window contains pixel h.
 __device__ Span windows_over(int h, int kernel, int stride, int pad, int positions) {
-  const int past = h + pad - kernel;  // the last start that is too early
+  const int past = h + pad - kernel;  // the last start whose window ends before h
   return {past < 0 ? 0 : past / stride + 1, min((h + pad) / stride + 1, positions)};
 }
 
-/// What a thread works on: V channels of one pixel. Grid: vectors of a row, rows, images.
+/// Each thread works on V channels of one pixel. Grid: vectors of a row, rows, images.
 template <int V>
 struct Place {
   int pixel, channel, row, image;

@@ -80,12 +80,12 @@ class ConvolutionOperation final : public LayerOperation {
   }
 
   std::shared_ptr<const Solver> forward_;
-  std::shared_ptr<const Solver> summing_;  ///< of training; null: forward_, and the batch norm sums
+  std::shared_ptr<const Solver> summing_;  ///< forward pass in training; null: forward_, and the batch norm sums
   std::shared_ptr<const Solver> filter_;
   std::shared_ptr<const Solver> data_;  ///< null: no gradient needed
 };
 
-/// Column by column, the activations of an image are a column, and the weights (row by row O x I) are I x O.
+/// In column-major terms, an image's activations are a column. The weights (row-major O x I) are an I x O matrix.
 class FullyConnectedOperation final : public LayerOperation {
  public:
   explicit FullyConnectedOperation(const Connections& connections)
@@ -120,7 +120,7 @@ class FullyConnectedOperation final : public LayerOperation {
   }
 
  private:
-  /// Bias and ReLU in the product where cuBLASLt can, else by a kernel of their own.
+  /// cuBLASLt applies bias and ReLU in the product if it can; otherwise a separate kernel does.
   void make_forward() {
     ProductShape shape{outputs_, m_.batch, inputs_, true, false, false, c_.bias_elements, c_.relu};
     if (shape.bias == nullptr) {
@@ -139,7 +139,7 @@ class FullyConnectedOperation final : public LayerOperation {
 
   int inputs_;
   int outputs_;
-  std::string apart_;  ///< why bias and ReLU are not in the product; empty: they are
+  std::string apart_;  ///< reason why a separate kernel applies bias and ReLU; empty: none does
   std::optional<Product> forward_;
   Product weight_;
   std::optional<Product> data_;  ///< empty: no gradient needed

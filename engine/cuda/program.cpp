@@ -52,14 +52,14 @@ class Grouping {
       for (int at = i; at != step.output; at = readers_[at].front()) grouped[readers_[at].front()] = true;
       steps.push_back(std::move(step));
     }
-    // A sum's other summand can come after the batch norm: run where the output was.
+    // A sum's other summand may come after the batch norm. So each step runs at the position of its output layer.
     std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.output < b.output; });
     return steps;
   }
 
  private:
   const Layer& layer(int i) const { return graph_.layers[i]; }
-  /// The only reader of a layer, where that is of a kind, else -1.
+  /// The only reader of layer i if it has this kind, else -1.
   int sole_reader(int i, LayerKind kind) const {
     return readers_[i].size() == 1 && layer(readers_[i].front()).kind == kind ? readers_[i].front() : -1;
   }
@@ -110,8 +110,8 @@ bool is_element_wise(const Step& step) {
          (step.kind == LayerKind::batch_norm && step.inputs.size() == 2);
 }
 
-/// The input that takes the memory of the step's own gradient: the first whose gradient is not begun yet; of a batch
-/// norm only the other summand can. -1: none.
+/// The input whose gradient takes over the memory of the step's own gradient: the first one not yet written, and for a
+/// batch norm only the other summand. -1: none.
 int heir(const Step& step, const std::vector<bool>& needs, const std::vector<bool>& begun) {
   if (!is_element_wise(step)) return -1;
   if (std::set<int>(step.inputs.begin(), step.inputs.end()).size() != step.inputs.size()) return -1;
@@ -121,7 +121,7 @@ int heir(const Step& step, const std::vector<bool>& needs, const std::vector<boo
   return -1;
 }
 
-/// Who writes which gradient, and how.
+/// Sets the writes of each step: which gradients are needed, accumulated or in place.
 void connect_gradients(const std::vector<bool>& needs, Program& program) {
   std::vector<bool> begun(needs.size(), false);
   for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
@@ -137,7 +137,7 @@ void connect_gradients(const std::vector<bool>& needs, Program& program) {
   }
 }
 
-/// Lays out what lives in a pass; see program.hpp.
+/// Places values and gradients in the arena; see program.hpp.
 class MemoryPlan {
  public:
   MemoryPlan(const std::vector<std::int64_t>& value_bytes, Program& program)
@@ -164,7 +164,7 @@ class MemoryPlan {
     uses_.push_back({time, time + 1, aligned(value_bytes_[layer])});
     return static_cast<int>(uses_.size()) - 1;
   }
-  /// In use at `time` too.
+  /// Extends the use to include `time`.
   void extend(int use, std::int64_t time) { uses_[use].end = std::max(uses_[use].end, time + 1); }
 
   void add_values(const Step& step, std::int64_t s) {
@@ -198,7 +198,7 @@ class MemoryPlan {
   Program& program_;
   std::int64_t steps_;
   std::vector<model::Use> uses_;
-  std::vector<int> value_uses_, gradient_uses_;  ///< by layer, in uses_; -1: none
+  std::vector<int> value_uses_, gradient_uses_;  ///< indices in uses_ by layer; -1: none
 };
 
 void mark_evaluated(Program& program) {
@@ -209,7 +209,7 @@ void mark_evaluated(Program& program) {
   }
 }
 
-/// A bias is added behind the convolution, and so is a ReLU.
+/// Marks convolutions without bias and ReLU that a batch norm reads: their outputs are those that it normalises.
 void mark_summed(const Graph& graph, Program& program) {
   std::set<int> normalised;
   for (const Step& step : program.steps)
@@ -221,7 +221,7 @@ void mark_summed(const Graph& graph, Program& program) {
   }
 }
 
-/// Tensor cores want channels in multiples of 4 at least; images have 1 or 3. Only where convolutions alone read them.
+/// Tensor cores need multiples of 4 channels; images have 1 or 3. Pads if only ungrouped convolutions read them.
 int stored_input_channels(const Graph& graph, bool tensor_cores) {
   const int channels = graph.input.channels;
   if (!tensor_cores) return channels;
@@ -247,7 +247,7 @@ bool backward_reads_first_input(const Step& step) {
   }
 }
 
-/// The mask of a ReLU, but a batch norm without a summand finds it again from its input.
+/// The ReLU's gradient needs its output as a mask. A batch norm without a summand recomputes the mask from its input.
 bool backward_reads_output(const Step& step) {
   if (step.kind == LayerKind::relu) return true;
   return step.relu && !(step.kind == LayerKind::batch_norm && step.inputs.size() == 1);

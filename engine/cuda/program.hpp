@@ -10,12 +10,12 @@
 //   conv -> batch_norm           the convolution sums its outputs for the statistics (output_sums.hpp)
 // Layers are grouped only if nothing else reads the values between them.
 //
-// Values and their gradients are placed in one arena, and those whose lifetimes do not overlap share memory. Step s of
-// S runs at time s forward and at time 2 S - 1 - s backward. A value lives from the step that computes it to the last
-// that reads it, forward or backward. A gradient lives from the backward step of its first reader (in backward order)
-// to that of the step that computed the value. An element-wise step passes the memory of its own gradient on to an
-// input if possible. The input images share memory with nothing, because the padding of their channels is never written
-// again.
+// Values and their gradients are placed in one arena, and those whose lifetimes do not overlap share memory.
+// Step s of S runs at time s forward and at time 2 S - 1 - s backward. A value lives from the step that computes
+// it to the last one that reads it, forward or backward. A gradient lives from the backward step of its value's
+// last reader to the backward step of the value. An element-wise step passes the memory of its gradient on to an
+// input if possible. The input images share memory with nothing, because their padded channels are written only
+// once.
 #include <cstdint>
 #include <vector>
 

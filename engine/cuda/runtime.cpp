@@ -3,7 +3,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// "engine/cuda/x.cpp:12: ", whatever folder the sources were built in.
+/// "engine/cuda/x.cpp:12: ", independent of the folder of the build.
 std::string place(const char* file, int line) {
   if (file == nullptr) return "";
   const std::string path = file;

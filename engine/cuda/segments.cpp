@@ -29,7 +29,7 @@ int as_int(const Graph& graph, std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// Tiles: whole rows while one row fits, else parts of one row, channels before taps.
+/// A tile has whole rows if at least one fits, else part of a row, with as many taps as possible first.
 void set_tiles(Segment& s) {
   const std::int64_t row = std::int64_t{s.channels} * s.taps;
   s.tile_taps = std::min(s.taps, kTileElements);
@@ -65,7 +65,7 @@ Segment weight_segment(const Graph& graph, const Layer& layer, std::int64_t flat
     segment.taps = as_int(graph, std::int64_t{layer.window.kernel_h} * layer.window.kernel_w);
   }
   segment.stored_channels = padded ? input_channels : segment.channels;
-  // Without taps to move last, the tensor is one long vector.
+  // Without taps there is nothing to reorder: the tensor is one long vector.
   if (segment.taps == 1 && segment.stored_channels == segment.channels) {
     segment.channels = segment.stored_channels = as_int(graph, std::int64_t{segment.rows} * segment.channels);
     segment.rows = 1;

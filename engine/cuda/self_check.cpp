@@ -9,7 +9,7 @@ namespace lockstep::cuda {
 namespace {
 
 constexpr std::uint64_t kSeedOfImages = 1, kSeedOfOutputs = 2, kSeedOfWeights = 3;
-constexpr float kScaleAddedTo = 8;  // well above what rounding makes of the sums, so that a beta of 0 shows
+constexpr float kScaleAddedTo = 8;  // far above rounding errors of the sums, so that a wrong beta (0) is detected
 
 double unit_roundoff(device::Precision precision) {
   switch (precision) {
@@ -52,7 +52,7 @@ std::string disagreement(device::Precision precision, const std::vector<CheckedR
     const double ratio = off == 0 ? 0 : off / allowed;
     squares += double{r.expected} * r.expected;
     squares_off += off * off;
-    if (ratio <= worst) continue;  // a NaN is worse than everything
+    if (ratio <= worst) continue;  // false for NaN, which counts as worst
     worst = ratio;
     worst_at = i;
     if (std::isnan(ratio)) break;
@@ -94,7 +94,7 @@ std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, co
 
 namespace {
 
-/// Batch norm of a convolution's outputs, with memory of its own.
+/// Runs batch norm's own kernel on a convolution's outputs, in separate memory.
 class Statistics {
  public:
   Statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory)
@@ -105,7 +105,7 @@ class Statistics {
         floats_(4 * std::int64_t{channels_}),
         partials_(partial_floats(element_, rows_, channels_)) {}
 
-  /// Enqueued.
+  /// Enqueues the kernel.
   void sum(cudaStream_t stream) const { batch_norm_statistics(element_, data(), outputs_, true, stream); }
 
   /// Means, then 1 / deviations. Waits.
@@ -129,11 +129,11 @@ class Statistics {
   const void* outputs_;
   int channels_;
   std::int64_t rows_;
-  DeviceBuffer<float> floats_;  ///< means, 1 / deviations, running statistics that nobody reads
+  DeviceBuffer<float> floats_;  ///< means, 1 / deviations, unused running statistics
   DeviceBuffer<float> partials_;
 };
 
-constexpr double kEpsilonOfInverse = 1e-5;  // batch norm's
+constexpr double kEpsilonOfInverse = 1e-5;  // as in batch norm
 const double kSumsAllowed = std::ldexp(1.0, -10);
 
 }  // namespace
@@ -156,8 +156,8 @@ std::string sums_disagreement(const ConvolutionProblem& problem, const Convoluti
     const double own_variance = std::max(1 / (inverse * inverse) - kEpsilonOfInverse, 1e-30);
     const double of_mean = std::abs(mean - double{expected[c]}) / std::sqrt(own_variance);
     const double of_variance = std::abs(variance - own_variance) / own_variance;
-    const double off = of_mean >= of_variance ? of_mean : of_variance;  // the variance's NaN, if the mean's is none
-    if (off <= worst) continue;                                         // a NaN is worse than everything
+    const double off = of_mean >= of_variance ? of_mean : of_variance;  // if only the variance's is NaN, takes that
+    if (off <= worst) continue;                                         // false for NaN, which counts as worst
     worst = off;
     text = "of channel " + std::to_string(c) + " its sums give a mean of " + short_number(mean) +
            " and a variance of " + short_number(variance) + ", its outputs " + short_number(expected[c]) + " and " +

@@ -20,14 +20,14 @@ __global__ void __launch_bounds__(kThreads)
   if (i < count) to[i] = from_float<T>(noise(seed, i, scale));
 }
 
-/// Which result a block looks at.
+/// The index of the result that a block checks.
 __device__ std::int64_t chosen(unsigned sample, unsigned samples, std::int64_t count) {
   if (sample == 0) return 0;
   if (sample + 1 == samples) return count - 1;
   return static_cast<std::int64_t>(device_random_bits(kSeedOfSamples, 0, sample) % static_cast<std::uint64_t>(count));
 }
 
-/// Only a filter gradient has enough products to divide them among the threads of a block.
+/// The block's threads divide only the products of a filter gradient; other results have few.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     compare_samples(Direction direction, Plain s, const T* __restrict__ x, const T* __restrict__ y,

@@ -37,10 +37,10 @@ void clear_after_check(const ConvolutionProblem& problem, const ConvolutionMemor
 std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
                                            cudaStream_t stream);
 
-/// Returns "" if the sums that a forward convolution's engine left in `memory` are those of its outputs, else the
-/// largest difference. Means must agree with those of batch norm's own kernel within 2^-10 deviations, variances within
-/// 2^-10 of their value. That allows for another order of summation and for sums of unrounded values. It detects one
-/// missing row in a thousand. Waits.
+/// Returns "" if the sums that a forward convolution's engine left in `memory` match its outputs, else the largest
+/// difference. Means must agree with batch norm's own kernel within 2^-10 deviations, variances within 2^-10 of their
+/// value. That allows for another order of summation and for sums of unrounded values. It detects one missing row in a
+/// thousand. Waits.
 std::string sums_disagreement(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
 /// The milliseconds that batch norm's own kernel takes. Waits.
 float time_statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);

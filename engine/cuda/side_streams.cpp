@@ -67,7 +67,7 @@ struct Share {
   }
   int gpu;
   Stream stream;
-  DeviceBuffer<float> buffer;  ///< zeros, which stay zeros when summed; and the votes
+  DeviceBuffer<float> buffer;  ///< zeros, whose sums are zeros; then the vote
   std::array<Event, kSumsUnderWay> done;
 };
 
@@ -75,7 +75,7 @@ class RepeatedSums {
  public:
   RepeatedSums(const std::vector<int>& gpus, std::int64_t n, sync::Processes& processes)
       : n_(n), processes_(processes) {
-    // All processes begin to make the communicator, or none does: it waits for all.
+    // Making the communicator waits for all processes. So all begin it, or none does.
     std::exception_ptr failure;
     try {
       allocate(gpus);
@@ -88,7 +88,7 @@ class RepeatedSums {
     communicator_ = std::make_unique<Communicator>(gpus, processes);
   }
   ~RepeatedSums() {
-    communicator_.reset();  // waits for its sums
+    communicator_.reset();  // waits for sums in progress
     for (std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu, std::nothrow);
       share.reset();
@@ -97,13 +97,13 @@ class RepeatedSums {
   RepeatedSums(const RepeatedSums&) = delete;
   RepeatedSums& operator=(const RepeatedSums&) = delete;
 
-  /// Waits for the sum `kSumsUnderWay` before this one, then enqueues this one; so a round takes a sum's time. Returns
-  /// false if no process wants more; all processes find that in the same round.
+  /// Waits for the sum `kSumsUnderWay` rounds ago, then enqueues the next one. So a round takes as long as a sum.
+  /// Returns false if no process wants more; all processes return that in the same round.
   bool round(bool is_wanted) {
     const auto slot = static_cast<std::size_t>(count_ % kSumsUnderWay);
     for (const std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu);
-      LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(share->done[slot]));  // one never recorded counts as done
+      LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(share->done[slot]));  // returns at once if never recorded
     }
     const bool is_alone = processes_.count() == 1, is_vote = !is_alone && slot == 0;
     const bool all_have_enough = count_ > 0 && *counted_->data() == static_cast<float>(processes_.count());
@@ -115,7 +115,7 @@ class RepeatedSums {
     ++count_;
     return true;
   }
-  /// Waits for the sums in progress; the next round starts anew.
+  /// Waits for the sums in progress; the next round counts from 0 again.
   void settle() {
     for (const std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu);
@@ -149,8 +149,8 @@ class RepeatedSums {
     }
   }
 
-  /// The first GPU of each process has its vote, the others a zero; what all have is read when the slot's turn comes
-  /// again. The vote before is done: `own_` may be written.
+  /// The first GPU of each process carries its vote, its others a zero. round() reads the sum kSumsUnderWay rounds
+  /// later. The previous vote has ended, so `own_` may be overwritten.
   void vote(bool is_wanted) {
     *own_->data() = is_wanted ? 0.0F : 1.0F;
     for (const std::unique_ptr<Share>& share : shares_) {
@@ -173,13 +173,13 @@ class RepeatedSums {
   std::vector<std::unique_ptr<Share>> shares_;
   std::vector<void*> buffers_;
   std::vector<cudaStream_t> streams_;
-  std::unique_ptr<PinnedBuffer<float>> own_, counted_;  ///< this process's vote, and all processes'
+  std::unique_ptr<PinnedBuffer<float>> own_, counted_;  ///< this process's vote, and the number of votes to stop
   std::int64_t count_ = 0;
 };
 
 class EmulatedSums {
  public:
-  /// `gpu` is the current device.
+  /// `gpu` must be the current device.
   EmulatedSums(int gpu, std::int64_t n) : gpu_(gpu), n_(n), x_(n), y_(n) {
     int lowest = 0, highest = 0;
     LOCKSTEP_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -195,7 +195,7 @@ class EmulatedSums {
   void round() {
     const OnDevice on_device(gpu_);
     Event& done = done_[static_cast<std::size_t>(count_++ % kSumsUnderWay)];
-    LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(done));  // one never recorded counts as done
+    LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(done));  // returns at once if never recorded
     launch_side_sum(stream_, n_, x_.data(), y_.data());
     done.record(stream_);
   }
@@ -207,7 +207,7 @@ class EmulatedSums {
  private:
   int gpu_;
   std::int64_t n_;
-  DeviceBuffer<float> x_, y_;  ///< zeros, which stay zeros
+  DeviceBuffer<float> x_, y_;  ///< zeros, whose sums are zeros
   std::array<Event, kSumsUnderWay> done_;
   cudaStream_t stream_ = nullptr;
   std::int64_t count_ = 0;

@@ -16,7 +16,7 @@ struct Plus {
   }
 };
 
-/// The values of all threads of a block combined in a fixed order, for every thread; ends behind a barrier.
+/// Combines the values of all threads of a block in a fixed order and returns the result to each; ends with a barrier.
 template <typename Real, typename Combine>
 __device__ Real over_block(Real value, Combine combine) {
   __shared__ Real of_warp[kWarps];
@@ -31,7 +31,7 @@ __device__ Real over_block(Real value, Combine combine) {
   return result;
 }
 
-/// A block per image.
+/// One block per image.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     cross_entropy(SoftmaxHead head, const std::int32_t* __restrict__ labels, const PassState* __restrict__ state) {
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first = std::int64_t{blockIdx.x} * classes;
   const T* z = static_cast<const T*>(head.scores.values) + first;
   const int label = labels[blockIdx.x] % head.scores.pixels * head.scores.channels +
-                    labels[blockIdx.x] / head.scores.pixels;  // its place, channels last
+                    labels[blockIdx.x] / head.scores.pixels;  // the label's index, channels last
   float largest = -INFINITY;
   for (int k = static_cast<int>(threadIdx.x); k < classes; k += kThreads) largest = fmaxf(largest, to_float(z[k]));
   largest = over_block(largest, Larger{});
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) add_losses(const float* __restrict__
   if (threadIdx.x == 0) state->loss = sum;
 }
 
-/// One block, a warp per image in turn: the first of the largest scores against the label.
+/// One block; each warp takes an image in turn and compares the label with the first of the largest scores.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     compare(Scores scores, const std::int32_t* __restrict__ labels, PassState* state) {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
     const T* z = static_cast<const T*>(scores.values) + std::int64_t{image} * classes;
     float best = -INFINITY;
     int at = classes;
-    for (int k = lane; k < classes; k += 32) {  // in the order of the class numbers
+    for (int k = lane; k < classes; k += 32) {  // in order of class number
       const float score = to_float(z[k % scores.pixels * scores.channels + k / scores.pixels]);
       if (score > best || at == classes) {
         best = score;

@@ -1,4 +1,4 @@
-// All layers but convolutions and fully-connected ones: our own kernels.
+// All layers except convolutions and fully-connected ones, with our own kernels.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -56,7 +56,7 @@ class BatchNormOperation final : public LayerOperation {
             c_.running,       m_.partials};
   }
 
-  DeviceBuffer<float> statistics_;  ///< means and 1 / deviations of the pass
+  DeviceBuffer<float> statistics_;  ///< means and 1 / deviations of the current pass
 };
 
 class ReluOperation final : public LayerOperation {
@@ -168,7 +168,7 @@ class MaxPoolOperation final : public LayerOperation {
   DeviceBuffer<std::uint16_t> chosen_;
 };
 
-/// Global pooling is a window as large as the image.
+/// Global pooling uses a window of the size of the image.
 class AvgPoolOperation final : public LayerOperation {
  public:
   explicit AvgPoolOperation(const Connections& connections) : LayerOperation(connections), window_(c_.layer->window) {
@@ -198,7 +198,7 @@ class LocalResponseOperation final : public LayerOperation {
   }
 };
 
-/// Probabilities are never stored: loss and gradient come from the scores, in the backward pass.
+/// Stores no probabilities: the backward pass computes loss and gradient from the scores.
 class SoftmaxOperation final : public LayerOperation {
  public:
   using LayerOperation::LayerOperation;

@@ -68,7 +68,7 @@ __device__ inline void store_or_add(float (&values)[V], T* to, bool accumulate) 
   store<V>(values, to);
 }
 
-/// Keeps what is no number, unlike fmaxf.
+/// max(x, 0) that keeps NaN, unlike fmaxf.
 __device__ inline float rectified(float x) {
   return x < 0 ? 0 : x;
 }
@@ -90,8 +90,8 @@ void with_type(Element element, const Visit& visit) {
   throw std::logic_error("Element out of range");
 }
 
-/// Calls visit(T{}, std::integral_constant<int, V>{}), where V channels are read at once: 16 bytes where they divide
-/// all the channel counts, else one.
+/// Calls visit(T{}, std::integral_constant<int, V>{}). V channels are read at once: 16 bytes if that divides all
+/// channel counts, else one channel.
 template <typename Visit>
 void with_vectors(Element element, int channels, int more_channels, const Visit& visit) {
   with_type(element, [&](auto type) {

@@ -1,4 +1,4 @@
-// The mean of gradients on every device.
+// Averages gradients over all devices.
 #include <algorithm>
 
 #include "engine/cuda/communicator.hpp"
@@ -35,7 +35,7 @@ void CudaVectorOps::gather_parts(std::int64_t n, const std::vector<float*>& buff
   communicator().share_parts(n, buffers, streams_of_all());
 }
 
-/// `share` is 1 over the number of inputs of all processes; devices may have different numbers of inputs.
+/// `share` is 1 / (number of inputs of all processes). Devices may have different numbers of inputs.
 void CudaVectorOps::average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                                        const std::vector<std::vector<float*>>& outputs, float share) {
   Ends ends;
@@ -97,7 +97,7 @@ void CudaVectorOps::sum_scaled(std::int64_t begin, std::int64_t n, const Ends& e
   }
 }
 
-/// The parts of these gradients, one gradient per device; empty if the parts of one of them are unknown.
+/// Returns the parts of these gradients, one gradient per device; empty if the parts of any of them are unknown.
 std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
                                                           const std::vector<const float*>& gradients) const {
   std::vector<const GradientParts*> all;
@@ -106,15 +106,15 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
                                     [&](const ReplicaGate* gate) { return gate->parts.gradient == gradient; });
     if (is_beside_ || found == gates_.end() || (*found)->parts.parts.size() < 2) return {};
     const GradientParts& parts = (*found)->parts;
-    const GradientParts::Part& first = parts.parts.front();  // it ends where the gradient ends
+    const GradientParts::Part& first = parts.parts.front();  // the last elements come first
     if (first.begin + first.count != n) return {};
     all.push_back(&parts);
   }
   return all;
 }
 
-/// `updates` waits for the ends of the passes, as always. The work already in `updates` comes first, because it may
-/// read the outputs.
+/// `updates` waits for the passes' ends, as always. `beside` waits for the work already in `updates`, which may read
+/// the outputs.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

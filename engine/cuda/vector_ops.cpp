@@ -21,8 +21,8 @@ UpdateScalars scalars(const sync::StepSize& step) {
   return {step.learning_rate, step.momentum, step.weight_decay};
 }
 
-/// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host: also for
-/// the ninth peer and further ones over PCIe, where a GPU's hardware knows no more than eight.
+/// Enables direct copies between two devices if their link allows it. Otherwise CUDA copies through the host. That
+/// includes the ninth and further peers over PCIe, because a GPU's hardware supports eight.
 void enable_peer_access(int from, int to) {
   int can = 0;
   LOCKSTEP_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, from, to));
@@ -53,7 +53,7 @@ CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus, sync::Processes* proc
   }
 }
 
-// On a thread that has had no device yet, what frees memory would open a context on device 0.
+// Selects a device first: on a thread without one, freeing memory would open a context on device 0.
 CudaVectorOps::~CudaVectorOps() {
   const OnDevice on_device(gpu(0), std::nothrow);
   verdicts_.clear();
@@ -69,7 +69,7 @@ int CudaVectorOps::gpu(int device) const {
 
 void CudaVectorOps::open(ReplicaGate& gate, After after) {
   Device& device = on(gate.device);
-  device.reached.record(device.updates);  // not stream_of(): other replicas need not be done
+  device.reached.record(device.updates);  // not stream_of(), which would wait for other replicas
   device.reached.hold(gate.stream);
   if (after == After::all && device.beside_is_pending) device.beside_done.hold(gate.stream);
 }
@@ -168,7 +168,7 @@ void CudaVectorOps::release(float* x) {
   if (found == allocations_.end()) return;
   const OnDevice on_device(gpu(found->second.device), std::nothrow);
   allocations_.erase(found);
-  cudaFree(x);  // waits for the device; called by destructors, so that errors are left to the next call
+  cudaFree(x);  // waits for the device. Destructors call this: the next call reports errors
 }
 
 void CudaVectorOps::upload(std::int64_t n, const float* host, float* x) {
@@ -256,7 +256,7 @@ std::vector<double> CudaVectorOps::norms(const sync::Layout& layout, const float
 
 // ---- averages and sums ----
 
-/// y <- scale * ((y +) inputs), in batches: several devices take turns in two staged arrays.
+/// y <- scale * ((y +) inputs), in batches of two if there are several devices: each has two staging arrays.
 void CudaVectorOps::accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further,
                                float scale, float* y) {
   const std::size_t most = devices() == 1 ? kMostInputs : 2;
@@ -319,7 +319,7 @@ std::vector<cudaStream_t> CudaVectorOps::streams_of_all() {
   return streams;
 }
 
-/// Sums on every device, over the devices, and back to all buffers of each.
+/// Sums on each device, then over devices, then copies the sum to all buffers.
 void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device) {
   std::vector<float*> sums;
   for (const std::vector<float*>& on_one : by_device) {

@@ -17,7 +17,7 @@ struct Arrays {
   float* write[kWrite];
 };
 
-// ---- operations on the values of one element: `in` as in Arrays::read, `out` as in Arrays::write ----
+// ---- operations on one element: `in` has the values of Arrays::read, `out` those of Arrays::write ----
 
 struct Scale {
   static constexpr int kRead = 0, kWrite = 1;
@@ -144,7 +144,7 @@ __device__ void apply_to_four(const ArraysOf<Op>& arrays, const Op& op, std::int
   for (int k = 0; k < Op::kWrite; ++k) *reinterpret_cast<float4*>(arrays.write[k] + i) = out[k];
 }
 
-/// Elements [begin, end) by `threads` threads, of which this is the `first`-th; in fours where the arrays are aligned.
+/// Applies `op` to [begin, end). This is thread `first` of `threads`. Uses vectors of four if arrays are aligned.
 template <typename Op>
 __device__ void sweep(const ArraysOf<Op>& arrays, const Op& op, std::int64_t begin, std::int64_t end, bool is_aligned,
                       std::int64_t first, std::int64_t threads) {
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kThreads)
   sweep(arrays, op, chunk.begin, chunk.begin + chunk.count, is_aligned, threadIdx.x, kThreads);
 }
 
-/// trust_ratio() of engine/sync/lars.hpp.
+/// Does what trust_ratio() of engine/sync/lars.hpp does.
 __device__ double trust_ratio(const LarsScalars& lars, const double* squares, double weight_decay) {
   const double weight_norm = sqrt(squares[0]);
   const double gradient_norm = sqrt(squares[1]);
@@ -241,7 +241,7 @@ __device__ double warp_sum(double x) {
   return x;
 }
 
-/// Sum over the block's threads, in thread 0.
+/// Returns the sum over the block's threads in thread 0.
 __device__ double block_sum(double x) {
   __shared__ double of_warp[kThreads / 32];
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -251,11 +251,11 @@ __device__ double block_sum(double x) {
   __syncthreads();
   x = lane < kThreads / 32 ? of_warp[lane] : 0;
   if (warp == 0) x = warp_sum(x);
-  __syncthreads();  // of_warp may be written again
+  __syncthreads();  // before of_warp is written again
   return x;
 }
 
-/// True in all threads of the block that comes last of `blocks`; what the others wrote before is then visible.
+/// True in all threads of the last of `blocks` blocks to arrive. It sees all that the others wrote before.
 __device__ bool comes_last(std::uint32_t* arrived, std::uint32_t blocks) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
@@ -268,7 +268,7 @@ __device__ bool comes_last(std::uint32_t* arrived, std::uint32_t blocks) {
   return is_last;
 }
 
-/// Sum over the block of partials[0], partials[stride], ..., in thread 0.
+/// Sums partials[0], partials[stride], ... over the block; thread 0 gets the result.
 __device__ double sum_of_partials(const double* partials, int count, int stride) {
   double sum = 0;
   for (int k = static_cast<int>(threadIdx.x); k < count; k += kThreads)

@@ -77,7 +77,7 @@ void launch_accumulate(cudaStream_t stream, std::int64_t n, const Inputs& inputs
 /// room.result <- x . y
 void launch_dot(cudaStream_t stream, std::int64_t n, const float* x, const float* y, const DotRoom& room);
 
-/// table.squares <- those of x, and of y unless that is null.
+/// table.squares <- |x_s|^2, and |y_s|^2 unless y is null, for every segment s.
 void launch_squares(cudaStream_t stream, const SegmentTable& table, const float* x, const float* y);
 void launch_sgd_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, const float* g,
                        float* w);

@@ -99,7 +99,7 @@ void read_batch(const ImageSource& source, const std::vector<Sample>& samples, c
 
 namespace {
 
-/// One image after another as normalised floats, each as it is to be trained on.
+/// Reads one image after another as normalised floats, augmented as requested.
 class FloatImages {
  public:
   FloatImages(const ImageSource& source, const AugmentationRange* range, std::uint64_t seed)
@@ -127,7 +127,7 @@ class FloatImages {
   }
 
   const ImageSource& source_;
-  const AugmentationRange* range_;  ///< null: the source draws, or nobody does
+  const AugmentationRange* range_;  ///< null: the source augments, or there is no augmentation
   std::uint64_t seed_;
   bool is_drawn_;
   std::vector<std::uint8_t> bytes_;

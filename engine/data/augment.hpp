@@ -41,7 +41,7 @@ std::vector<float> augment(const ImageShape& shape, const std::vector<float>& im
 /// The form of a batch's images.
 enum class Pixels {
   floats,  ///< normalised and augmented
-  bytes    ///< as in the source, if that has byte_values(); the reader of the batch normalises and augments
+  bytes    ///< as in the source, which must have byte_values(); the batch's reader normalises and augments
 };
 
 /// Holds contiguous images (NCHW) and their labels.

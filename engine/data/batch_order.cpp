@@ -11,7 +11,7 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::uint64_t kShuffleStream = 0x53687566666C6573;
-// Learners may be an epoch apart where they do not wait for each other.
+// Learners that do not wait for each other may be an epoch apart.
 constexpr std::size_t kCachedEpochs = 4;
 
 /// Returns a uniform integer in [0, bound), with a bias of up to bound / 2^32, for bounds up to 2^32.
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> BatchOrder::permutation(std::int64_t epoch) const {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(count_));
   std::iota(order.begin(), order.end(), 0U);
   const std::uint64_t key = random_bits(seed_, kShuffleStream, static_cast<std::uint64_t>(epoch));
-  for (std::uint64_t i = order.size(); i > 1; --i) {  // Fisher and Yates
+  for (std::uint64_t i = order.size(); i > 1; --i) {  // Fisher-Yates shuffle
     std::swap(order[i - 1], order[bounded(random_bits(key, 0, i), i)]);
   }
   return order;

@@ -7,7 +7,7 @@
 
 namespace lockstep::data {
 
-/// Allocates `count` floats, as device::Backend::allocate_pinned() does; null: there is no such memory.
+/// Allocates `count` floats, as device::Backend::allocate_pinned() does; returns null if there is no such memory.
 using Allocate = std::function<std::shared_ptr<float>(std::int64_t count)>;
 
 class ByteBuffer {

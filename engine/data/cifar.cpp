@@ -14,7 +14,7 @@ constexpr std::size_t kPixels = 3 * 32 * 32;
 constexpr std::size_t kRecord = 1 + kPixels;
 constexpr int kClasses = 10;
 constexpr int kFiles = 5;
-constexpr int kFarthest = 4;  // pixels that an image is moved
+constexpr int kFarthest = 4;  // maximum shift in pixels
 constexpr std::size_t kLargestFileBytes = std::size_t{1} << 30;
 constexpr std::uint64_t kDrawStream = 0x4369666172447261;
 

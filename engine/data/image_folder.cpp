@@ -101,7 +101,7 @@ Crop draw_crop(int image_width, int image_height, const Draw& draw, std::int64_t
   const auto uniform = [&](std::uint64_t stream) {
     return random_uniform(key, stream, static_cast<std::uint64_t>(index));
   };
-  const auto below = [&](std::uint64_t stream, int count) {  // 0 to count - 1
+  const auto below = [&](std::uint64_t stream, int count) {  // uniform from 0 to count - 1
     return std::min(static_cast<int>(uniform(stream) * count), count - 1);
   };
   const bool is_mirrored = uniform(0) < 0.5;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-// After <cstdio>, whose FILE it uses.
+// After <cstdio>, because it uses FILE.
 #include <jpeglib.h>
 
 #include <jerror.h>
@@ -63,7 +63,7 @@ std::vector<Tap> taps(int count, double begin, double extent, int size) {
   return result;
 }
 
-/// Classifies a decoder's warning: the image's data are corrupt, or only unusual.
+/// Whether a warning of the decoder means corrupt data. Other warnings are about unusual but valid files.
 bool tells_of_torn_data(int warning) {
   switch (warning) {
     case JWRN_EXTRANEOUS_DATA:
@@ -82,7 +82,7 @@ bool has_jpeg() {
   return true;
 }
 
-/// libjpeg leaves by longjmp when it gives up, so its callers hold no objects that need destruction.
+/// On an error, libjpeg returns by longjmp. So functions that call it hold no objects with destructors.
 class JpegImage::Decoder {
  public:
   Decoder(const std::string& content, std::string name) : content_(content), name_(std::move(name)) {
@@ -136,7 +136,7 @@ class JpegImage::Decoder {
 
  private:
   struct Errors {
-    jpeg_error_mgr manager;  // first: libjpeg knows nothing of the others
+    jpeg_error_mgr manager;  // must be the first member: libjpeg gets a pointer to it
     std::jmp_buf jump;
     char message[JMSG_LENGTH_MAX];
   };
@@ -190,7 +190,7 @@ class JpegImage::Decoder {
       std::memcpy(to, line_.data(), row_bytes_);
       return;
     }
-    // Adobe stores the share that is not printed.
+    // Adobe stores inverted values: 255 means no ink.
     const int flip = info_.saw_Adobe_marker ? 0 : 255;
     const std::uint8_t* from = line_.data();
     for (const std::uint8_t* const end = to + row_bytes_; to != end; to += kChannels, from += 4)
@@ -222,7 +222,7 @@ class JpegImage::Decoder {
   Errors errors_{};
   jpeg_progress_mgr progress_{};
   jpeg_decompress_struct info_{};
-  int first_row_ = 0, end_row_ = 0;  ///< that are kept
+  int first_row_ = 0, end_row_ = 0;  ///< rows that are kept, the end excluded
   std::size_t row_bytes_ = 0;
   std::vector<std::uint8_t> line_, pixels_;
 };

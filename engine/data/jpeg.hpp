@@ -1,5 +1,5 @@
 #pragma once
-// Decodes JPEG images with libjpeg-turbo, at the smallest scale and only as many rows as the region needs.
+// Decodes JPEG images with libjpeg-turbo, at the smallest sufficient scale and only the rows that the region needs.
 //
 // An image with truncated or corrupt data is refused, because training would use the decoder's guesses. Images of more
 // than 2^26 pixels or 100 scans are refused, too. Grey, CMYK and YCCK images are converted to RGB (CMYK without a

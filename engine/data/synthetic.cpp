@@ -13,7 +13,7 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr int kWaves = 3;
 constexpr float kHighestByte = 255;
 constexpr int kHighestFrequency = 4;
-// Streams of the seed; a class or an image then has a seed of its own.
+// Two streams of the seed. In them, each class or image has a seed of its own.
 constexpr std::uint64_t kPatternStream = 0x5061747465726E73;
 constexpr std::uint64_t kNoiseStream = 0x4E6F6973654E6F69;
 
@@ -35,7 +35,7 @@ struct Table {
   }
 };
 
-/// cos(a + b) = cos a cos b - sin a sin b: the trigonometry is of the rows and columns only, not of each pixel.
+/// Uses cos(a + b) = cos a cos b - sin a sin b, so cosines are computed per row and column, not per pixel.
 void add_wave(const Table& columns, const Table& rows, float* out) {
   const float scale = static_cast<float>(1 / std::sqrt(kWaves / 2.0));
   for (std::size_t y = 0; y < rows.cosine.size(); ++y) {
@@ -86,18 +86,18 @@ void SyntheticImages::pattern(std::int32_t label, float* out) const {
   }
 }
 
-/// The farthest from 0 that a pixel can be.
+/// The largest absolute value that a pixel can have.
 double SyntheticImages::reach() const {
   return kWaves / std::sqrt(kWaves / 2.0) + std::sqrt(3.0) * noise_;
 }
 
 std::int32_t SyntheticImages::read(std::int64_t index, const Draw*, std::uint8_t* out) const {
   const std::int64_t elements = shape_.elements();
-  static thread_local std::vector<float> pixels;  // to map new memory for each image takes as long as to draw it
+  static thread_local std::vector<float> pixels;  // mapping new memory per image would double the time
   pixels.resize(static_cast<std::size_t>(elements));
   pattern(label(index), pixels.data());
   const std::uint64_t key = random_bits(seed_, kNoiseStream, static_cast<std::uint64_t>(first_ + index));
-  // A draw of 64 bits serves four pixels; 16 bits of noise are plenty, and generating must not slow training down.
+  // A draw of 64 bits gives noise for four pixels. 16 bits suffice, and generation must not slow training down.
   const float noise = static_cast<float>(noise_ * std::sqrt(12.0) / 65536);
   for (std::int64_t i = 0; i < elements; i += 4) {
     std::uint64_t bits = random_bits(key, 0, static_cast<std::uint64_t>(i / 4));
@@ -107,8 +107,8 @@ std::int32_t SyntheticImages::read(std::int64_t index, const Draw*, std::uint8_t
   }
   const auto reach = static_cast<float>(this->reach());
   const float steps = kHighestByte / (2 * reach);
-  const float* __restrict values = pixels.data();  // else a byte that is written might be one of them
-  for (std::int64_t i = 0; i < elements; ++i) {    // rounding may reach beyond the ends
+  const float* __restrict values = pixels.data();  // else the compiler assumes that `out` overlaps it
+  for (std::int64_t i = 0; i < elements; ++i) {    // rounding may exceed [0, 255]
     const float place = std::min(std::max((values[i] + reach) * steps + 0.5F, 0.0F), kHighestByte);
     out[i] = static_cast<std::uint8_t>(static_cast<int>(place));
   }

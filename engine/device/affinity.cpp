@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostProcessors = CPU_SETSIZE;
 
-/// Number at the front of `text`, which becomes what follows it; -1 where there is none.
+/// Removes the number at the beginning of `text` and returns it; -1 if there is none.
 int taken_number(std::string& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   if (end == 0 || end > 6) return -1;

@@ -6,7 +6,7 @@
 
 namespace lockstep::device {
 
-/// Parses the kernel's lists of processors: "0-3,8" -> 0, 1, 2, 3, 8. Empty for any other text.
+/// Parses a processor list of the kernel: "0-3,8" -> 0, 1, 2, 3, 8. Empty if the text is no such list.
 std::vector<int> processors_of(const std::string& list);
 
 /// The processors near any of these PCI devices ("0000:1b:00.0"), from the kernel's local_cpulist below

@@ -29,22 +29,22 @@ struct ReplicaOptions {
   int device = 0;
   Precision precision = Precision::fp32;
   std::uint64_t seed = 1;  ///< for dropout
-  int learners = 1;        ///< of the whole run, including this one: the most that may compute concurrently
-  /// Compares library engines with sums by the definition before use, and the first replayed pass with an eager one.
-  /// Whatever computes something else is not used. Costs a few milliseconds per new problem.
+  int learners = 1;        ///< of the whole run, including this one: an upper limit of those that compute concurrently
+  /// Compares library engines with sums by the definition before use, and the first replayed pass with an eager one. An
+  /// engine or replay with another result is not used. Costs a few milliseconds per new problem.
   bool is_self_checked = true;
-  /// For gradients that go to VectorOps::average_all() over several devices. Buckets of at least this size are averaged
-  /// during the rest of the pass. 0: the whole gradient is averaged after the pass. Must be the same for all replicas
-  /// of a run.
+  /// For gradients that VectorOps::average_all() averages over several devices. Each bucket of at least this size is
+  /// averaged while the pass continues. 0: the whole gradient is averaged after the pass. Must be the same for all
+  /// replicas of a run.
   std::int64_t bucket_bytes = 0;
 };
 /// The default of PyTorch's DistributedDataParallel: large enough to use the links' bandwidth, small enough for several
 /// buckets.
 constexpr std::int64_t kGradientBucketBytes = std::int64_t{25} << 20;
 
-/// The rotation and zoom of an image about its centre (engine/data/augment.hpp). The new pixel at (dx, dy) has the old
-/// value at (cosine dx - sine dy, sine dx + cosine dy), interpolated bilinearly. Outside the image, the nearest border
-/// pixel is used. Both numbers are divided by the zoom. {1, 0}: unchanged.
+/// The rotation and zoom of an image about its centre (engine/data/augment.hpp): cosine and sine, both divided by the
+/// zoom. The new pixel at (dx, dy) gets the old value at (cosine dx - sine dy, sine dx + cosine dy), interpolated
+/// bilinearly. Outside the image, the nearest border pixel is used. {1, 0}: unchanged.
 struct ImageTurn {
   double cosine, sine;
 };
@@ -55,8 +55,8 @@ struct ByteImages {
   const std::uint8_t* bytes;
   const float* values;  ///< must stay valid and unchanged as long as the replica lives
   const ImageTurn* turns = nullptr;
-  /// Bytes are in memory of Backend::allocate_pinned() and stay unchanged until Replica::until_input_is_read() returns.
-  /// Then the host does not copy them.
+  /// The bytes are in memory of Backend::allocate_pinned() and stay unchanged until Replica::until_input_is_read()
+  /// returns. So the host need not copy them.
   bool is_pinned = false;
 };
 
@@ -65,11 +65,11 @@ struct ByteImages {
 struct HostBatch {
   const float* images;
   const std::int32_t* labels;
-  const ByteImages* as_bytes = nullptr;  ///< instead of `images`, if Backend::takes_bytes()
+  const ByteImages* as_bytes = nullptr;  ///< replaces `images`, if Backend::takes_bytes()
 };
 
-/// Part of a layer's work in a training pass. A layer computes all gradients at once (`backward`), or first those of
-/// its parameters and then that of its input.
+/// Part of a layer's work in a training pass. A layer computes all gradients at once (`backward`), or first its
+/// parameters' gradients and then its input's.
 enum class LayerPart { forward, backward, backward_data, backward_filter };
 std::string to_string(LayerPart part);
 
@@ -77,7 +77,7 @@ std::string to_string(LayerPart part);
 struct ClockState {
   double clock_hz = 0;  ///< of the multiprocessors; 0: unknown
   double highest_hz = 0;
-  bool is_held_down = false;         ///< by a cause that would not act in training: heat, a power brake
+  bool is_held_down = false;         ///< by something that would not happen in training: heat, a power brake
   std::vector<std::string> reasons;  ///< all reasons why it is not higher
   /// clock_hz / highest_hz if held down, else 1. At the power cap or idle, the clock is what training would get.
   double ratio() const;
@@ -115,9 +115,9 @@ class Replica {
   virtual ~Replica() = default;
 
   /// The gradient of the mean loss over the batch at `parameters`, a buffer on the replica's device that is only read.
-  /// The result is on that device and valid until the next call. May return before the device is done; operations of
-  /// the backend's VectorOps on the result wait for it. `step` numbers the training pass; with the seed it determines
-  /// the elements that dropout drops.
+  /// The result is on that device and valid until the next call. May return before the device has finished; later
+  /// VectorOps on the result wait for it. `step` numbers the training pass; together with the seed it determines the
+  /// elements that dropout drops.
   virtual const float* gradient(const float* parameters, const HostBatch& batch, std::uint64_t step) = 0;
   /// As gradient(), but calls `ready` for each part of the gradient as soon as it is complete, from the last part to
   /// the first. A backend that does not know when parts are complete makes no such call.
@@ -145,8 +145,8 @@ class Replica {
   virtual std::vector<float> running_statistics() = 0;
   virtual void set_running_statistics(const std::vector<float>& statistics) = 0;
 
-  /// Runs a training pass as in gradient() and times each part, in the order in which they run; waits. The total
-  /// exceeds that of gradient(), because clocks are read between parts and no graph is replayed. Empty if the backend
+  /// Runs a training pass as in gradient() and times each part, in the order in which they run; waits. The pass takes
+  /// longer than gradient(), because clocks are read between parts and no graph is replayed. Empty if the backend
   /// cannot do this.
   virtual std::vector<LayerTime> time_layers(const float* /*parameters*/, const HostBatch& /*batch*/,
                                              std::uint64_t /*step*/) {
@@ -159,11 +159,11 @@ class Replica {
   /// Memory of the layers' outputs and their gradients in a pass, shared or not.
   virtual std::int64_t activation_bytes() const = 0;
 
-  /// One line per operation that is slower than the device allows, with the reason: a convolution for which no library
-  /// offers an engine, or a pass that cannot be captured. Empty if there is none; complete after two passes.
+  /// One line per operation that is slower than the device allows, with the reason. Examples: no library offers an
+  /// engine for a convolution; a pass cannot be captured. Empty if there is none; complete after two passes.
   virtual std::vector<std::string> slow_paths() const { return {}; }
-  /// One line with the comparisons of ReplicaOptions::is_self_checked and the time they took. Empty if there were none,
-  /// because replicas of a process share their results.
+  /// One line with the comparisons of ReplicaOptions::is_self_checked and the time they took. Empty if another replica
+  /// of the process has already made them, because results are shared.
   virtual std::string self_check() const { return {}; }
 };
 
@@ -195,10 +195,10 @@ class Backend {
   /// Allocates `count` zeroed floats of page-locked host memory, which a device's copy engines access directly. Null if
   /// there is no such memory.
   virtual std::shared_ptr<float> allocate_pinned(std::int64_t /*count*/) { return nullptr; }
-  /// Runs copies concurrently, each on its own stream (on the host, as far as threads permit). No earlier operation may
-  /// still use their memory, except copies of an earlier call in the same order. Host memory must be pinned if the
-  /// backend has pinned memory. May return early; synchronise() waits. Throws std::invalid_argument for a device that
-  /// does not exist.
+  /// Runs copies concurrently, each on its own stream (on the host: as many at a time as there are threads). No earlier
+  /// operation may still use their memory, except an earlier call's copies in the same order. Host memory must be
+  /// pinned if the backend has pinned memory. May return early; synchronise() waits. Throws std::invalid_argument for a
+  /// device that does not exist.
   virtual void copy_at_once(const std::vector<Transfer>& transfers);
 
   /// Records the calls of ops() that `work` makes, all on memory of `device`, as one unit (a CUDA graph). Each call of
@@ -208,18 +208,18 @@ class Backend {
   /// Whether repeat_sums() works here; with several processes, whether it does in all of them.
   virtual bool can_repeat_sums() { return false; }
   /// Sums n floats over all devices repeatedly, in parallel with all other work, in its own memory. While it runs, no
-  /// device memory may be allocated or freed, and no kernel may run for the first time. Both wait for a device, while
-  /// the sum waits for all devices. A single GPU emulates the sum. Null if the backend cannot do this.
+  /// device memory may be allocated or freed, and no kernel may run for the first time. Both would wait for a device,
+  /// and the sum waits for all devices. A single GPU emulates the sum. Null if the backend cannot do this.
   ///
   /// All processes must create, start and stop it, and must make no other call across processes in between. If one
   /// process fails to create it, all fail. The sums continue until all processes have asked to stop.
   virtual std::unique_ptr<Repeater> repeat_sums(std::int64_t /*n*/) { return nullptr; }
 
-  /// The largest of all processes' numbers, returned to each of them, for decisions that depend on a clock. With one
+  /// Returns the largest of all processes' numbers to each of them, for decisions that depend on a clock. With one
   /// process, returns x. Returns only after all processes have called it.
   virtual double agreed(double x) { return x; }
 
-  /// Whether the devices share one cache, so that data used by several devices are evicted sooner.
+  /// Whether the devices share one cache, so that each evicts the others' data.
   virtual bool has_shared_cache() const { return false; }
   /// Whether replicas take images as bytes.
   virtual bool takes_bytes() const { return false; }
@@ -261,8 +261,8 @@ sync::Layout layout_of(const model::Graph& graph);
 /// Draws initial parameters as host::Network::initialise(seed) does, the same for every backend.
 std::vector<float> initial_parameters(const model::Graph& graph, std::uint64_t seed);
 
-/// `devices` logical devices that share this machine's cores. `threads` is the total; 0 means one per core. With
-/// `processes`, which must outlive the backend, sums include all processes; the devices are those of this process.
+/// `devices` logical devices that use this machine's cores. `threads` is the total; 0 means one per core. With
+/// `processes`, which must outlive the backend, sums include all processes; the devices belong to this process.
 std::unique_ptr<Backend> make_host_backend(int devices, int threads, sync::Processes* processes = nullptr);
 
 }  // namespace lockstep::device

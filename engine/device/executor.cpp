@@ -11,7 +11,7 @@ Executor::Executor(int threads) {
 Executor::~Executor() {
   try {
     wait();
-  } catch (...) {  // no caller is left to receive it
+  } catch (...) {  // the destructor cannot throw
   }
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,10 +1,10 @@
 #pragma once
-// Threads on which learners of the host backend compute concurrently, as on streams of a GPU. Work is submitted without
-// waiting, starts in the order of submission, and is waited for as a whole.
-//
-// The waiting thread also works. It wakes the others when it starts to wait, not at each submission. A thread woken on
-// the submitter's processor would displace the submitter and delay the next submission (by a fifth of an iteration of
-// LeNet at batch 16 on two cores).
+// Threads on which learners of the host backend compute concurrently, as on streams of a GPU. submit() does not wait.
+// Work starts in the order of submission; wait() waits for all of it.
+// The waiting thread also works. It wakes the others when it starts to wait, not at each
+// submission. A thread woken on the submitter's processor would displace the submitter and delay
+// the next submission. That would cost a fifth of an iteration of LeNet at batch 16 on two
+// cores.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -39,7 +39,7 @@ class Executor {
   std::condition_variable idle_;
   std::deque<std::function<void()>> queue_;
   int unfinished_ = 0;
-  bool begun_ = false;  ///< a thread waits for the queued work
+  bool begun_ = false;  ///< a thread is in wait()
   std::exception_ptr failure_;
   bool stop_ = false;
 };

@@ -1,8 +1,8 @@
 // The host backend: every logical device is memory of this machine, and every learner is a host::Network<float>.
 //
-// A single learner computes with all threads. Several learners compute concurrently. Each gets its share of the
-// threads, but at least one, because small batches use one core more efficiently than several. Results are
-// bit-identical either way. The memory of activations is shared: there are as many arenas as concurrent passes.
+// A single learner computes with all threads. Several learners compute concurrently. Each gets an equal part of the
+// threads, at least one, because small batches use one core more efficiently than several. Results are bit-identical
+// either way. Passes take turns in as many memory arenas as can run concurrently.
 //
 // Half precision is emulated. Parameters are rounded to the type before a pass. The gradient of the scaled loss is
 // rounded after the pass (to infinity if it overflows) and then unscaled. Activations stay float.
@@ -66,7 +66,7 @@ class HostReplica final : public Replica {
 
   const float* gradient_in_parts(const float* parameters, const HostBatch& batch, std::uint64_t step,
                                  const sync::GradientFunction::ReadyFunction& ready) override {
-    const bool tells = alone_ && precision_ == Precision::fp32;  // a rounded gradient is complete only later
+    const bool tells = alone_ && precision_ == Precision::fp32;  // half-precision gradients are rounded after the pass
     if (tells) ready_ = &ready;
     const float* result = gradient(parameters, batch, step);
     ready_ = nullptr;
@@ -142,10 +142,10 @@ class HostReplica final : public Replica {
     if (gradients == host::Gradients::of_input) return LayerPart::backward_data;
     const model::LayerKind kind = network_.graph().layers[static_cast<std::size_t>(layer)].kind;
     const bool is_product = kind == model::LayerKind::conv || kind == model::LayerKind::fc;
-    return is_product ? LayerPart::backward_filter : LayerPart::backward;  // the first layer's input needs no gradient
+    return is_product ? LayerPart::backward_filter : LayerPart::backward;  // the first layer computes no input gradient
   }
 
-  /// The pool's threads must not be left with work on a replica that is gone.
+  /// Waits, because the pool's threads must not work on a destroyed replica.
   void settle() noexcept {
     try {
       if (busy_) executor_.wait();
@@ -181,7 +181,7 @@ class HostReplica final : public Replica {
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   std::atomic<bool> busy_{false};
-  const sync::GradientFunction::ReadyFunction* ready_ = nullptr;  ///< of the current pass; null: not requested
+  const sync::GradientFunction::ReadyFunction* ready_ = nullptr;  ///< set while gradient_in_parts() runs
   double loss_ = 0;
   float loss_scale_ = 1;
 };
@@ -236,8 +236,8 @@ class HostBackend final : public Backend {
   }
 
   bool can_repeat_sums() override { return processes_.count() > 1 ? processes_.may_change_thread() : devices_ > 1; }
-  /// By one thread, as sum_all() of the operations does it. One number more tells how many processes want no further
-  /// sum.
+  /// Sums on one thread, like sum_all(). With several processes, one additional number counts the processes that want
+  /// no further sum.
   std::unique_ptr<Repeater> repeat_sums(std::int64_t n) override {
     if (!can_repeat_sums()) return nullptr;
     struct Sum {

@@ -36,7 +36,7 @@ void HostExchange::for_devices(const std::function<void(int device)>& task) {
   executor_.wait();
 }
 
-// Every device's thread makes its own part of the result; an all-reduce is a reduce-scatter and an all-gather.
+// Each device's thread computes its own part. An all-reduce is a reduce-scatter and an all-gather.
 void HostExchange::within(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                           const std::vector<float*>& receive) {
   const std::int64_t part = n / devices_;
@@ -68,9 +68,9 @@ void HostExchange::within(Collective collective, std::int64_t n, const std::vect
   });
 }
 
-// ---- over processes ----
+// ---- between processes ----
 
-// The sum of the devices' vectors: of one, the vector itself.
+// The sum of the devices' vectors; if there is only one device, its vector itself.
 const float* HostExchange::sum_here(std::int64_t n, const std::vector<const float*>& send) {
   if (devices_ == 1) return send[0];
   sent_.resize(static_cast<std::size_t>(n));
@@ -123,7 +123,7 @@ void HostExchange::over_processes(Collective collective, std::int64_t n, const s
 void HostExchange::all_to_all(std::int64_t part, const std::vector<const float*>& send,
                               const std::vector<float*>& receive) {
   if (devices_ == 1) return processes_.all_to_all(part, send[0], receive[0]);
-  const std::int64_t of_device = part * devices_;        // from one device to all of a process
+  const std::int64_t of_device = part * devices_;        // from one device to all of another process
   const std::int64_t of_process = of_device * devices_;  // from all of a process to all of another
   const int processes = processes_.count();
   sent_.resize(static_cast<std::size_t>(of_process * processes));

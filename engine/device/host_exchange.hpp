@@ -24,7 +24,7 @@ class HostExchange {
               const std::vector<float*>& receive);
   void over_processes(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                       const std::vector<float*>& receive);
-  /// Data for one process must be contiguous for MPI, and so must data from one process.
+  /// MPI needs contiguous data per process, both sent and received.
   void all_to_all(std::int64_t part, const std::vector<const float*>& send, const std::vector<float*>& receive);
   const float* sum_here(std::int64_t n, const std::vector<const float*>& send);
   const float* side_by_side(std::int64_t part, const std::vector<const float*>& send);
@@ -34,7 +34,7 @@ class HostExchange {
   int devices_;
   Executor& executor_;
   sync::Processes& processes_;
-  std::vector<float> sent_, received_;  ///< buffers between several devices and MPI
+  std::vector<float> sent_, received_;  ///< hold the data of all devices for MPI
 };
 
 }  // namespace lockstep::device

@@ -17,7 +17,7 @@ Repeater::Repeater(std::function<bool(bool is_wanted)> round, std::function<void
 Repeater::~Repeater() {
   try {
     stop();
-  } catch (...) {  // no caller is left to receive it
+  } catch (...) {  // the destructor cannot throw
   }
 }
 

@@ -10,13 +10,13 @@ namespace lockstep::device {
 
 class Repeater {
  public:
-  /// Calls `round` repeatedly on one thread while started. After the last round, calls `settle` on that thread, which
-  /// must wait for the work that rounds left in progress.
+  /// Calls `round` repeatedly on one thread while started. After the last round, that thread calls `settle`, which must
+  /// wait for the work that rounds left in progress.
   explicit Repeater(std::function<void()> round, std::function<void()> settle = {});
-  /// For several processes whose rounds communicate, so that all must stop after the same round. `round` is told
-  /// whether this process still wants rounds, and returns whether another follows.
+  /// For several processes whose rounds communicate and so must all stop after the same round. `round` gets whether
+  /// this process wants more rounds, and returns whether another follows.
   explicit Repeater(std::function<bool(bool is_wanted)> round, std::function<void()> settle = {});
-  /// Stops.
+  /// Calls stop().
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;

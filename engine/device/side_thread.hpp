@@ -19,7 +19,7 @@ class SideThread {
   SideThread& operator=(const SideThread&) = delete;
 
   void submit(std::function<void()> work);
-  /// Returns when all is done; rethrows the first exception, after which the remaining work was skipped.
+  /// Returns when all work is done. Rethrows the first exception, after which no further work ran.
   void wait();
 
  private:

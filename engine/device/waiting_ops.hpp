@@ -57,7 +57,7 @@ class WaitingOps final : public sync::VectorOps {
     const std::size_t here = inputs.size();
     const std::vector<std::int64_t> begins = begins_of_parts(n, here);
     const float* sum = inputs.front();
-    if (here > 1) {  // in the order of sum_all()
+    if (here > 1) {  // same order as sum_all()
       sums_.assign(inputs.front(), inputs.front() + n);
       for (std::size_t j = 1; j < here; ++j) ops_.axpy(n, 1, inputs[j], sums_.data());
       sum = sums_.data();

@@ -1,7 +1,7 @@
 #pragma once
 // Memory for passes, shared by networks that do not all run at once. A network takes an arena for a pass and then
-// returns it, so that there are only as many arenas as concurrent passes. These are the shared pools of Crossbow
-// (Koliousis et al. 2019, section 4.5) for whole passes: seldom do more learners run than there are threads, and nobody
+// returns it, so there are only as many arenas as concurrent passes. Crossbow (Koliousis et al. 2019, section 4.5)
+// pools buffers per operator. Here the pool is per pass, because hardly more learners run than threads, and nothing
 // reads a pass's memory afterwards.
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ class ArenaPool {
   ArenaPool& operator=(const ArenaPool&) = delete;
 
   /// Returns at least `size_bytes`, aligned to 64 bytes, with undefined contents. Prefers the smallest free arena that
-  /// is large enough, and among equal ones the last returned. Otherwise allocates a new one in place of the largest
-  /// free one. Thread-safe.
+  /// is large enough; if several are equal, the last returned. If none is large enough, replaces the largest free arena
+  /// by a new one. Thread-safe.
   void* take(std::size_t size_bytes);
   void give_back(void* arena);
 

@@ -4,10 +4,10 @@
 //   d columns = weight^T * d output        scattered back onto the pixels they were copied from (col2im)
 //
 // Images with few output pixels share one product, because small matrices are slow. The sum over images has at most
-// kSlots parts, each over fixed images, which are added in order. So any number of threads gives the same bits.
+// kSlots parts of fixed images, added in order. So any number of threads gives the same bits.
 //
-// This computes windows of one pixel, and all convolutions without oneDNN (onednn.hpp). Layers with few pixels and many
-// weights are divided by channels instead (convolution_by_channels.cpp).
+// This class computes windows of one pixel and, without oneDNN (onednn.hpp), all convolutions. Layers with few pixels
+// and many weights are divided by channels instead (convolution_by_channels.cpp).
 #include <algorithm>
 
 #include "engine/host/columns.hpp"
@@ -197,13 +197,13 @@ OperationPtr<float> make_by_onednn(const Wiring<float>& wiring) {
   return onednn::make_convolution(wiring);
 }
 OperationPtr<double> make_by_onednn(const Wiring<double>&) {
-  return nullptr;  // it has no double precision
+  return nullptr;  // oneDNN has no double precision
 }
 #endif
 
 }  // namespace
 
-// Windows of one pixel are products as they are, in which oneDNN's blocks would only have to be made and undone.
+// Windows of one pixel are plain matrix products: oneDNN would only convert to its blocked layout and back.
 template <typename Scalar>
 OperationPtr<Scalar> make_convolution(const Wiring<Scalar>& wiring) {
   if (has_few_pixels(*wiring.layer, wiring.batch)) return make_convolution_by_channels(wiring);

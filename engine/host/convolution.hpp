@@ -4,7 +4,7 @@
 
 namespace lockstep::host {
 
-/// Whether the batch has so few output pixels, compared with the layer's channels, that its weights dominate memory.
+/// Whether the batch has few output pixels compared with the layer's channels, so that the weights dominate memory.
 /// Then the columns of the whole batch take no more memory than separate sums of gradients per thread would.
 bool has_few_pixels(const model::Layer& layer, int batch);
 

@@ -13,7 +13,7 @@ namespace lockstep::host {
 namespace {
 
 constexpr int kTasks = 8;
-constexpr int kRows = 16;  ///< of a task, a multiple of: what fills a register
+constexpr int kRows = 16;  ///< rows per task are a multiple of this: one register of results
 
 int rounded_share(int channels) {
   const int share = (channels + kTasks - 1) / kTasks;
@@ -121,7 +121,7 @@ class ConvolutionByChannels final : public Operation<Scalar> {
   std::int64_t width_;   ///< N P Q
   std::int64_t window_;  ///< R S
   std::int64_t taps_;    ///< C R S
-  int outputs_;          ///< channels of a task
+  int outputs_;          ///< output channels per task
   int inputs_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace lockstep::host {
 
-// Each level_*.cpp has its own build of these functions.
+// Each level_*.cpp defines these functions in a namespace of its own.
 #define LOCKSTEP_DECLARE_LEVEL(name)                                                                           \
   namespace name {                                                                                             \
   template <typename Scalar>                                                                                   \

@@ -1,6 +1,6 @@
 #pragma once
 // Matrix multiplication (GEMM) of row-major matrices, C = A B or C += A B. Single precision uses oneDNN if the build
-// has it. Otherwise Eigen is used, in the build of level.hpp, and allocates no heap memory.
+// has it. Otherwise Eigen computes, in the builds of level.hpp, and allocates no heap memory.
 #include <cstdint>
 
 namespace lockstep::host {

@@ -14,13 +14,13 @@ Level level();
 const char* to_string(Level level);
 /// The best level that both this build and this machine support.
 Level best_level();
-/// For tests and measurements, while no network runs. Throws std::invalid_argument above best_level().
+/// For tests and measurements; call it while no network runs. Throws std::invalid_argument above best_level().
 void use_level(Level level);
 
 /// Whether oneDNN computes products and convolutions of single precision: true if the build has it, unless switched
 /// off.
 bool uses_onednn();
-/// For tests and measurements; affects networks created later. No effect in a build without oneDNN.
+/// For tests and measurements. Affects networks created later; no effect in a build without oneDNN.
 void use_onednn(bool wanted);
 /// "oneDNN 2.6.3"; empty if it is not used.
 std::string onednn_name();

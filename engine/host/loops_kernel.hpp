@@ -1,6 +1,6 @@
-// The body of one build of the loops. It has no include guard on purpose, as gemm_kernel.hpp, and is included after
-// that. It uses nothing of the standard library, because the linker would merge inline functions of several instruction
-// sets.
+// The body of one build of the loops. Like gemm_kernel.hpp, after which it is included, it has no include guard on
+// purpose. It uses nothing of the standard library, because the linker would merge inline functions of several
+// instruction sets.
 #include "engine/host/loops.hpp"
 
 namespace lockstep::host::LOCKSTEP_LEVEL {
@@ -9,7 +9,7 @@ namespace {
 template <typename Scalar>
 constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Scalar));
 
-/// Sums one term per value in interleaved partial sums.
+/// Adds one term per value to interleaved partial sums.
 template <typename Scalar>
 struct Lanes {
   Scalar parts[kLanes<Scalar>] = {};

@@ -131,7 +131,7 @@ Wiring<Scalar> Network<Scalar>::wiring_of(int index, std::vector<bool>& gradient
   return wiring;
 }
 
-// From last to first, the order of the backward pass: the first reader to run backward overwrites a gradient.
+// Goes from last to first layer, as the backward pass does: the first reader to run backward overwrites a gradient.
 template <typename Scalar>
 void Network<Scalar>::connect() {
   std::vector<bool> gradient_written(graph_.layers.size(), false);

@@ -81,8 +81,8 @@ class Network {
   std::int64_t activation_bytes() const { return activations_ * static_cast<std::int64_t>(sizeof(Scalar)); }
   /// All memory of a pass: activations and workspaces.
   std::int64_t pass_bytes() const;
-  /// The memory of gradients and, without a pool, of a pass. Excludes parameters and the notes of single layers (maxima
-  /// of pooling, batch statistics).
+  /// The memory of gradients and, without a pool, of a pass. Excludes parameters and records of single layers (the
+  /// positions of pooling maxima, batch statistics).
   std::int64_t memory_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// oneDNN's convolutions and products; see onednn.hpp. Both versions of its interface are served: 2 (Debian 12) describes
-// an operation before its primitive, 3 (Debian 13) does not.
+// oneDNN's convolutions and products; see onednn.hpp. Supports versions 2 (Debian 12) and 3 (Debian 13). In version 2,
+// a primitive needs an operation descriptor first.
 #ifdef LOCKSTEP_WITH_ONEDNN
 #include "engine/host/onednn.hpp"
 
@@ -22,9 +22,9 @@ using Tag = dnnl::memory::format_tag;
 
 constexpr std::int64_t kLeastParts = 4;
 constexpr std::int64_t kMostParts = 8;
-constexpr std::int64_t kMacsPerPart = 1 << 24;  ///< 0.25 ms, so that the overhead of a call is small
+constexpr std::int64_t kMacsPerPart = 1 << 24;  ///< 0.25 ms, so that a call's overhead does not matter
 
-/// From now on, oneDNN uses only the calling thread in this thread's calls.
+/// Sets OpenMP's thread count of the calling thread to 1, so that its later oneDNN calls use no other threads.
 void stay_on_this_thread() {
   omp_set_num_threads(1);
 }
@@ -48,7 +48,7 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
-/// A call with memory that is named anew each time.
+/// A primitive whose memory addresses are given at each call.
 class Call {
  public:
   Call() = default;
@@ -59,7 +59,7 @@ class Call {
       arguments_.emplace(name, dnnl::memory(descriptor, processor(), DNNL_MEMORY_NONE));
     }
   }
-  /// `data` in the order in which the arguments were given.
+  /// `data` follows the order of the constructor's `arguments`.
   void operator()(std::initializer_list<const float*> data) {
     auto next = data.begin();
     for (const int name : names_) arguments_.at(name).set_data_handle(const_cast<float*>(*next++));
@@ -73,7 +73,7 @@ class Call {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-/// From one layout to another; nothing to do where they are the same.
+/// Converts between two layouts; not needed if they are equal.
 class Reordering {
  public:
   Reordering() = default;
@@ -105,7 +105,7 @@ struct Layouts {
   Descriptor source, weights, destination;
 };
 
-/// Kernels as this machine has them for `images` of a layer.
+/// The primitives that oneDNN chooses on this machine for `images` images of a layer.
 struct Descriptions {
   dnnl::convolution_forward::primitive_desc forward;
   dnnl::convolution_backward_data::primitive_desc data;
@@ -126,7 +126,7 @@ struct Descriptions {
     const Descriptor any_result = described(result, Tag::any);
     const Dims strides{w.stride_h, w.stride_w};
     const Dims before{w.pad_top, w.pad_left};
-    // The part of the padding after the image that windows reach; rounding down cuts off the rest.
+    // Padding after the image, as far as windows reach. Rounding down cuts off the rest.
     const auto behind = [](int positions, int stride, int kernel, int pad, int size) {
       return std::max(0, (positions - 1) * stride + kernel - pad - size);
     };
@@ -150,11 +150,11 @@ struct Descriptions {
   }
 };
 
-/// One worker's calls on `images` of the layer.
+/// One worker calls these primitives for `images` images of the layer.
 struct Calls {
   Reordering source_in, result_out;                           // forward
-  Reordering gradient_in_for_data, gradient_out;              // backward by the input
-  Reordering gradient_in_for_weights, source_in_for_weights;  // backward by the weights
+  Reordering gradient_in_for_data, gradient_out;              // backward, gradient of the input
+  Reordering gradient_in_for_weights, source_in_for_weights;  // backward, gradient of the weights
   Call forward, data, weights;
 };
 
@@ -260,7 +260,7 @@ class Convolution final : public Operation<float> {
   float* slots() const { return w_.workspace->shared() + filter_for_forward_ + filter_for_data_; }
   float* biases() const { return slots() + weight_slots_ * parts_; }
 
-  /// Brings data into the layout that the primitive needs: copies to `own`, or uses it in place.
+  /// Returns data in the primitive's layout: a copy in `own`, or `from` itself if the layouts are equal.
   static const float* brought(Reordering& reordering, const float* from, float* own, float* scratch) {
     if (!reordering.is_needed()) return from;
     reordering(from, own, scratch);
@@ -313,7 +313,7 @@ class Convolution final : public Operation<float> {
     if (calls.gradient_out.is_needed()) calls.gradient_out(source, in_gradient(first), scratch);
   }
 
-  /// Adds the parts in order.
+  /// Adds the parts' weight and bias gradients in order.
   void add_parts() {
     constexpr std::int64_t kBlock = 8192;
     const int blocks = static_cast<int>((weight_slots_ + kBlock - 1) / kBlock);
@@ -339,10 +339,10 @@ class Convolution final : public Operation<float> {
   bool has_input_gradient_;
   Reordering filter_for_forward, filter_for_data, weight_gradients_out;
   std::vector<Calls> calls_, calls_of_rest_;  ///< of each worker
-  // Floats of the workspace.
-  std::int64_t source_ = 0, result_ = 0, scratch_ = 0;         ///< of a worker
+  // Sizes are given in floats of the workspace.
+  std::int64_t source_ = 0, result_ = 0, scratch_ = 0;         ///< per worker
   std::int64_t filter_for_forward_ = 0, filter_for_data_ = 0;  ///< shared
-  std::int64_t weight_slots_ = 0, bias_slots_ = 0;             ///< shared, of each part
+  std::int64_t weight_slots_ = 0, bias_slots_ = 0;             ///< shared; one slot per part
 };
 
 }  // namespace

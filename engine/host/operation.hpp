@@ -26,7 +26,7 @@ std::int64_t aligned_elements(std::int64_t elements) {
   return (elements + kLine - 1) / kLine * kLine;
 }
 
-/// Scratch memory that all layers share, because they run one after the other. Each layer states its need at
+/// Scratch memory that all layers share, because they run one after the other. Each layer requests its size at
 /// construction. The memory follows the outputs in the memory of a pass.
 template <typename Scalar>
 class Workspace {

@@ -1,5 +1,5 @@
-// Layers that move values without computing: sum of several inputs, concatenation along channels, and subsampling
-// (every stride-th pixel; the appended channels are zero).
+// Layers that move values: sum of several inputs, concatenation along channels, and subsampling (every stride-th pixel;
+// appended channels are zero).
 #include <algorithm>
 
 #include "engine/host/loops.hpp"

@@ -12,7 +12,7 @@ void Softmax<Scalar>::forward(const Step&) {
     const std::int64_t classes = this->layer().out.elements();
     const Scalar* z = this->in(image);
     Scalar* p = this->out(image);
-    const Scalar largest = *std::max_element(z, z + classes);  // exp of differences cannot overflow
+    const Scalar largest = *std::max_element(z, z + classes);  // exp() of a difference <= 0 cannot overflow
     Scalar sum = 0;
     for (std::int64_t k = 0; k < classes; ++k) sum += p[k] = std::exp(z[k] - largest);
     for (std::int64_t k = 0; k < classes; ++k) p[k] /= sum;
@@ -35,7 +35,7 @@ void Softmax<Scalar>::backward(const Step& step) {
   });
 }
 
-// From z, not from p: log p would be -infinity where p rounds to 0.
+// Computed from z, because log p would be -infinity if p rounds to 0.
 template <typename Scalar>
 double Softmax<Scalar>::loss(const int* labels) const {
   const std::int64_t classes = this->layer().out.elements();

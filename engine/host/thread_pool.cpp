@@ -6,8 +6,8 @@
 namespace lockstep::host {
 namespace {
 
-constexpr std::chrono::microseconds kSpin{50};  // the gaps between the loops of a pass, and most between two passes
-constexpr int kPauses = 32;                     // between two looks at the clock
+constexpr std::chrono::microseconds kSpin{50};  // the gaps between loops of a pass, and most gaps between passes
+constexpr int kPauses = 32;                     // between two readings of the clock
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -15,8 +15,8 @@ void pause() {
 #endif
 }
 
-/// Looks for a while; whether it came true. It does not yield meanwhile: on a busy machine that costs a turn of all
-/// others, while a thread that sleeps is soon woken.
+/// Polls for kSpin and returns whether the condition became true. Does not yield: on a busy machine, yielding costs a
+/// turn of all other threads, whereas a sleeping thread is woken soon.
 template <typename Condition>
 bool spin_until(const Condition& is_true) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
@@ -72,7 +72,7 @@ void ThreadPool::help(int worker) {
 }
 
 void ThreadPool::run(int count, Call call, const void* task) {
-  if (helpers_.empty() || count <= 1) {  // waking helpers costs more than it could save
+  if (helpers_.empty() || count <= 1) {  // waking helpers would cost more than they save
     for (int index = 0; index < count; ++index) call(task, index, 0);
     return;
   }
@@ -92,7 +92,7 @@ void ThreadPool::run(int count, Call call, const void* task) {
   close();
 }
 
-/// Helpers that come from now on are too late and not waited for; those at work are.
+/// Lets no more helpers start the job, and waits for those that work on it.
 void ThreadPool::close() {
   std::unique_lock<std::mutex> lock(mutex_);
   open_ = false;

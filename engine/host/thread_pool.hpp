@@ -1,6 +1,6 @@
 #pragma once
-// A few persistent threads that divide numbered tasks among them. Any thread may run any task. So callers make every
-// task write its own part of the result, and results do not depend on the number of threads.
+// A few persistent threads that divide numbered tasks among them. Any thread may run any task. So every task of a
+// caller writes its own part of the result, and results do not depend on the number of threads.
 //
 // A pass has dozens of loops of tens of microseconds, about the time it takes to wake a thread. So helpers spin briefly
 // for the next loop before they sleep. A loop ends when its tasks are done, whether or not every helper has joined it.

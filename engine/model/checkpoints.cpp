@@ -7,13 +7,13 @@
 namespace lockstep::model {
 namespace {
 
-constexpr const char* kSeparators = "/.";  // of our names, and of PyTorch's modules
+constexpr const char* kSeparators = "/.";  // "/" in our names, "." in those of PyTorch's modules
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-// The last component is the layer's own name.
+// Drops the last component, which is the layer's own name.
 std::string block_prefix(const std::string& layer) {
   std::string prefix;
   std::size_t begin = 0;

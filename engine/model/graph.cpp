@@ -95,7 +95,7 @@ std::int64_t AttentionShape::counted_pairs(int queries) const {
 
 std::int64_t AttentionShape::seen_pairs(int queries) const {
   if (!causal) return counted_pairs(queries);
-  // The i-th query sees keys - queries + i of them, until the window is full.
+  // The i-th query (from 1) sees keys - queries + i keys, until the window is full.
   const std::int64_t most = window > 0 ? std::min(window, keys) : keys;
   if (chunked && most < keys)
     return queries / most * (most * (most + 1) / 2) + (queries % most) * (queries % most + 1) / 2;

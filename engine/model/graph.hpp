@@ -36,15 +36,15 @@ enum class LayerKind {
   global_avg_pool,
   lrn,
   dropout,
-  add,        ///< element-wise sum of its inputs (residual)
+  add,        ///< element-wise sum of its inputs (residual connection)
   concat,     ///< along channels
   softmax,    ///< softmax cross-entropy loss head
   subsample,  ///< every stride-th pixel, zero channels appended (the identity shortcut "option A" of He et al.)
   opaque,     ///< any other layer, with given shape and counts: predicted, never run
   // Layers of sequences, which are predicted, never run:
-  embedding,   ///< a row of a table for every token
+  embedding,   ///< looks up a row of a table for every token
   positions,   ///< adds a row of a learned table to every token; may prepend learned tokens
-  linear,      ///< a matrix times every token
+  linear,      ///< multiplies every token by a matrix
   layer_norm,  ///< over the features of a token, or over groups of them
   rms_norm,    ///< layer_norm without mean and bias (Zhang & Sennrich 2019)
   rotary,      ///< rotates pairs of features by the token's position (Su et al. 2021)
@@ -124,7 +124,7 @@ struct Layer {
   std::int64_t macs = 0;              ///< of one image, forward
 
   std::int64_t parameter_count() const;
-  /// Elements of one image that the forward pass reads: every input (for a subsample, the pixels that it keeps).
+  /// Elements of one image that the forward pass reads: all inputs, but of a subsample only the pixels that it keeps.
   std::int64_t input_elements = 0;
 
   AttentionShape attention{};         ///< attention
@@ -132,7 +132,7 @@ struct Layer {
   RecurrenceShape recurrence{};       ///< recurrence
   int tied_to = -1;                   ///< linear: the embedding whose table is its matrix
   std::int64_t kept_elements = 0;     ///< per sample, kept from forward to backward in addition to input and output
-  std::int64_t scratch_elements = 0;  ///< held in addition while it computes
+  std::int64_t scratch_elements = 0;  ///< per sample, additional memory while the layer computes
 };
 
 struct TransformerJob;  // transformer/spec.hpp
@@ -190,7 +190,7 @@ class GraphBuilder {
   int embedding(const std::string& name, int from, int vocabulary, int width);
   int positions(const std::string& name, int from, int count, int extra_tokens = 0);
   int linear(const std::string& name, int from, int out_features, bool bias = true);
-  /// Multiplies by the table of an embedding: out_features is its vocabulary.
+  /// Multiplies by the table of an embedding; out_features is the size of its vocabulary.
   int tied_linear(const std::string& name, int from, int embedding, bool bias = false);
   /// Adds a layer_norm or rms_norm over groups of `width` features; 0: over all features.
   int norm(const std::string& name, LayerKind kind, int from, int width = 0);
@@ -226,13 +226,13 @@ class GraphBuilder {
 
   Graph graph_;
   std::unordered_set<std::string> names_;
-  double macs_ = 0;  // of all layers
+  double macs_ = 0;  // sum over all layers
 };
 
 /// Reads a user's model: {"schema": "lockstep/model/1", "name", "input": [C, H, W] or "tokens": T, "layers": [...]};
 /// see graph_json.cpp.
 Graph graph_from_json(const JsonNode& node);
-/// Writes that form, so that graph_from_json(to_json(graph)) equals the graph; omits keys with default values.
+/// Writes the format that graph_from_json() reads: it restores an equal graph. Omits keys with default values.
 Json to_json(const Graph& graph);
 
 /// One row per graph: name, input, parameters, multiply-adds.

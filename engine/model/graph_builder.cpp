@@ -8,10 +8,10 @@
 namespace lockstep::model {
 namespace {
 
-// Far above any real network, low enough that no sum over a whole graph leaves 64 bits.
+// Limits far above any real network. Sums over a whole graph then fit into 64 bits.
 constexpr double kMostOutputs = 1e11;
 constexpr double kMostParameters = 1e12;
-constexpr double kMostMacs = 1e13;   // of a layer of images
+constexpr double kMostMacs = 1e13;   // of one image layer
 constexpr double kMostOfAll = 1e18;  // multiply-adds of a model
 constexpr int kLargestAxis = 1'000'000'000;
 constexpr int kLargestWindow = 1'000'000;
@@ -24,7 +24,7 @@ std::string by(int height, int width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
 
-/// For comparing with a limit where the exact product could overflow.
+/// A product in double, because the exact one could overflow before it is compared with a limit.
 double product(std::initializer_list<int> factors) {
   double result = 1;
   for (int factor : factors) result *= factor;
@@ -40,7 +40,7 @@ int slide(int size, int pad_before, int pad_after, int kernel, int stride, bool 
   return steps + 1;
 }
 
-/// Why a window does not fit its input; empty when it does.
+/// The reason why a window does not fit its input; empty if it fits.
 std::string window_problem(const Window& w, const Shape& in) {
   const int smallest = std::min({w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.groups});
   const int least_pad = std::min({w.pad_top, w.pad_bottom, w.pad_left, w.pad_right});

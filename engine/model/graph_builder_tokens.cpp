@@ -7,7 +7,7 @@
 namespace lockstep::model {
 namespace {
 
-constexpr double kMostElements = 1e12;  // weights of a layer, and what attention keeps of one sample
+constexpr double kMostElements = 1e12;  // weights of a layer; elements that attention keeps per sample
 constexpr int kMostFeatures = 1'000'000'000;
 
 std::int64_t tokens_of(const Shape& shape) {
@@ -46,7 +46,7 @@ int GraphBuilder::tied_linear(const std::string& name, int from, int embedding, 
     fail(name, differ("input features", in.channels, "width of the table", table.out.channels));
   const int vocabulary = static_cast<int>(table.parameters.front().elements / table.out.channels);
   Layer layer = matrix(name, LayerKind::linear, from, vocabulary, bias);
-  layer.parameters.erase(layer.parameters.begin());  // the embedding has it
+  layer.parameters.erase(layer.parameters.begin());  // the embedding owns the weight
   layer.tied_to = embedding;
   return append(std::move(layer));
 }
@@ -148,8 +148,8 @@ int GraphBuilder::attention(const std::string& name, const std::vector<int>& fro
   if (a.sinks) layer.parameters.push_back({name + "/sinks", ParameterRole::weight, a.heads});
   if (a.buckets > 0)
     layer.parameters.push_back({name + "/distances", ParameterRole::weight, std::int64_t{a.buckets} * a.heads});
-  // Unfused attention keeps the weights, and a copy after dropout; the backward pass also needs the gradients of
-  // weights and of scores. Fused attention keeps a sum of exponentials in single precision for each query and head.
+  // Unfused attention keeps the weights and, with dropout, a copy. Its backward pass also needs the gradients of
+  // weights and scores. Fused attention keeps a sum of exponentials in single precision per query and head.
   layer.kept_elements = a.fused ? 2 * a.heads * queries : scores * (a.dropout ? 2 : 1);
   layer.scratch_elements = a.fused ? 0 : 2 * scores;
   layer.attention = a;
@@ -189,8 +189,8 @@ int GraphBuilder::experts(const std::string& name, const std::vector<int>& from,
   }
   layer.out = layer.in;
   layer.macs = work * one * matrices;
-  // Kept are the tokens in the order of experts and their outputs. In the inner layer, the input and output of the
-  // activation are kept; with a gate, also the other factor and the product.
+  // Kept: the tokens sorted by expert, their outputs, and input and output of the inner activation. With a gate, also
+  // the other factor and the product.
   layer.kept_elements = work * (2 * std::int64_t{layer.in.channels} + (gated ? 4 : 2) * std::int64_t{inner});
   layer.scratch_elements = work * (layer.in.channels + std::int64_t{inner});
   return append(std::move(layer));

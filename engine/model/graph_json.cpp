@@ -157,7 +157,7 @@ Window read_window(const JsonNode& layer, LayerKind kind, const Shape& in) {
   const std::vector<int> kernel = height_and_width(layer.at("kernel"));
   window.kernel_h = kernel[0];
   window.kernel_w = kernel[1];
-  // Frameworks disagree on a pooling's default stride (1, or the kernel), so there is none here.
+  // Frameworks disagree on a pooling's default stride (1, or the kernel), so poolings must give theirs.
   if (kind != LayerKind::conv || layer.has("stride")) {
     const std::vector<int> stride = height_and_width(layer.at("stride"));
     window.stride_h = stride[0];
@@ -277,7 +277,7 @@ class Reader {
     try {
       last_ = of_tokens ? of_tokens(net_) : append(net_, kind, name, from, sizes);
     } catch (const InputError& error) {
-      node.fail(error.what());  // adds the file and the pointer
+      node.fail(error.what());  // fail() adds the file and the pointer
     }
     indices_[name] = last_;
   }
@@ -357,7 +357,7 @@ Json layer_json(const Graph& graph, std::size_t index) {
   return json;
 }
 
-// The builder, which refuses an input that is too large, knows nothing of the file.
+// The builder cannot name the file: if it refuses a large input, the error is reported at that key of the file.
 Reader reader_of(const JsonNode& node, const std::string& name, const std::string& title, Shape input, int tokens) {
   try {
     return Reader(name, title, input, tokens);

@@ -20,7 +20,7 @@ std::int64_t lay_out(std::vector<Use>& uses, std::int64_t cycle) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return uses[a].size > uses[b].size; });
-  std::vector<const Use*> placed;  // by offset
+  std::vector<const Use*> placed;  // sorted by offset
   std::int64_t size = 0;
   for (const std::size_t i : order) {
     Use& use = uses[i];

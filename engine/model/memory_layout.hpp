@@ -1,5 +1,5 @@
 #pragma once
-// Memory that is shared by buffers which are not in use at the same time.
+// Places buffers in shared memory if they are not in use at the same time.
 #include <cstdint>
 #include <vector>
 

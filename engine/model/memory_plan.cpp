@@ -33,7 +33,7 @@ Reads backward_reads(const Layer& layer) {
     case LayerKind::lrn:
     case LayerKind::opaque:
       return {true, true};
-    case LayerKind::attention:  // fused, the output stands for the sums that the scores' gradient needs
+    case LayerKind::attention:  // if fused, the scores' gradient needs the output instead of the scores
       return {true, layer.attention.fused};
     case LayerKind::relu:
     case LayerKind::softmax:
@@ -57,7 +57,7 @@ Reads backward_reads(const Layer& layer) {
   return {false, false};
 }
 
-/// Layers at or before which there is a parameter: they have a backward step.
+/// A layer has a backward step if it or a layer before it has parameters.
 std::vector<bool> with_backward_step(const Graph& graph) {
   std::vector<bool> has;
   for (const Layer& layer : graph.layers) {
@@ -67,7 +67,7 @@ std::vector<bool> with_backward_step(const Graph& graph) {
   return has;
 }
 
-/// Softmax layers that nothing reads; that of attention is a layer as any other.
+/// Softmax layers whose output nothing reads. The softmax of attention is no loss head.
 std::vector<bool> loss_heads(const Graph& graph) {
   std::vector<bool> is_head;
   for (const Layer& layer : graph.layers) {
@@ -77,7 +77,7 @@ std::vector<bool> loss_heads(const Graph& graph) {
   return is_head;
 }
 
-/// Blocks whose layers the backward pass computes again.
+/// Blocks whose layers the backward pass recomputes.
 class Recomputation {
  public:
   Recomputation(const Graph& graph, const std::vector<int>& blocks)
@@ -92,7 +92,7 @@ class Recomputation {
   }
 
   bool repeats(int layer) const { return !block_of_.empty() && block(layer) >= 0; }
-  /// Only its block reads its output.
+  /// Whether only layers of its block read its output.
   bool is_inside(int layer) const {
     return repeats(layer) && last_reader_[static_cast<std::size_t>(layer)] >= 0 && leaves_.count(layer) == 0;
   }
@@ -114,7 +114,7 @@ void add_inner(const Layer& layer, int index, int forward_step, int backward_ste
   if (scratch > 0) plan.buffers.push_back({index, false, scratch, forward_step, forward_step, 0, true});
 }
 
-/// Time at which each step begins, and the end of the last, in elements moved and multiply-adds.
+/// Start of each step, and end of the last one. Unit: elements moved + multiply-adds.
 std::vector<std::int64_t> step_times(const Graph& graph) {
   const std::vector<bool> has_backward = with_backward_step(graph);
   const int layers = static_cast<int>(graph.layers.size());
@@ -150,7 +150,7 @@ MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks) {
     for (const int from : layer.inputs) {
       const bool is_read_backward = has_backward[i] && backward_reads(layer).inputs;
       last_read[from] = std::max(last_read[from], is_read_backward ? backward_step(i) : i);
-      // The loss is taken from what its layer reads, after the pass.
+      // The loss is computed after the pass from the input of its layer.
       if (is_head[i]) last_read[from] = plan.steps - 1;
       gradient_from[from] = std::min(gradient_from[from], backward_step(i));
     }
@@ -225,7 +225,7 @@ std::int64_t pooled_bytes(const Graph& graph, const MemoryPlan& plan, int learne
     use.begin -= cycle;
     use.end -= cycle;
   }
-  // Copies of the offline plan are always possible.
+  // One copy of the offline plan per learner is always possible.
   const std::int64_t elements = std::min(lay_out(uses, cycle), plan.arena_elements * learners);
   return elements * batch * element_bytes;
 }

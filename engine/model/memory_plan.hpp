@@ -3,24 +3,24 @@
 // section 4.5) saves memory in two ways.
 //
 // Offline, within one learner. A pass is a fixed sequence of steps: forward layers 0 .. L - 1, then backward layers L -
-// 1 .. 1. A buffer is live from the step that writes it to the last step that reads it, when its reference count falls
-// to 0. Buffers that are not live at the same time may share memory.
+// 1 .. 1. A buffer is live from the step that writes it to the last step that reads it. Buffers that are not live at
+// the same time may share memory.
 //
-// Online, among the learners of a GPU. They are seldom at the same step, so a shared pool of buffers per operator needs
+// Online, among the learners of a GPU. They are rarely at the same step, so a shared pool of buffers per operator needs
 // fewer buffers than one per learner. The number depends on when each learner runs. The function pooled_bytes() assumes
-// that learners start at even distances over an iteration, and that a step's time is proportional to its elements and
-// multiply-adds.
+// that learners start at equal intervals over an iteration. It assumes a time per step that is proportional to its
+// elements and multiply-adds.
 //
-// The host uses the offline plan; its learners take turns in as many arenas as threads compute at once
-// (engine/host/arena_pool.hpp), which are pools for whole passes. The CUDA backend places the steps of its program in
-// the same way (engine/cuda/program.hpp). There every learner has its own arena, because learners compute concurrently
-// and a captured pass has fixed addresses. pooled_bytes() is an estimate for pools per operator; no backend runs them.
+// The host uses the offline plan. Its learners take turns in arenas, one per thread that computes
+// (engine/host/arena_pool.hpp). The CUDA backend places the steps of its program in the same way
+// (engine/cuda/program.hpp). Every learner has its own arena there: learners compute concurrently and a captured pass
+// has fixed addresses. The function pooled_bytes() estimates pools per operator; no backend uses them.
 //
 // Attention and experts keep more than their output (Layer::kept_elements, scratch_elements). Kept elements are a
 // buffer that is live from the layer's forward step to its backward step; scratch is live at these two steps.
 //
-// Not counted are parameters and their gradients, workspaces, and the notes of single layers (the maxima of pooling,
-// the elements that dropout dropped: one byte per element).
+// Parameters and their gradients, workspaces, and records of single layers are not counted. (Pooling records the
+// positions of maxima, dropout the dropped elements: one byte per element.)
 //
 // The program simulate uses the same plan (sim/program/gpu_memory.hpp).
 #include <cstdint>
@@ -51,16 +51,16 @@ struct MemoryPlan {
 /// Computes the steps in which each buffer is live, without sharing memory. Outputs live until the last step that reads
 /// them. The loss heads' inputs and outputs live until the end of the pass. A layer that comes before all parameters
 /// has no gradient. With `blocks` (checkpoints.hpp), an output that only its block reads is live twice. First, it is
-/// live in the forward pass while it is read; then again from the block's first backward step on, before which it is
-/// recomputed.
+/// live in the forward pass while it is read. It is recomputed before the block's first backward step, and is live
+/// again from then on.
 MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks = {});
-/// live_buffers(), placed to share memory: the largest buffers first, each at the lowest offset that is free while it
+/// Places live_buffers() in shared memory: the largest buffers first, each at the lowest offset that is free while it
 /// is live.
 MemoryPlan offline_plan(const Graph& graph, const std::vector<int>& blocks = {});
 
 /// Elements of all buffers live at `step`.
 std::int64_t live_elements(const MemoryPlan& plan, int step);
-/// The maximum of live_elements(), which no plan can go below.
+/// The maximum of live_elements(), a lower bound for any plan.
 std::int64_t least_elements(const MemoryPlan& plan);
 
 /// Bytes of the pools that `learners` learners share, for batches of `batch` images and elements of `element_bytes`

@@ -44,8 +44,8 @@ struct UpdateArrays {
 UpdateArrays update_arrays(Optimizer optimizer);
 
 /// Precision of each array of the optimizer's state:
-///   `8bit`  Integers with a scale in single precision for each 256 (Dettmers et al. 2022, "8-bit optimizers via block-wise
-///           quantization"; bitsandbytes/optim/optimizer.py).
+///   `8bit`  Integers, with a single-precision scale per 256 of them (Dettmers et al. 2022, "8-bit optimizers via
+///           block-wise quantization"; bitsandbytes/optim/optimizer.py).
 ///   `fp8`   One scale for each tensor (Transformer Engine's FusedAdam, exp_avg_dtype).
 enum class StatePrecision { fp32, bf16, fp8, eight_bits };
 
@@ -72,8 +72,8 @@ constexpr double bytes_of(StatePrecision precision) {
   return 4;
 }
 
-/// Precision of the weights that the update works on, where the layers' weights are in half precision. `fp16` is also the
-/// 16 bits by which single precision exceeds bf16 (Megatron-LM's store_param_remainders).
+/// Precision of the weights that the update changes, if the layers' weights are in half precision. `fp16` also means
+/// the 16 bits that single precision has in addition to bf16 (Megatron-LM's store_param_remainders).
 enum class MasterWeights { fp32, fp16, none };
 
 inline const Choices<MasterWeights>& choices_of(MasterWeights) {
@@ -91,11 +91,11 @@ struct KeptPrecisions {
   std::optional<StatePrecision> state;
   std::optional<MasterWeights> master;
 
-  /// Bytes of a parameter that an update moves less than if all its arrays had `element_bytes`: it reads and writes every
-  /// array of the state, and the master weights.
+  /// Bytes per parameter that an update saves, compared with one whose arrays all have `element_bytes`. An update reads
+  /// and writes every array of the state, and the master weights.
   double saved_update_bytes(Optimizer optimizer, double element_bytes) const {
     const double of_state = state ? element_bytes - bytes_of(*state) : 0;
-    constexpr double kHalf = 2;  // without master weights the update is of the layers' weights
+    constexpr double kHalf = 2;  // without master weights, the update changes the layers' half-precision weights
     const double weight_bytes = master == MasterWeights::none ? kHalf : bytes_of(master.value_or(MasterWeights::fp32));
     const double of_weights = master ? element_bytes - weight_bytes : 0;
     return 2 * (update_arrays(optimizer).state * of_state + of_weights);

@@ -52,12 +52,12 @@ RecurrenceParameters recurrence_parameters(const RecurrenceShape& s) {
   const std::int64_t width = s.value_width();
   switch (s.rule) {
     case RecurrenceRule::per_channel:
-      // Matrices to steps and keys and from the steps' rank, decays, the values' own weight.
+      // Sums matrices to the step's rank and keys and from that rank, the step's bias, decays, weights of values (D).
       sum.split += width * (s.step_rank + 2 * s.state) + s.step_rank * width + width + width * s.state + width;
       if (s.inner_norms) sum.shared += s.step_rank + 2 * s.state;
       break;
     case RecurrenceRule::per_head:
-      sum.split += 3 * std::int64_t{s.heads} + width;  // step's bias, decay, the values' own weight; norm
+      sum.split += 3 * std::int64_t{s.heads} + width;  // step's bias, decay, D; norm
       break;
     case RecurrenceRule::delta:
       sum.split += 2 * std::int64_t{s.heads};  // step's bias, decay
@@ -107,7 +107,7 @@ int GraphBuilder::recurrence(const std::string& name, int from, const Recurrence
   if (parameters.shared > 0) layer.parameters.push_back({name + "/norm", ParameterRole::bn_gamma, parameters.shared});
   layer.out = {static_cast<int>(shape.value_width()), layer.in.height, layer.in.width};
   layer.macs = count_recurrence_macs(shape) * tokens;
-  // Kept is the output of the scan, before norm and gate. Scratch is the convolved input and the chunks' states.
+  // Kept: the scan's output, before norm and gate. Scratch: the convolved input and the chunks' states.
   layer.kept_elements = layer.out.elements();
   layer.scratch_elements = shape.convolved_width() * tokens + shape.state_elements() * (1 + tokens / shape.chunk);
   layer.recurrence = shape;

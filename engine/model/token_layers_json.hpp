@@ -15,7 +15,7 @@ bool is_of_tokens(LayerKind kind);
 /// Whether "from" must be an array.
 bool reads_several(LayerKind kind);
 
-/// Appends a layer that was read. Called separately, because the builder's errors differ from those of the file.
+/// Appends a layer that was read. A separate call, because the builder's errors do not name the file.
 using TokenLayer = std::function<int(GraphBuilder&)>;
 /// Reads the keys of a layer whose first input has shape `in`. `layer_named` returns the index of an earlier layer, or
 /// throws if there is none of that name.

@@ -16,7 +16,7 @@
 namespace lockstep::mpi {
 namespace {
 
-// Between two looks for a message.
+// The pause between two checks for a message doubles from the first to the second.
 constexpr std::chrono::microseconds kLeastPause{20}, kMostPause{500};
 
 void check(int result, const char* call) {
@@ -61,7 +61,7 @@ class MpiProcesses final : public sync::Processes {
     });
   }
 
-  /// For few numbers: every process sends all of them to all others.
+  /// Every process sends all its numbers to all others: for small n.
   void sum(std::int64_t n, double* x) override {
     const auto size = static_cast<std::size_t>(n);
     std::vector<double> all(size * static_cast<std::size_t>(count_));
@@ -156,7 +156,7 @@ class MpiProcesses final : public sync::Processes {
     return received;
   }
 
-  // Not MPI_Probe, which takes a processor for itself while it waits: others compute meanwhile.
+  // MPI_Probe would occupy a processor while it waits; other threads need it.
   int next_sender() override {
     for (auto pause = kLeastPause;; pause = std::min(2 * pause, kMostPause)) {
       for (int k = 1; k <= count_; ++k) {
@@ -188,8 +188,8 @@ class MpiProcesses final : public sync::Processes {
     }
   }
 
-  // Parts that are more than MPI counts are exchanged in blocks, which lie side by side in memory of their own: all
-  // parts' numbers from `begin` on. A part that is one block stays where it is.
+  // Parts with more numbers than MPI can count are exchanged in blocks. A block has all parts' numbers from `begin` on,
+  // copied next to each other. If a part is a single block, it is sent from where it is.
   const float* of_each_part(std::int64_t part, std::int64_t begin, int count, const float* parts) {
     if (count == part) return parts;
     sent_.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(count_));
@@ -207,8 +207,8 @@ class MpiProcesses final : public sync::Processes {
       std::copy_n(blocks + std::int64_t{p} * count, count, parts + p * part + begin);
   }
 
-  /// Block `begin` of every part, at most `most` numbers of each: sizes_, and where they lie side by side or, where the
-  /// whole is one block, in the numbers themselves.
+  /// Sets sizes_ and begins_ for block `begin` of every part, at most `most` numbers per part. Blocks are next to each
+  /// other; if all numbers are one block, they stay where they are.
   void lay_out(const std::vector<std::int64_t>& begins, std::int64_t begin, std::int64_t most) {
     sizes_.clear();
     begins_.clear();
@@ -234,7 +234,7 @@ class MpiProcesses final : public sync::Processes {
     }
   }
 
-  /// Every process's numbers of this process's part, added in the order of the ranks.
+  /// Receives all processes' numbers for this process's part and adds them in the order of ranks.
   void add_block(const float* blocks, float* own) {
     const int count = sizes_[static_cast<std::size_t>(rank_)];
     const std::vector<int> own_sizes(sizes_.size(), count);
@@ -254,7 +254,7 @@ class MpiProcesses final : public sync::Processes {
   int rank_ = 0;
   int local_rank_ = 0;
   int local_count_ = 1;
-  int last_sender_ = 0;  ///< of next_sender()
+  int last_sender_ = 0;  ///< result of the last next_sender()
   std::vector<int> sizes_, begins_;
   std::vector<float> sent_, received_;
   bool may_change_thread_ = false;

@@ -14,7 +14,7 @@
 namespace lockstep::nvml {
 namespace {
 
-// The declarations from NVML's documentation for the functions called here.
+// Declarations of the functions called here, from NVML's documentation.
 using Status = int;
 using Handle = void*;
 constexpr Status kSuccess = 0;
@@ -33,7 +33,7 @@ static_assert(sizeof(PciInfo) == 68, "nvmlPciInfo_t");
 struct Reason {
   unsigned long long bit;
   const char* name;
-  bool slows_down;  ///< against what training would run at
+  bool slows_down;  ///< below the clock that training would have
 };
 constexpr Reason kReasons[] = {{0x1, "idle", false},
                                {0x2, "clocks set by user", false},
@@ -48,7 +48,7 @@ constexpr Reason kReasons[] = {{0x1, "idle", false},
 // "00000000:1B:00.0" -> "0000:1b:00.0"
 std::string pci_address(const PciInfo& info) {
   char text[32];
-  // The function is 0 for all GPUs, and in the bus id alone.
+  // Only the bus id has the function, which is 0 for all GPUs.
   const std::string id(info.bus_id, strnlen(info.bus_id, sizeof info.bus_id));
   const std::size_t dot = id.rfind('.');
   const char function = dot != std::string::npos && dot + 1 < id.size() ? id[dot + 1] : '0';
@@ -84,7 +84,7 @@ std::string peer_name(int status) {
   return status >= 0 && status < 6 ? names[status] : "";
 }
 
-// NVML counts the versions.
+// NVML gives each version a number, starting at 1.
 std::string link_version_name(unsigned version) {
   static const char* const names[] = {"", "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"};
   return version < std::size(names) ? names[version] : "";
@@ -105,7 +105,7 @@ std::string remote_name(int type) {
 
 }  // namespace
 
-// A function that this driver's library lacks stays null, and its facts stay unknown.
+// If this driver's library lacks a function, its pointer stays null and its facts stay unknown.
 struct Library::Calls {
   explicit Calls(void* loaded) : library(loaded) {
     const auto load = [&](auto& function, std::initializer_list<const char*> names) {
@@ -131,7 +131,7 @@ struct Library::Calls {
     load(clock, {"nvmlDeviceGetClockInfo"});
     load(highest_clock, {"nvmlDeviceGetMaxClockInfo"});
     load(power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
-    // The second name is that of drivers before 535.
+    // Drivers before 535 have the second name.
     load(reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
     load(link_state, {"nvmlDeviceGetNvLinkState"});
     load(link_version, {"nvmlDeviceGetNvLinkVersion"});
@@ -157,7 +157,7 @@ struct Library::Calls {
     return device;
   }
 
-  /// CUDA tells the UUID of a part of a GPU (MIG) as it tells that of a GPU; NVML knows it by another prefix.
+  /// For a part of a GPU (MIG), CUDA reports a UUID that begins with "GPU-"; NVML expects "MIG-".
   std::string known_id(const std::string& id) const {
     const std::string gpu = "GPU-", part = "MIG-";
     Handle device = nullptr;
@@ -166,7 +166,7 @@ struct Library::Calls {
     const std::string other = part + id.substr(gpu.size());
     return by_uuid(other.c_str(), &device) == kSuccess ? other : id;
   }
-  /// For a part of a GPU, returns the whole GPU, whose clocks it has. Null if the driver has no such GPU.
+  /// For a part of a GPU, returns the whole GPU, which has the same clocks. Null if the driver has no such GPU.
   Handle whole(const std::string& id) const {
     Handle device = nullptr, all = nullptr;
     if (by_uuid == nullptr || by_uuid(known_id(id).c_str(), &device) != kSuccess) return nullptr;

@@ -33,7 +33,7 @@ struct Gpu {
 
 struct Clock {
   double now_hz = 0, highest_hz = 0;
-  bool is_held_down = false;         ///< by heat, a power brake or other hardware; not by the power cap or idleness
+  bool is_held_down = false;         ///< by heat, a power brake or other hardware; false at the power cap or when idle
   std::vector<std::string> reasons;  ///< as Gpu::clock_reasons
 };
 

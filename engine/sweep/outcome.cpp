@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A record holds the run's own numbers only where the lasting settings are the same.
+/// Checks that the record has the run's lasting settings. Otherwise its numbers are those of another run.
 void check_same_run(const Json& options, const Run& run, const std::string& path) {
   const Json own = train::to_json(run.settings, true);
   for (const auto& [key, value] : own.items()) {

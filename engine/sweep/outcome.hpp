@@ -1,6 +1,6 @@
 #pragma once
-// The content of a sweep's folder. The state of each run follows from its record alone. So after an interruption, or
-// while several processes work on a sweep, each process knows the remaining runs.
+// The content of a sweep's folder. The state of each run follows from its record alone. So each process knows the
+// remaining runs, even after an interruption or while several processes work on the sweep.
 #include <map>
 #include <optional>
 #include <string>

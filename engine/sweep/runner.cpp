@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct Running {
   Run run;
-  int log;  ///< holds the lock
+  int log;  ///< file descriptor of the locked log
 };
 
 std::string last_line(const std::string& path) {
@@ -52,7 +52,7 @@ class Runner {
         wait_for_some();
       } else if (all_done) {
         break;
-      } else {  // another caller does the remaining runs
+      } else {  // another caller executes the remaining runs
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
       }
     }
@@ -63,7 +63,7 @@ class Runner {
  private:
   std::string path(const Run& run, const char* ending) const { return records_.path_of(run, ending); }
 
-  /// Starts runs in the order of the file while there are free jobs; `all_done` is false where runs are left.
+  /// Starts runs in the order of the file while jobs are free. Sets `all_done` to false if a run is not done.
   void start_what_can(bool& all_done) {
     for (const Cell& cell : sweep_.cells) {
       for (const Run& run : cell.search) consider(run, all_done);
@@ -72,7 +72,7 @@ class Runner {
     }
   }
 
-  /// The cell's runs once its search has ended.
+  /// The cell's runs, known once its search has ended; empty before.
   const std::vector<Run>& known_runs(const Cell& cell) {
     std::vector<Run>& runs = runs_[cell.name];
     if (!runs.empty()) return runs;
@@ -84,7 +84,7 @@ class Runner {
   void consider(const Run& run, bool& all_done) {
     if (done_.count(run.name) > 0) return;
     if (is_done(run)) {
-      std::error_code ignored;  // an earlier call may have been killed between the record and this
+      std::error_code ignored;  // an earlier call may have been killed before it removed this
       fs::remove(path(run, ".checkpoint"), ignored);
       done_.insert(run.name);
       return;
@@ -93,7 +93,7 @@ class Runner {
     if (processes_.free() > 0) try_to_start(run);
   }
 
-  /// A run that failed in an earlier call is tried again.
+  /// Runs that failed in an earlier call are tried again.
   bool is_done(const Run& run) const {
     const State state = outcome_of(records_, run).state;
     return state == State::ended || state == State::diverged;
@@ -104,7 +104,7 @@ class Runner {
     const std::string log_path = path(run, ".log");
     const int log = ::open(log_path.c_str(), O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) throw std::runtime_error(log_path + ": cannot be written: " + std::strerror(errno));
-    // Another caller may hold it, or have ended it since its record was read.
+    // Another caller may hold the lock, or may have finished the run since its record was read.
     if (!try_lock(log) || is_done(run)) {
       ::close(log);
       return;
@@ -160,8 +160,8 @@ class Runner {
   const Records records_;
   ProcessPool processes_;
   std::map<int, Running> running_;                ///< by number of the process
-  std::map<std::string, std::vector<Run>> runs_;  ///< of cells whose rate is chosen
-  std::set<std::string> done_;                    ///< nothing is left to do about it in this call
+  std::map<std::string, std::vector<Run>> runs_;  ///< for cells whose rate is chosen
+  std::set<std::string> done_;                    ///< runs that need no more work in this call
   int failed_ = 0;
 };
 

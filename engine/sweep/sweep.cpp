@@ -57,7 +57,7 @@ void check_value(const JsonNode& node) {
     node.fail("is no value of a flag", "allowed: a number, a text, true, false, or a list of numbers");
 }
 
-/// An object of flags; what the sweep itself sets is refused.
+/// Reads an object of flags; refuses those that the sweep sets itself.
 Json read_options(const JsonNode& node) {
   for (const auto& [name, value] : node.members()) {
     if (kNotOptions.count(name) > 0)
@@ -110,7 +110,7 @@ Search read_search(const JsonNode& node) {
   return search;
 }
 
-/// A run with its flags checked as `train` checks them; `at` is where the file tells of it.
+/// Makes a run whose flags are checked as `train` checks them. `at` is its place in the file, for messages.
 Run make_run(const Sweep& sweep, const std::string& name, const Json& options, std::uint64_t seed,
              const std::optional<double>& target, const std::string& at) {
   Run run;
@@ -160,7 +160,7 @@ void add_search(const Sweep& sweep, const Search& search, Cell& cell) {
   }
 }
 
-/// All combinations of the values of `over`, the last key fastest.
+/// All combinations of the values of `over`; the last key varies fastest.
 std::vector<Json> combinations(const JsonNode& over) {
   std::vector<Json> result{Json::object()};
   for (const auto& [name, values] : over.members()) {
@@ -241,7 +241,7 @@ std::vector<Run> runs_of(const Sweep& sweep, const Cell& cell, const std::option
 
 namespace {
 
-// The sweep that made a folder or a study, which keep it in their result.
+// Reads the sweep from its file, or from the result that its folder or study contains.
 JsonDocument declared_sweep(const std::string& path) {
   if (!is_sweep_output(path)) return JsonDocument::load(path);
   if (std::filesystem::is_directory(path)) {

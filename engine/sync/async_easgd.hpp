@@ -41,7 +41,7 @@ class AsyncEasgd {
 
  private:
   bool is_centre_;
-  HostVectorOps ops_;  ///< not shared: two threads of process 0 use it
+  HostVectorOps ops_;  ///< own instance: two threads of process 0 use it
   Layout layout_;
   AsyncEasgdOptions options_;
   double alpha_;

@@ -19,7 +19,7 @@ class AsyncSgd {
   /// Throws std::invalid_argument for a wrong number of elements, and in the cases of Centre's constructor and check().
   AsyncSgd(Processes& processes, Layout layout, const std::vector<float>& initial, const UpdateOptions& options);
 
-  /// Starts a stretch of training; every worker reads the centre's parameters.
+  /// Starts a stretch of training: every worker reads the centre's parameters.
   void begin(std::int64_t iterations);
   /// Runs one iteration of this process's worker.
   void step(double learning_rate, const GradientFunction& gradient);
@@ -33,7 +33,7 @@ class AsyncSgd {
  private:
   bool is_centre_;
   Processes& processes_;
-  HostVectorOps ops_;  ///< not shared: two threads of process 0 use it
+  HostVectorOps ops_;  ///< own instance: two threads of process 0 use it
   Layout layout_;
   DeviceVector parameters_;  ///< w
   DeviceVector read_;        ///< w_j

@@ -11,7 +11,7 @@ TunerState tune(const TunerOptions& options, const TunerState& state, double thr
   require(options.threshold > 0, "auto-tuner: the threshold must be positive");
   require(options.most_learners >= 1, "auto-tuner: at least one learner must fit");
   TunerState next{state.learners, throughput, state.too_many, 0};
-  if (state.change < 0) return next;  // with fewer learners: only the reference for what follows
+  if (state.change < 0) return next;  // after a removal, this observation is only the new reference
 
   const double gain = throughput - state.throughput;
   const double tolerance = options.threshold * state.throughput;
@@ -28,7 +28,7 @@ TunerState tune(const TunerOptions& options, const TunerState& state, double thr
     next.learners = state.learners - 1;
     next.change = -1;
   }
-  // A change too small to count must not move the reference, or a slow drift would never be seen.
+  // Keeps the reference after a small change. Otherwise a slow drift would never be noticed.
   if (same_number && std::abs(gain) <= tolerance) next.throughput = state.throughput;
   return next;
 }

@@ -9,10 +9,10 @@
 //
 // Two interpretations of the paper. First, the tolerance threshold is a fraction of the previous throughput, and it
 // applies to decreases as well; otherwise noise alone would remove learners. Second, the algorithm as written never
-// stays at a peak: one learner too many lowers t', and its removal raises t' again, which adds the learner back. So
+// stays at a peak. One learner too many lowers t', its removal raises t' again, and that adds the learner back. So
 // after a removal, the next observation only becomes the new t. The number that proved too many is tried again only
-// when the workload has changed: when the throughput at an unchanged number of learners has moved by more than the
-// threshold.
+// when the workload has changed. A sign of that is a throughput that moves by more than the threshold while the number
+// stays the same.
 namespace lockstep::sync {
 
 struct TunerOptions {

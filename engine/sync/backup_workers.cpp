@@ -13,7 +13,7 @@ namespace lockstep::sync {
 namespace {
 
 constexpr std::uint64_t kStream = 0xBAC0;     // worker j draws from stream kStream + j
-constexpr std::uint64_t kDrawsPerStep = 128;  // numbers set aside for one delay
+constexpr std::uint64_t kDrawsPerStep = 128;  // random numbers reserved for one delay
 
 /// Draws a standard gamma variate by Marsaglia & Tsang (2000), "A simple method for generating gamma variables". A
 /// shape below 1 is drawn as shape + 1 and scaled by u^(1/shape). Each try succeeds with probability > 0.95. A step's
@@ -81,7 +81,7 @@ BackupWorkers::BackupWorkers(VectorOps& ops, Layout layout, const std::vector<fl
   busy_until_s_.assign(static_cast<std::size_t>(backup_.workers + backup_.backups), 0);
 }
 
-/// Who arrives first in this step, and when the N-th does.
+/// Determines the workers that arrive first in this step, and the time of the N-th arrival.
 BackupStep BackupWorkers::race() {
   const std::size_t workers = busy_until_s_.size();
   std::vector<double> arrival_s(workers);
@@ -97,7 +97,7 @@ BackupStep BackupWorkers::race() {
   const auto late = order.begin() + backup_.workers;
   const double end_s = arrival_s[static_cast<std::size_t>(*std::prev(late))];
   for (std::size_t j = 0; j < workers; ++j) {
-    // A worker busy with an older step until after this one's end never read these parameters.
+    // A worker that is busy with an older step until after this step's end skips this step.
     if (busy_until_s_[j] < end_s) busy_until_s_[j] = arrival_s[j];
   }
   const BackupStep step{end_s - time_s_, {order.begin(), late}, {late, order.end()}};

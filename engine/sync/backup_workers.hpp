@@ -41,7 +41,7 @@ struct BackupOptions {
   std::uint64_t seed = 1;
   bool interrupted = false;  ///< late workers abandon their gradient as soon as there are new parameters
   /// The rank of this process among P = ops.processes(). It runs the workers from ceil(rank (N + b) / P) up to the next
-  /// process's first. All processes draw the same delays, so they agree on who was late without communication.
+  /// process's first. All processes draw the same delays, so they know without communication who was late.
   int rank = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace lockstep::sync {
 namespace {
 
-/// Comes before the numbers in a worker's message.
+/// A worker's message begins with this; the numbers follow.
 struct Brought {
   double learning_rate;
   std::int64_t iterations;
@@ -43,7 +43,7 @@ Centre::Centre(Processes& processes, std::int64_t n, Meet meet) : processes_(pro
   clear_counts();
 }
 
-// Needed only if a failure prevented end(): the other workers come once more and are told to stop.
+// Works only if a failure prevented end(). The other workers come once more and are told to stop.
 Centre::~Centre() {
   if (!server_.joinable()) return;
   stop();

@@ -30,7 +30,7 @@ class Centre {
   /// that a worker brings; the function replaces them by the values that it takes away.
   using Meet = std::function<void(float* x, double learning_rate)>;
 
-  /// Throws std::invalid_argument for a single process, or if its threads may not take turns in calls across processes.
+  /// Throws std::invalid_argument for a single process, or if MPI allows calls from one thread only.
   Centre(Processes& processes, std::int64_t n, Meet meet);
   /// Ends a stretch that an exception has interrupted.
   ~Centre();
@@ -40,8 +40,8 @@ class Centre {
   /// Starts a stretch of at least `iterations` iterations of all workers together; all processes pass the same number.
   /// No worker begins another iteration after it has learned that they are done.
   void begin(std::int64_t iterations);
-  /// This process's worker brings x after `iterations` iterations of its own; x is replaced by the values that it takes
-  /// away.
+  /// This process's worker brings x after `iterations` iterations of its own. The values that it takes away replace
+  /// x.
   void exchange(float* x, double learning_rate, std::int64_t iterations);
   /// Whether this process's worker should continue, and the iterations of all workers in this stretch, both as of the
   /// last exchange.
@@ -73,7 +73,7 @@ class Centre {
 
   // State of process 0, shared by its two threads.
   std::mutex mutex_;
-  std::int64_t wanted_ = 0, done_ = 0;  ///< iterations of this stretch
+  std::int64_t wanted_ = 0, done_ = 0;  ///< iterations of this stretch: requested, done
   std::int64_t meetings_ = 0;
   std::vector<std::int64_t> last_;  ///< by process: number of meetings at the last meeting of its worker
   std::vector<std::int64_t> staleness_, iterations_of_;

@@ -14,7 +14,7 @@ namespace {
 using Vector = Eigen::Map<Eigen::ArrayXf>;
 using ConstVector = Eigen::Map<const Eigen::ArrayXf>;
 
-constexpr std::int64_t kBlock = 2048;        // floats that are worked on while they are in the first-level cache
+constexpr std::int64_t kBlock = 2048;        // number of floats that fit in the first-level cache
 constexpr std::size_t kAlignmentBytes = 64;  // a cache line, and the widest vector register
 
 float as_float(double x) {
@@ -102,7 +102,7 @@ void HostVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   for (std::size_t j = 1; j < buffers.size(); ++j) copy(n, buffers.front(), buffers[j]);
 }
 
-// In blocks that stay in the first-level cache, so that every input is read and every output written once.
+// Works in blocks that stay in the first-level cache, so memory sees each input read and each output written once.
 void HostVectorOps::average_all(std::int64_t n, const std::vector<const float*>& inputs,
                                 const std::vector<float*>& outputs) {
   require(inputs.size() == outputs.size(), "vector: as many averages as inputs");

@@ -40,7 +40,7 @@ class Verdict {
 
 /// The gradient of the mean loss over learner `learner`'s batch in iteration `step`, at `parameters` (n elements on the
 /// learner's device, only read). Returns a buffer of n elements, valid until the learner's next call. The batch must
-/// depend only on (learner, step), so that a run can be repeated. Constructed from any such function.
+/// depend only on (learner, step), so that a run can be repeated. Any such function converts to this class.
 ///
 /// A caller that sends parts of the gradient early passes a ReadyFunction. A learner that computes synchronously calls
 /// it during back-propagation, from the buffer's end to its beginning. It may stop anywhere, or not call it at all.
@@ -69,13 +69,13 @@ class GradientFunction {
                           const ReadyFunction* ready = nullptr) const {
     return of_(learner, parameters, step, ready);
   }
-  /// Every algorithm calls this after it has called for all gradients of a step and before it changes its models. Here
-  /// several processes can agree to drop the step (GradientOverflow in loss_scale.hpp).
+  /// Every algorithm calls this after it has called for all gradients of a step and before it changes its models. At
+  /// this point, several processes can agree to drop the step (GradientOverflow in loss_scale.hpp).
   void has_asked_all() const {
     if (has_asked_) has_asked_();
   }
-  /// Whether updates are to be made only if the mean gradient is finite. An algorithm that supports this passes the
-  /// verdict of each step to judged(), and waits for none.
+  /// Whether updates are made only if the mean gradient is finite. An algorithm that supports this passes the verdict
+  /// of each step to judged() and does not wait for it.
   bool is_to_be_judged() const { return takes_verdict_ != nullptr; }
   void judged(std::shared_ptr<Verdict> verdict) const { takes_verdict_(std::move(verdict)); }
 
@@ -85,8 +85,8 @@ class GradientFunction {
   TakesVerdict takes_verdict_;
 };
 
-/// Throws std::invalid_argument with `message` unless `condition` is true. For wrong options, which are a caller's
-/// error.
+/// Throws std::invalid_argument with `message` unless `condition` is true. Use it for wrong options, which are the
+/// caller's error.
 void require(bool condition, const char* message);
 
 }  // namespace lockstep::sync

@@ -15,7 +15,7 @@ double step_rate(const LearningRate& schedule, std::int64_t t) {
 
 constexpr double kPi = 3.14159265358979323846;
 
-/// From begin to finish.
+/// The rate between begin and finish.
 double annealed_rate(const LearningRate& schedule, std::int64_t t) {
   const double length = static_cast<double>(schedule.finish - schedule.begin);
   const double done = std::clamp(static_cast<double>(t - schedule.begin) / length, 0.0, 1.0);

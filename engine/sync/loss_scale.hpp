@@ -35,7 +35,7 @@ class LossScale {
   std::int64_t overflows() const { return overflows_; }
   void good_step();
   void overflow();
-  /// Counts an overflow in a batch that started before the last overflow was known. S was already halved for that one.
+  /// Counts an overflow of a batch that started before the last overflow was known. S has already been halved.
   void overflow_at_former_scale() { ++overflows_; }
   void visit_state(StateVisitor& state);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The mean of the replicas' gradients, on every replica's device, which data-parallel algorithms on one model apply.
+// Averages the replicas' gradients on every replica's device, for data-parallel algorithms that train one model.
 #include <vector>
 
 #include "engine/sync/vector_ops.hpp"
@@ -14,11 +14,11 @@ class MeanGradient {
   /// Averages the replicas' gradients. Buffer j of the result belongs to replica j and stays unchanged until the next
   /// call. If the run has only one replica, returns its own gradient.
   std::vector<const float*> of(const std::vector<const float*>& gradients);
-  /// Averages the gradient of this process's only replica during its computation by `ask`. Parts are sent as soon as
-  /// `bucket_bytes` of them are complete. The result has the same bits as of().
+  /// Averages the gradient of this process's only replica while `ask` computes it. Parts are sent as soon as
+  /// `bucket_bytes` of them are complete. The result is bit-identical to that of of().
   template <typename Ask>
   const float* while_computed(std::int64_t bucket_bytes, const Ask& ask) {
-    std::int64_t sent = size_, ready = size_;  // all elements from here on
+    std::int64_t sent = size_, ready = size_;  // elements from `sent` on are sent, from `ready` on final
     const auto send = [&](const float* gradient) {
       if (ready < sent) ops_.begin_average(sent - ready, gradient + ready, means_.front().data() + ready);
       sent = ready;

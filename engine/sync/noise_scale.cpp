@@ -18,7 +18,7 @@ NoiseScale noise_scale(const GradientNoise& noise, double coverage) {
   NoiseScale result;
   if (noise.steps > 0 && g > 0) result.batch = std::max(0.0, s / g);
   if (noise.blocks < 2) return result;
-  // The interval holds every x with (s - x g)^2 <= t^2 Var(s - x g), which is a x^2 - 2 p x + c <= 0.
+  // The interval contains every x with (s - x g)^2 <= t^2 Var(s - x g), which is a x^2 - 2 p x + c <= 0.
   const double t = student_t_quantile(0.5 + 0.5 * coverage, noise.blocks - 1);
   const double a = g * g - t * t * noise.gradient_square_variance;
   const double p = s * g - t * t * noise.shared_covariance;
@@ -28,7 +28,7 @@ NoiseScale noise_scale(const GradientNoise& noise, double coverage) {
     result.low = std::max(0.0, (p - root) / a);
     result.high = std::max(0.0, (p + root) / a);
   } else if (a < 0 && p * p > a * c) {
-    const double larger_root = (p - root) / a;  // as a is negative
+    const double larger_root = (p - root) / a;  // the larger one because a < 0
     if (!result.batch || *result.batch >= larger_root) result.low = std::max(0.0, larger_root);
   }
   return result;

@@ -23,7 +23,7 @@ namespace lockstep::sync {
 /// Means over iterations, with the covariance of these means.
 struct GradientNoise {
   std::int64_t steps = 0;
-  int blocks = 0;               ///< of consecutive iterations, whose means give the variances; below 2: none
+  int blocks = 0;               ///< number of blocks of consecutive iterations; the variances below need two
   double gradient_square = 0;   ///< G2
   double covariance_trace = 0;  ///< S
   double gradient_square_variance = 0;
@@ -31,11 +31,11 @@ struct GradientNoise {
   double shared_covariance = 0;  ///< of G2 and S
 };
 
-/// In images. The interval is that of the ratio of expected values, by Fieller's theorem with Student's t.
+/// In images. The interval is for the ratio of expected values, by Fieller's theorem with Student's t.
 struct NoiseScale {
   std::optional<double> batch;  ///< S / G2; none: G2 is not above 0
   double low = 0;
-  std::optional<double> high;  ///< none: the interval of G2 reaches 0, so the noise scale has no upper bound
+  std::optional<double> high;  ///< none: G2 may be 0, so the noise scale has no upper bound
 };
 inline constexpr double kNoiseScaleCoverage = 0.8;
 NoiseScale noise_scale(const GradientNoise& noise, double coverage = kNoiseScaleCoverage);
@@ -50,7 +50,7 @@ struct NoiseStretch {
 /// iterations would need S / (1 + mean / batch) without noise. Undetermined if any stretch is.
 NoiseScale mean_by_progress(const std::vector<NoiseStretch>& stretches, double batch);
 
-/// Collects the squares of iterations in up to 32 blocks of sums. When all are full, pairs are merged.
+/// Collects the squares of iterations as sums in up to 32 blocks. When all are full, pairs are merged.
 class NoiseMeter {
  public:
   /// Throws std::invalid_argument unless 0 < small_batch < large_batch.
@@ -77,7 +77,7 @@ class NoiseMeter {
   std::vector<Block> blocks_;  ///< the last one may be incomplete
 };
 
-/// Adds one iteration of S-SGD. `gradients` lists those of this process's workers; `mean` is the mean over all
+/// Adds one iteration of S-SGD. `gradients` lists the gradients of this process's workers; `mean` is the mean over all
 /// `workers` of all processes. Collective: every process must call it.
 void measure_noise(VectorOps& ops, Processes& processes, std::int64_t n, const std::vector<const float*>& gradients,
                    const float* mean, int workers, NoiseMeter& meter);

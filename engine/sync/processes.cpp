@@ -30,7 +30,7 @@ void Processes::share_parts(const std::vector<std::int64_t>& /*begins*/, float* 
 
 double largest(Processes& processes, double x) {
   if (processes.count() == 1) return x;
-  std::vector<double> all(static_cast<std::size_t>(processes.count()), 0);  // each process fills one slot of the sum
+  std::vector<double> all(static_cast<std::size_t>(processes.count()), 0);  // each process sets one element
   all[static_cast<std::size_t>(processes.rank())] = x;
   processes.sum(processes.count(), all.data());
   return *std::max_element(all.begin(), all.end());

@@ -11,7 +11,7 @@
 
 namespace lockstep::sync {
 
-/// This base class is a single process, which has nobody to agree with.
+/// This base class stands for a single process; its functions need no communication.
 class Processes {
  public:
   virtual ~Processes() = default;

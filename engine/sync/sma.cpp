@@ -81,8 +81,8 @@ void Sma::synchronise_learners(double learning_rate, const std::vector<const flo
   }
 }
 
-/// The pull of z on r_p comes before its learners' corrections are added, since both are differences of the models at
-/// the iteration's beginning.
+/// Pulls r_p to z before adding its learners' corrections. Both are differences of the models at the beginning of the
+/// iteration.
 void Sma::pull_reference(Gpu& gpu) {
   if (!gpu.reference) return;
   float* model = gpu.reference->model.data();
@@ -150,7 +150,7 @@ double Sma::alpha() const {
 void Sma::visit_state(StateVisitor& state) {
   state.integer("iteration", iteration_);
   state.integer("restarts", restarts_);
-  double last = last_learning_rate_.value_or(0);  // rates are positive
+  double last = last_learning_rate_.value_or(0);  // 0 means none: rates are positive
   state.real("last_learning_rate", last);
   last_learning_rate_ = last > 0 ? std::optional<double>(last) : std::nullopt;
   for (std::size_t p = 0; p < gpus_.size(); ++p) {

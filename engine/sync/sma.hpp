@@ -2,8 +2,8 @@
 // SMA, synchronous model averaging (Koliousis et al. 2019, "Crossbow: scaling deep learning with small batch sizes on
 // multi-GPU servers", Alg. 1 and sections 3.2, 3.3, 4.2).
 //
-// Here k learners train replicas w_j, each on its own batches. A central average model z, the one that is evaluated,
-// keeps them together. One iteration, with all right-hand sides from its beginning:
+// Here k learners train replicas w_j, each on its own batches. The central average model z keeps them together; z is
+// the model that is evaluated. One iteration, with all right-hand sides from its beginning:
 //
 //   g_j = gamma (gradient of learner j at w_j, + lambda w_j)
 //   c_j = alpha (w_j - z)                                        correction
@@ -107,7 +107,7 @@ class Sma {
     int gpu;
     DeviceVector replica;  ///< w_j
   };
-  /// The model of a GPU whose learners do not pull on z directly.
+  /// r_p of a GPU whose learners do not correct z directly.
   struct Reference {
     DeviceVector model;        ///< r_p
     DeviceVector corrections;  ///< sum of its learners' corrections

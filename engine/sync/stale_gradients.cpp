@@ -58,7 +58,7 @@ void StaleGradients::step(double learning_rate, const GradientFunction& gradient
     const auto index = static_cast<std::size_t>(j);
     Replica& replica = replicas_[index];
     const float* newest = parameters(j).data();
-    // The next place of the ring holds the oldest parameters, which no later iteration reaches back to.
+    // Overwrites the oldest parameters in the ring, which no later iteration needs.
     const auto places = static_cast<std::int64_t>(replica.ring.size());
     DeviceVector& next = replica.ring[static_cast<std::size_t>((iteration_ + 1) % places)];
     if (places > 1) ops_.copy(layout_.count, newest, next.data());
@@ -70,7 +70,7 @@ void StaleGradients::step(double learning_rate, const GradientFunction& gradient
 void StaleGradients::visit_state(StateVisitor& state) {
   state.integer("iteration", iteration_);
   for (std::size_t j = 0; j < replicas_.size(); ++j) {
-    const std::string of = j == 0 ? "" : "/of_" + std::to_string(j);  // the first as when there was one only
+    const std::string of = j == 0 ? "" : "/of_" + std::to_string(j);  // old checkpoints name only one replica
     std::vector<DeviceVector>& ring = replicas_[j].ring;
     for (std::size_t i = 0; i < ring.size(); ++i) state.vector("past/" + std::to_string(i) + of, ring[i]);
     replicas_[j].updater.visit_state(state, of);

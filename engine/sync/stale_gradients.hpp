@@ -52,7 +52,7 @@ class StaleGradients {
 
  private:
   struct Replica {
-    std::vector<DeviceVector> ring;  ///< w(t) at index t mod size; has one entry per age that s(t) can have
+    std::vector<DeviceVector> ring;  ///< w(t) at index t mod size; one entry for each possible s(t)
     Updater updater;                 ///< v
   };
   /// w(t - age) of a replica.

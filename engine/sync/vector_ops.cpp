@@ -54,7 +54,7 @@ std::shared_ptr<Verdict> VectorOps::update_where_finite(std::int64_t n, const st
    private:
     bool was_made_;
   };
-  // The sum of squares of floats cannot overflow in double: it is finite when all elements are.
+  // In double, a sum of squares of floats cannot overflow. So it is finite if and only if all elements are.
   const bool is_finite =
       std::all_of(gradients.begin(), gradients.end(), [&](const float* g) { return std::isfinite(dot(n, g, g)); });
   if (is_finite) work();

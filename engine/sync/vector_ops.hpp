@@ -85,11 +85,11 @@ class VectorOps {
   /// other call across processes, and must not change the memory.
   virtual void begin_average(std::int64_t n, const float* input, float* output) { average_all(n, {input}, {output}); }
   virtual void finish_averages() {}
-  /// Calls `work`, whose operations must not write anything that the learners' next gradients read. So both may run in
-  /// parallel. All other later operations come after `work`, as always.
+  /// Calls `work`, which may run in parallel with the learners' next gradients. So its operations must not write
+  /// anything that these read. All other later operations come after `work`, as always.
   virtual void beside_gradients(const std::function<void()>& work) { work(); }
-  /// Calls `work`. Its parameter updates (below) do nothing on a device whose array of n `gradients` has a non-finite
-  /// element. Devices with the same bits decide the same.
+  /// Calls `work`. On a device where one of the n `gradients` is not finite, the parameter updates (below) in `work`
+  /// have no effect. Devices with the same bits decide the same.
   virtual std::shared_ptr<Verdict> update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
                                                        const std::function<void()>& work);
   /// Whether update_where_finite() returns without waiting.

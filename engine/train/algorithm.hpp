@@ -39,8 +39,8 @@ class Trainable {
   /// Adds the measurements since the last evaluation to its entry; with one evaluation per epoch, to the epoch's entry.
   virtual void add_measurements(Json& /*entry*/) {}
 
-  /// The centre of an asynchronous algorithm; null for a synchronous one. Here begin_stretch() starts a stretch at the
-  /// centre, Centre::end() ends it, and in between step() is an iteration of this process's only learner.
+  /// The centre of an asynchronous algorithm; null for a synchronous one. With a centre, begin_stretch() starts a
+  /// stretch and Centre::end() ends it. In between, step() is an iteration of this process's only learner.
   virtual sync::Centre* centre() { return nullptr; }
   virtual void begin_stretch(std::int64_t /*iterations*/) {}
 

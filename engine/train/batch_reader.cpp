@@ -9,7 +9,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr int kMostThreads = 16;
-constexpr std::size_t kPartsOfThread = 2;  // so that a thread that was interrupted does not keep the others waiting
+constexpr std::size_t kPartsOfThread = 2;  // so that others need not wait for an interrupted thread
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// Fills batches of images, with several threads if the devices leave the host's processors free.
+// Fills batches of images, with several threads if the host does not compute.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,8 +28,8 @@ class BatchForDevice {
   BatchForDevice(const BatchForDevice&) = delete;
   BatchForDevice& operator=(const BatchForDevice&) = delete;
   const device::HostBatch& get() const { return batch_; }
-  /// Call after the replica's gradient() or correct() has returned. If the replica still reads the batch, the batch
-  /// waits before it is overwritten.
+  /// Call after the replica's gradient() or correct() has returned. If the replica still reads the batch then, the
+  /// batch will wait before it is overwritten.
   void taken_by(const device::Replica& replica) const;
 
  private:

@@ -26,7 +26,7 @@ std::string pack(const Json& numbers, const Json& arrays, const std::string& con
   return Json{{"numbers", numbers}, {"arrays", arrays}}.dump() + "\n" + content;
 }
 
-/// Splits what pack() made; `content` begins after the line.
+/// Splits the result of pack(); `content` begins after the line.
 Json unpack(const std::string& packed, std::size_t& content) {
   content = packed.find('\n') + 1;
   return Json::parse(packed.substr(0, content));
@@ -99,7 +99,7 @@ void StateReader::real(const std::string& name, double& value) {
 
 // ---- the file ----
 
-/// Process 0's array of that name and size; null: none.
+/// Process 0's array of this name and size; null if there is none.
 const Checkpoint::Array* Checkpoint::shared_with(const std::string& name, std::size_t bytes) const {
   if (parts_.empty()) return nullptr;
   const std::vector<Array>& first = parts_.front().arrays;
@@ -170,7 +170,7 @@ Checkpoint::Checkpoint(const std::string& path) {
   if (begin != content_.size()) fail(path, "is damaged");
 }
 
-/// `begin`: where the arrays before end in the content; moved on.
+/// Reads one process's state. Its arrays start at `begin` in content_, unless shared; `begin` moves to their end.
 void Checkpoint::add_part(const JsonNode& state, std::size_t& begin) {
   Part part{state.at("numbers").json(), {}};
   for (const auto& [name, value] : state.at("numbers").members())

@@ -63,7 +63,7 @@ std::vector<std::string> readers_of(const std::string& flag) {
   return names;
 }
 
-/// "sma: this; ea-sgd, local-sgd: that", by what each says of the flag.
+/// Returns the flag's help by algorithm: "sma: this; ea-sgd, local-sgd: that".
 std::string help_of(const std::string& flag) {
   std::vector<std::pair<std::string, std::string>> meanings;  // help, names
   for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
@@ -82,7 +82,7 @@ std::string help_of(const std::string& flag) {
   return text;
 }
 
-/// Once, whoever reads it; those of all runs are declared already.
+/// Declares the flag once, though several algorithms may read it. Flags of all runs have been declared.
 void declare_flag(CLI::App& app, Request& r, const Flag& flag) {
   if (flag.help.empty() || app.get_option_no_throw(flag.name) != nullptr) return;
   const auto keep = [&r, name = flag.name](const std::string& value) { r.of_algorithm[name] = value; };
@@ -138,7 +138,7 @@ Request request_of(const std::vector<std::string>& arguments) {
   CLI::App app;
   Request request;
   declare(app, request);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 expects this order
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {

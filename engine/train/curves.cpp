@@ -25,7 +25,7 @@ std::string csv_number(double value) {
   return std::isnan(value) ? "" : Json(value).dump();
 }
 
-/// Quoted where a comma or quote is in it.
+/// Adds quotes if the word has a comma, quote or line break.
 std::string csv_word(const std::string& word) {
   if (word.find_first_of(",\"\n") == std::string::npos) return word;
   std::string quoted = "\"";
@@ -44,7 +44,7 @@ std::string little_endian(std::uint64_t value, int bytes) {
 template <typename Value>
 std::string bits_of(Value value) {
   std::string text(sizeof(Value), '\0');
-  std::memcpy(text.data(), &value, sizeof(Value));  // of a little-endian machine, as all that we build for
+  std::memcpy(text.data(), &value, sizeof(Value));  // machines are assumed to be little-endian
   return text;
 }
 
@@ -56,7 +56,7 @@ std::string varint(std::uint64_t value) {
 
 enum Wire { kVarint = 0, kDouble = 1, kBytes = 2, kFloat = 5 };
 
-/// A field of a protocol buffer; `content` as its wire type has it.
+/// Encodes a field of a protocol buffer; `content` is encoded for its wire type.
 std::string field(int number, Wire wire, const std::string& content) {
   const std::string key = varint(static_cast<std::uint64_t>(number) << 3 | wire);
   return wire == kBytes ? key + varint(content.size()) + content : key + content;
@@ -100,7 +100,7 @@ RunCurve read_curve(const JsonDocument& document, const std::string& path) {
                           entry.at("test_accuracy").number({0, 1}), number_or_none(entry, "train_loss"),
                           number_or_none(entry, "learning_rate")});
   if (!has_evaluations) return run;
-  for (const JsonNode& epoch : root.at("epochs").items())  // each epoch's own evaluation gets what the epoch knows
+  for (const JsonNode& epoch : root.at("epochs").items())  // the evaluation at an epoch's end gets its loss and rate
     for (CurvePoint& point : run.points)
       if (point.iterations == epoch.at("iterations").number(kAny)) {
         point.train_loss = number_or_none(epoch, "train_loss");

@@ -43,7 +43,7 @@ struct SeedBand {
 };
 std::vector<SeedBand> make_seed_bands(const std::vector<RunCurve>& runs);
 
-/// The quantity that the curves have on their x axis.
+/// The quantity that the x axis shows.
 enum class Over { epochs, iterations, images, seconds };
 
 /// An SVG picture of 900 x 640 units: test accuracy above, training loss below. Each run or cell has its own colour and

@@ -10,8 +10,8 @@
 namespace lockstep::train {
 namespace {
 
-// Colours by Okabe and Ito, which colour-blind people can distinguish. When they are used up, they repeat with another
-// dash.
+// Colours of Okabe and Ito, which people with colour blindness can distinguish. After the last one, they repeat with
+// another dash.
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000"};
 constexpr std::array<const char*, 3> kDashes{"none", "6 3", "2 3"};
@@ -24,7 +24,7 @@ constexpr double kLeft = 70, kRight = 870;
 struct Panel {
   double top, bottom;
   double from, to;  ///< values at its bottom and its top
-  double last;      ///< of the x axis, which begins at 0
+  double last;      ///< at the right end of the x axis, which begins at 0
   double x(double value) const { return kLeft + (kRight - kLeft) * value / last; }
   double y(double value) const { return bottom - (bottom - top) * (value - from) / (to - from); }
 };
@@ -103,7 +103,7 @@ std::string curve(const Panel& panel, const RunCurve& run, std::size_t index, Ov
          "\">\n" + dots + "</g>\n";
 }
 
-/// From the least to the greatest value of a cell's seeds; empty for a run that stands alone.
+/// Fills from the smallest to the largest value of a cell's seeds; empty for a run without a cell.
 std::string band(const Panel& panel, const SeedBand& seeds, std::size_t index, Over over, double CurvePoint::*value) {
   std::string points;
   const auto add = [&](const CurvePoint& p) {
@@ -117,7 +117,7 @@ std::string band(const Panel& panel, const SeedBand& seeds, std::size_t index, O
          points + "\"/>\n";
 }
 
-/// Values of all runs; {0, 0} where there are none.
+/// Smallest and largest value of all runs; {0, 0} if there are none.
 std::pair<double, double> extent(const std::vector<RunCurve>& runs, double CurvePoint::*value) {
   double low = 0, high = 0;
   bool has_any = false;
@@ -136,7 +136,7 @@ bool has_loss(const RunCurve& run) {
                      [](const CurvePoint& p) { return std::isfinite(p.train_loss); });
 }
 
-/// Something to see also where all values are one.
+/// Widens a range that is too narrow to draw, such as that of a single value.
 std::pair<double, double> widened(std::pair<double, double> range) {
   const double least = std::max(1e-3, 0.02 * std::abs(range.second));
   if (range.second - range.first >= least) return range;

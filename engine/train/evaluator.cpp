@@ -36,7 +36,7 @@ double Evaluator::own_accuracy(const sync::DeviceVector& model, const std::vecto
   std::vector<std::vector<data::Sample>> samples{std::vector<data::Sample>(static_cast<std::size_t>(batch_))};
   for (std::int64_t first = 0; first < test_.count(); first += batch_) {
     const std::int64_t count = std::min<std::int64_t>(batch_, test_.count() - first);
-    // A last batch that is not full is filled up with its first image, which is not counted again.
+    // Fills up an incomplete last batch with its first image, which is counted once.
     for (std::int64_t i = 0; i < batch_; ++i)
       samples[0][static_cast<std::size_t>(i)] = {first + (i < count ? i : 0), 0};
     filler_.fill(samples, images_);

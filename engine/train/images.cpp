@@ -54,7 +54,7 @@ std::string folder_of(const Request& request) {
   for (const fs::path& folder : {fs::path("build/data"), fs::path("data"), program_folder() / "data"}) {
     if (fs::is_directory(folder / request.data)) return (folder / request.data).string();
   }
-  return "build/data/" + request.data;  // named in the error
+  return "build/data/" + request.data;  // the error names this folder
 }
 
 void note_inputs(const std::string& folder, const std::string& ending, Images& images) {
@@ -101,7 +101,7 @@ Images idx_of(const std::string& folder, int classes) {
   return images;
 }
 
-/// "val", "test"; empty: the folder holds no JPEG images of classes.
+/// The folder with test images, "val" or "test"; empty if the folder has no JPEG images by class.
 std::string tested_part_of(const fs::path& folder) {
   if (!fs::is_directory(folder / "train")) return "";
   for (const char* part : {"val", "test"})
@@ -145,7 +145,7 @@ Images of_folder(const Request& request, const model::Graph& graph) {
   return images;
 }
 
-/// Only as many images as asked for are made: a test set follows the training set's numbers whatever is cut off.
+/// Test images follow the training images by number. So this makes the full sets; load_images() shortens them later.
 Images synthetic(const data::ImageShape& shape, int classes, std::int64_t train, std::int64_t test,
                  std::uint64_t seed) {
   Images images;

@@ -14,7 +14,7 @@ struct Images {
   std::unique_ptr<data::ImageSource> train;
   std::unique_ptr<data::ImageSource> test;
   std::map<std::string, std::string> inputs;  ///< files read -> SHA-256; of folders of images: of names and sizes
-  std::string about;                          ///< one line on the data found in --data DIR; empty: a name was given
+  std::string about;                          ///< a line about the data in --data DIR; empty if --data is a name
 };
 
 /// Loads --data NAME, cut to --train-images and --test-images:

@@ -43,7 +43,7 @@ int launched_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     if (number_in(variable) > 0) return number_in(variable);
   }
-  // Slurm gives the number of tasks to a job's script too, PMIx's rank to the tasks alone.
+  // A job's script has SLURM_NTASKS as well, but only its tasks have PMIX_RANK.
   if (std::getenv("PMIX_RANK") != nullptr && number_in("SLURM_NTASKS") > 0) return number_in("SLURM_NTASKS");
   return 1;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Whether this program runs alone or as one of several processes of mpirun or srun.
+// Determines whether this program runs alone or as one of several processes of mpirun or srun.
 #include <memory>
 #include <string>
 
@@ -13,7 +13,7 @@ int launched_processes();
 /// are several but this build has no MPI, because all would write the same files. Prints binding_remark() to standard
 /// error, once per machine.
 std::unique_ptr<sync::Processes> join_processes(int& argc, char**& argv);
-/// A warning if the launcher has bound each process to fewer processors than its share of the machine's, as Open MPI
+/// A warning if the launcher has bound each process to fewer processors than the machine has per process, as Open MPI
 /// does by default; else empty. The host's work for GPUs (input, launches, exchange) would compete for these few
 /// processors.
 std::string binding_remark(int bound, int processors, int local_processes);

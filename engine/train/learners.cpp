@@ -11,7 +11,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::uint64_t kDropoutStream = 0xD409;  // learner j draws dropout with the j-th seed of this stream
+constexpr std::uint64_t kDropoutStream = 0xD409;  // learner j's dropout uses the j-th seed of this stream
 
 }  // namespace
 
@@ -39,8 +39,8 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   return backend_.make_replica(graph_, options);
 }
 
-/// If the auto-tuner adds and removes learners, every GPU of the run has a block of numbers, which its learners take in
-/// order. The newest is removed first, so no number is used twice at a time.
+/// If the auto-tuner adds and removes learners, each GPU has a block of numbers that its learners take in order. The
+/// newest learner is removed first, so no number is used twice at a time.
 int Learners::number_of(const Trainable& trainable, int j) const {
   if (!settings_.tunes_learners()) return trainable.place().first + j;
   const int gpu = trainable.gpu_of(j);
@@ -50,7 +50,7 @@ int Learners::number_of(const Trainable& trainable, int j) const {
 }
 
 void Learners::follow(const Trainable& trainable) {
-  // The youngest learner of a GPU goes first, so that the others keep their order and their replicas.
+  // Removes the newest learner of a GPU first, so that the others keep their order and replicas.
   for (int j = 0; j < static_cast<int>(gpus_.size()); ++j) {
     if (j < trainable.learners() && gpus_[to_index(j)] == trainable.gpu_of(j)) continue;
     const bool removed = static_cast<int>(gpus_.size()) > trainable.learners();
@@ -61,7 +61,7 @@ void Learners::follow(const Trainable& trainable) {
   for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
     gpus_.push_back(trainable.gpu_of(j));
     replicas_.push_back(make(gpus_.back(), number_of(trainable, j)));
-    // A new replica's statistics are those of the learners that are there.
+    // A new replica starts with the running statistics of the first one.
     if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
   }
   set_scale();
@@ -75,7 +75,7 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     const BatchForDevice batch(batches[to_index(learner)]);
     const auto number = static_cast<std::uint64_t>(iteration);
     device::Replica& replica = *replicas_[to_index(learner)];
-    // A gradient that may overflow is sent only after all processes have agreed that it did not.
+    // If a gradient may overflow, no part is sent before all processes have agreed that none did.
     const float* result = ready != nullptr && !scale_
                               ? replica.gradient_in_parts(parameters, batch.get(), number, *ready)
                               : replica.gradient(parameters, batch.get(), number);
@@ -88,7 +88,7 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     trainable.step(learning_rate, of);
     return true;
   }
-  // Adam counts the updates that were made: the host must know of each before the next.
+  // Adam counts updates, so the host must know whether one was made before the next.
   const bool may_go_on = settings_.algorithm == Algorithm::s_sgd && !sync::is_adam(settings_.rule);
   if (may_go_on && backend_.ops().judges_on_devices()) {
     judged_step(trainable, learning_rate, of);
@@ -139,7 +139,7 @@ void Learners::settle_verdicts(std::size_t but) {
   }
 }
 
-/// The sum of squares of floats cannot overflow in double: it is finite when all elements are.
+/// Checks sums of squares: in double, they cannot overflow for finite floats.
 void Learners::check_finite(const std::vector<const float*>& gradients) {
   double overflowing = 0;
   for (const float* gradient : gradients) {

@@ -1,5 +1,5 @@
 #pragma once
-// The learners' replicas: gradients of an iteration, their loss, and batch norm's statistics.
+// The replicas of the learners: gradients of an iteration, their loss, and batch norm's statistics.
 //
 // Half precision scales the loss (sync/loss_scale.hpp). If a gradient overflows, the iteration changes only the scale,
 // and its batches are lost. All processes drop it if one of them must.
@@ -22,8 +22,8 @@ class Learners {
   Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings, const Trainable& trainable,
            sync::Processes& processes);
 
-  /// Runs one iteration on `batches`, one per learner. Returns false if it was dropped. If devices judge gradients
-  /// themselves, it does not wait: an iteration that S-SGD drops then counts, and is known only when the next one runs.
+  /// Runs one iteration on `batches`, one per learner. Returns false if it was dropped. With S-SGD on devices that
+  /// judge gradients, it does not wait: a dropped iteration counts, and becomes known in the next one.
   bool step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches);
   /// The mean loss of the last step's gradients over all processes. Waits for them.
   double loss();
@@ -43,7 +43,7 @@ class Learners {
   std::int64_t memory_bytes() const;
   /// The size for one replica; all are equal.
   std::int64_t activation_bytes() const { return replicas_.front()->activation_bytes(); }
-  /// The notes of the first replica; see device::Replica.
+  /// The first replica's slow paths; see device::Replica.
   std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
   std::string self_check() const { return replicas_.front()->self_check(); }
   void visit_state(RunVisitor& state);
@@ -56,7 +56,7 @@ class Learners {
   bool checked_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of,
                     const std::vector<const float*>& gradients);
   void judged_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of);
-  /// Adapts the loss scale to all steps except the last `but`.
+  /// Adapts the loss scale to the verdicts of all steps except the last `but`.
   void settle_verdicts(std::size_t but);
   std::unique_ptr<device::Replica> make(int gpu, int number) const;
   /// The number that learner j uses as its key for dropout, unique in the whole run.
@@ -69,7 +69,7 @@ class Learners {
   std::int64_t parameters_;
   std::vector<std::unique_ptr<device::Replica>> replicas_;
   std::vector<int> gpus_;   ///< of each replica
-  std::vector<int> asked_;  ///< learners whose gradients the last step used
+  std::vector<int> asked_;  ///< learners that the last step asked for a gradient
   std::optional<sync::LossScale> scale_;
   bool stuck_ = false;
   struct Judged {

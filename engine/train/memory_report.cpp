@@ -10,13 +10,13 @@
 namespace lockstep::train {
 namespace {
 
-/// The host keeps activations in single precision whatever is emulated.
+/// On the host, activations are in single precision, even if half precision is emulated.
 int element_bytes(const Settings& settings) {
   const bool half = settings.precision == device::Precision::fp16 || settings.precision == device::Precision::bf16;
   return half && settings.request.device != "host" ? 2 : 4;
 }
 
-/// Passes of the host that run at once.
+/// The number of concurrent passes on the host.
 std::int64_t passes_at_once(const Settings& settings, std::int64_t learners) {
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::int64_t threads = settings.request.threads > 0 ? settings.request.threads : cores;

@@ -1,6 +1,6 @@
 #pragma once
-// Reports the memory that the plans of engine/model/memory_plan.hpp save for a run's model, batch and learners: that of
-// the layers' outputs and their gradients on one GPU.
+// Reports how much memory the plans of engine/model/memory_plan.hpp save for a run's model, batch and learners. It
+// covers the layers' outputs and their gradients on one GPU.
 #include <string>
 
 #include "engine/model/graph.hpp"

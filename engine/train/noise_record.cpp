@@ -14,7 +14,7 @@ Json number_or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Two significant digits for a noise scale: its interval is seldom narrower.
+/// Two significant digits suffice: the interval of a noise scale is rarely narrower.
 std::string images_text(double images) {
   return format_printf("%.0f", images < 100 ? images : std::stod(format_printf("%.2g", images)));
 }
@@ -25,7 +25,7 @@ std::string interval_text(const Json& noise) {
   return low + " to " + images_text(noise.at("high").get<double>());
 }
 
-/// "; first epoch 300, last epoch 1900", or of evaluations; empty for a single one.
+/// "; first epoch 300, last epoch 1900", or the same for evaluations; empty for a single one.
 std::string growth_text(const Json& record) {
   const std::string entries = record.contains("evaluations") ? "evaluations" : "epochs";
   const std::string name = entries == "epochs" ? "epoch " : "evaluation ";

@@ -10,7 +10,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr double kAdamRate = 0.001;  // Kingma & Ba 2015, Alg. 1; steps are of about its size whatever the gradients are
+constexpr double kAdamRate = 0.001;  // Kingma & Ba 2015, Alg. 1; steps are about this large for any gradient
 
 template <typename Value>
 Value choose(const std::string& flag, const std::string& text, const std::vector<std::string>& names,
@@ -51,7 +51,7 @@ Algorithm algorithm_of(const std::string& name) {
   return *found;
 }
 
-/// A flag that only some algorithms read.
+/// Refuses the flag if the algorithm does not read it.
 void only_where_read(const std::string& flag, const TrainedAlgorithm& algorithm) {
   if (algorithm.reads(flag)) return;
   std::vector<const TrainedAlgorithm*> readers;
@@ -111,7 +111,7 @@ void check_numbers(const Request& r) {
     refuse("--target", short_number(*r.target) + " is out of range", "a test accuracy above 0, up to 1");
 }
 
-/// Whether the rate falls to 0 at the last epoch.
+/// Whether the schedule lowers the rate to 0 until the last epoch.
 bool anneals(const Request& r) {
   return r.schedule == "linear" || r.schedule == "cosine";
 }
@@ -217,14 +217,14 @@ namespace {
 void add_algorithm(const Settings& s, Json& json) {
   const Request& r = s.request;
   json["algorithm"] = name_of(s.algorithm);
-  if (s.processes > 1) json["processes"] = s.processes;  // so that records from before there were several still count
+  if (s.processes > 1) json["processes"] = s.processes;  // older records lack this key
   json["gpus"] = r.gpus;
   json["learners"] = s.learners;
   json["batch"] = s.batch;
   json["learning_rate"] = s.learning_rate;
   const TrainedAlgorithm& trained = trained_algorithm(s.algorithm);
   if (trained.reads("--momentum") && !sync::is_adam(s.rule)) json["momentum"] = s.momentum;
-  if (s.rule != sync::UpdateRule::momentum) json["optimizer"] = name_of(s.rule);  // earlier records still count
+  if (s.rule != sync::UpdateRule::momentum) json["optimizer"] = name_of(s.rule);  // older records lack the default
   if (sync::is_adam(s.rule)) {
     const sync::AdamOptions adam = update_options(s).adam;
     json["beta1"] = adam.beta1;
@@ -256,13 +256,13 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["data"] = r.data;
   json["train_images"] = r.train_images ? Json(*r.train_images) : Json("all");
   json["augment"] = r.augment;
-  if (r.bad_images != "refuse") json["bad_images"] = r.bad_images;  // earlier records still count
+  if (r.bad_images != "refuse") json["bad_images"] = r.bad_images;  // older records lack the default
   json["seed"] = r.seed;
   json["device"] = r.device;
   json["precision"] = device::to_string(s.precision);
-  if (s.wire != device::Precision::fp32) json["wire"] = device::to_string(s.wire);  // earlier records still count
+  if (s.wire != device::Precision::fp32) json["wire"] = device::to_string(s.wire);  // older records lack the default
   add_algorithm(s, json);
-  if (r.moving_average) json["moving_average"] = *r.moving_average;  // as with processes: earlier records still count
+  if (r.moving_average) json["moving_average"] = *r.moving_average;  // older records lack this key
   add_schedule(r, json, only_lasting);
   json["test_images"] = r.test_images ? Json(*r.test_images) : Json("all");
   if (only_lasting) return json;

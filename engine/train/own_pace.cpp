@@ -1,6 +1,6 @@
 // Epochs of asynchronous processes: workers iterate independently and meet at a centre (sync/centre.hpp). Processes
-// agree only between stretches, so the run is evaluated, saved and ended there. A signal or the time limit ends a
-// stretch, once process 0's worker notices it.
+// agree only between stretches: evaluation, saving and the end happen there. When process 0's worker notices a signal
+// or the time limit, it ends the stretch.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,7 +27,7 @@ void Trainer::train_at_own_pace(Observer& observer) {
   }
 }
 
-/// To the next evaluation or the epoch's end.
+/// Trains until the next evaluation or the epoch's end.
 void Trainer::one_stretch(Observer& observer) {
   sync::Centre& centre = *trainable_->centre();
   const Request& r = settings_.request;
@@ -35,7 +35,7 @@ void Trainer::one_stretch(Observer& observer) {
   const std::int64_t epoch_begin = epoch_end() - order_.count();
   const std::int64_t wanted = std::min(epoch_end(), next_evaluation()) - counted_;
   const Clock::time_point before = Clock::now();
-  double sums[] = {0, 0};  // of losses, and how many
+  double sums[] = {0, 0};  // sum of losses, and their number
   trainable_->begin_stretch((wanted + batch - 1) / batch);
   while (centre.goes_on()) {
     const std::int64_t heard = first + centre.heard() * batch;

@@ -49,7 +49,7 @@ const std::vector<data::Batch>& InputPipeline::take() {
 void InputPipeline::prepare() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
-    // The slot of iteration i is free once iteration i - 1 has been taken, and with it i - 2 given back.
+    // Iteration i uses the slot of i - 2, which is free once i - 1 has been taken.
     changed_.wait(lock, [this] { return stop_ || prepared_ <= taken_; });
     if (stop_) return;
     const std::int64_t iteration = prepared_;

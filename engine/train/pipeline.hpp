@@ -1,6 +1,6 @@
 #pragma once
-// The input pipeline. While the learners compute on the batches of one iteration, one or more threads prepare those of
-// the next.
+// The input pipeline. While the learners compute on the batches of one iteration, one or more threads prepare the
+// batches of the next.
 //
 // Batches come from the endless sequence of data/batch_order.hpp. An iteration of k learners with batches of b uses the
 // next k b positions, and learner j uses the j-th b of them. With several processes, each prepares its own learners'

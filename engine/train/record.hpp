@@ -9,7 +9,7 @@
 //   ...}]
 //     iterations, images and train_s are totals since the run began. Seconds are those of training, without
 //     evaluation, checkpoints and set-up; they continue across --resume. images are those whose gradients were used.
-//     samples_per_s is null for an epoch that one iteration of more images than the data set has skipped entirely
+// samples_per_s is null for an epoch without an iteration: one iteration may use more images than an epoch has
 //     asynchronous processes (async-easgd, async-sgd --own-pace) also have staleness {mean, max, histogram:
 //     [[staleness, meetings], ...]} (sync/centre.hpp) and iterations_of_processes
 //     with --noise-scale also noise_scale {steps (iterations measured), blocks, gradient_square, covariance_trace

@@ -59,7 +59,7 @@ void Screen::iteration(std::int64_t epoch, double share, double loss) {
   if (!has_bar_ && !has_notes_) return;
   const auto now = std::chrono::steady_clock::now();
   const std::string left = time_left(double(epoch - 1) + share);
-  if (!has_bar_) {  // standard error is a file or a pipe: a line now and then
+  if (!has_bar_) {  // standard error is a file or a pipe: prints a line at long intervals
     if (last_bar_.time_since_epoch().count() == 0) last_bar_ = now;
     if (now - last_bar_ < kBetweenLines) return;
     last_bar_ = now;
@@ -80,9 +80,9 @@ void Screen::epoch(const Json& epoch) {
   if (!has_header_)
     std::printf("%6s %11s %10s %9s %10s %10s\n", "epoch", "iterations", "loss", "test", "images/s", "time");
   has_header_ = true;
-  char loss[32] = "-";  // a short epoch on a GPU has none
+  char loss[32] = "-";  // a short epoch on a GPU has no loss
   if (!epoch.at("train_loss").is_null()) std::snprintf(loss, sizeof loss, "%.5f", epoch.at("train_loss").get<double>());
-  char rate[32] = "-";  // nor has an epoch without an iteration
+  char rate[32] = "-";  // an epoch without an iteration has no rate
   if (!epoch.at("samples_per_s").is_null())
     std::snprintf(rate, sizeof rate, "%.0f", epoch.at("samples_per_s").get<double>());
   std::printf("%6lld %11lld %10s %7.2f %% %10s %10s\n", epoch.at("epoch").get<long long>(),

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char *kSearch = "search", *kSeed = "seed-";
 
-// "FOLDER/ssgd-16/seed-1.json" in FOLDER is the run "ssgd-16/seed-1" of the cell "ssgd-16".
+// Names the run "ssgd-16/seed-1" and its cell "ssgd-16" if the file is FOLDER/ssgd-16/seed-1.json.
 RunCurve named_in(RunCurve run, const fs::path& folder, const fs::path& file) {
   const fs::path name = file.lexically_normal().lexically_relative(folder.lexically_normal()).replace_extension();
   run.name = name.string();
@@ -47,7 +47,7 @@ std::vector<RunCurve> curves_of_folder(const std::string& path) {
   return runs;
 }
 
-// The points of the runs at each number of iterations.
+// Groups the runs' points by number of iterations.
 std::map<double, std::vector<CurvePoint>> by_iterations(const std::vector<const RunCurve*>& runs) {
   std::map<double, std::vector<CurvePoint>> points;
   for (const RunCurve* run : runs)

@@ -10,7 +10,7 @@
 
 namespace lockstep::train {
 
-// Each is a file of algorithms/.
+// Each is defined in a file of algorithms/.
 const TrainedAlgorithm& s_sgd_algorithm();
 const TrainedAlgorithm& sma_algorithm();
 const TrainedAlgorithm& ea_sgd_algorithm();
@@ -87,7 +87,7 @@ void Trainable::remove_learner(int) {
 void add_meetings(const sync::Centre& centre, Json& epoch) {
   const std::vector<std::int64_t>& counts = centre.meetings_by_staleness();
   std::int64_t meetings = 0, sum = 0;
-  Json histogram = Json::array();  // as simulate has it: [staleness, how often]
+  Json histogram = Json::array();  // [staleness, count], as in simulate
   for (std::size_t age = 0; age < counts.size(); ++age) {
     meetings += counts[age];
     sum += counts[age] * static_cast<std::int64_t>(age);

@@ -84,7 +84,7 @@ std::vector<Flag> update_flags(std::vector<Flag> others = {});
 bool is_given(const Request& request, const std::string& flag);
 std::optional<std::string> word_of(const Request& request, const std::string& flag);
 std::optional<double> number_of(const Request& request, const std::string& flag);
-/// The number must be above 0, or at least 0.
+/// These two throw unless the number is above 0, or at least 0.
 std::optional<double> positive_of(const Request& request, const std::string& flag);
 std::optional<double> at_least_0_of(const Request& request, const std::string& flag);
 /// The number must be at least 0 and below 1.
@@ -143,7 +143,7 @@ class AsynchronousTrainable : public Trainable {
   }
   int learners() const override { return 1; }
   int gpu_of(int /*learner*/) const override { return 0; }
-  int counted() const override { return 1; }  // the images of an iteration of one of them
+  int counted() const override { return 1; }  // each iteration is one worker's
   const sync::DeviceVector& model() const override { return sync_.parameters(); }
   void visit_state(sync::StateVisitor& state) override { sync_.visit_state(state); }
   void add_facts(Json& epoch) const override { add_meetings(sync_.centre(), epoch); }

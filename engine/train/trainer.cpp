@@ -17,9 +17,9 @@
 namespace lockstep::train {
 namespace {
 
-// Asking a GPU for a loss waits for it; the host has finished anyway.
+// Reading a loss waits for the GPU, so it is read every 20th iteration. The host has always finished.
 constexpr int kLossEveryOnDevice = 20;
-constexpr double kRoom = 1.25;  // of what a learner takes by itself: libraries' handles, graphs, gaps
+constexpr double kRoom = 1.25;  // includes handles of libraries, graphs, fragmentation
 
 std::optional<data::AugmentationRange> augmentation_of(const Request& request) {
   if (!request.augment) return std::nullopt;
@@ -108,7 +108,7 @@ Json Trainer::run(Observer& observer) {
   }
   if (status_ == "interrupted") return {{"status", status_}, {"epochs", epochs_.size()}, {"iterations", iterations_}};
   const std::vector<float> model = parameters();
-  if (!r.weights.empty() && status_ != "diverged") {  // all processes make the mean, the first writes it
+  if (!r.weights.empty() && status_ != "diverged") {  // all processes compute the mean, rank 0 writes it
     const Weights trained{model, learners_.mean_running_statistics()};
     if (processes_.rank() == 0) write_safetensors(r.weights, graph_, trained, "train, seed " + std::to_string(r.seed));
   }
@@ -167,7 +167,7 @@ void Trainer::one_iteration() {
   ++epoch_losses_;
 }
 
-/// Images after which the next evaluation is due that does not end the epoch as well.
+/// The number of images at which the next evaluation is due: the next K-th part; for K = 1 the epoch's end.
 std::int64_t Trainer::next_evaluation() const {
   const std::int64_t per_epoch = settings_.request.evaluations_per_epoch;
   if (per_epoch == 1) return epoch_end();
@@ -213,7 +213,7 @@ void Trainer::finish_epoch(Observer& observer) {
   }
   epoch["epoch_s"] = epoch_s_;
   epoch["train_s"] = train_s_;
-  const bool has_run = epoch_counted_ > 0;  // an iteration may take more images than there are, and end several epochs
+  const bool has_run = epoch_counted_ > 0;  // false if one iteration, with more images than an epoch, ended several
   epoch["samples_per_s"] = has_run ? Json(static_cast<double>(epoch_counted_) / epoch_s_) : Json(nullptr);
   if (settings_.precision == device::Precision::fp16) {
     epoch["loss_scale"] = learners_.loss_scale();
@@ -246,8 +246,8 @@ void Trainer::remark_on_images(Observer& observer) {
                   " images could not be read, others stood in for them; the first: " + lines.front());
 }
 
-/// A loss tells of the model before its iteration's update, and on a GPU is asked for now and then only. The sum of
-/// squares of floats cannot overflow in double.
+/// Checks the parameters, because a loss is of the model before its update, and on a GPU is read rarely. In double, a
+/// sum of squares of floats cannot overflow.
 bool Trainer::has_finite_model() {
   const sync::DeviceVector& model = trainable_->model();
   return all_agree(std::isfinite(backend_->ops().dot(model.size(), model.data(), model.data())));
@@ -268,7 +268,7 @@ double Trainer::elapsed_s() const {
 
 // ---- learners by Alg. 2 ----
 
-/// For a learner's replica and the parameters that SMA keeps of it.
+/// Whether there is memory for another replica and for the parameters that SMA keeps for it.
 bool Trainer::has_room(int gpu) {
   const std::int64_t replica = learners_.memory_bytes() / trainable_->learners();
   const std::int64_t model = graph_.parameter_count() * static_cast<std::int64_t>(sizeof(float));
@@ -310,7 +310,7 @@ void Trainer::visit_state(RunVisitor& state) {
 
 void Trainer::save() {
   if (status_ != "diverged" && !has_finite_model()) status_ = "diverged";
-  if (status_ == "diverged") return;  // the last good state is worth more
+  if (status_ == "diverged") return;  // keeps the last good checkpoint
   backend_->synchronise();
   StateWriter writer;
   visit_state(writer);

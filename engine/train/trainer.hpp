@@ -6,10 +6,10 @@
 // first iteration that completes it. The learning rate of an iteration follows from its number, in a run that keeps the
 // batch of the first iteration.
 //
-// On the host, the same settings and seed give bit-identical models, whatever the number of threads and however often
-// the run was killed and resumed. That also holds with --auto-tune-from, which repeats the decisions of a recorded run.
-// It does not hold with --auto-tune, which acts on measured speed, nor for asynchronous processes (async-easgd,
-// async-sgd --own-pace).
+// On the host, the same settings and seed give bit-identical models, for any number of threads and any number of
+// kills and resumes. That also holds with --auto-tune-from, which repeats the decisions of a recorded run. It does
+// not hold with --auto-tune, which acts on measured speed, nor for asynchronous processes (async-easgd, async-sgd
+// --own-pace).
 //
 // All processes of mpirun run this, each with its own learners. They train one model; process 0 writes its record and
 // the checkpoint of all of them.

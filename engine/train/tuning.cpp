@@ -9,7 +9,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::int64_t kIterations = 20;  // iterations between decisions at most; the others need no agreement
+constexpr std::int64_t kIterations = 20;  // processes agree on a decision every 20th iteration only
 
 }  // namespace
 

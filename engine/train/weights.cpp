@@ -15,16 +15,16 @@ namespace lockstep::train {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMostHeader = 100'000'000;  // the format's own limit
+constexpr std::size_t kMostHeader = 100'000'000;  // limit of the format
 
-/// A tensor of the network and where its values lie in Weights.
+/// A tensor of the network, and where Weights holds its values.
 struct Tensor {
   std::string name;
   std::vector<std::int64_t> shape;
   bool is_running;
   std::size_t begin;
   std::size_t count;
-  float usual;  ///< where the file lacks it; of running statistics
+  float usual;  ///< if the file lacks it (running statistics)
 };
 
 std::vector<std::int64_t> shape_of(const model::Layer& layer, const model::Parameter& parameter) {
@@ -79,7 +79,7 @@ void convert(const std::string& type, const char* from, std::size_t count, float
   if (type == "F64") convert<double>(from, count, to);
 }
 
-/// The whole file, taken apart.
+/// The parsed file.
 class File {
  public:
   explicit File(const std::string& path) : path_(path) {
@@ -128,7 +128,7 @@ class File {
       node.fail("has a value that is not finite", "numbers");
   }
 
-  /// The format's data ends where its last tensor does.
+  /// Refuses data after the last tensor, which the format does not allow.
   void check_end() const {
     std::int64_t end = 0;
     for (const std::string& name : names())
@@ -172,7 +172,7 @@ void write_safetensors(const std::string& path, const model::Graph& graph, const
     header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
   }
   std::string text = header.dump();
-  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // so that the data is aligned
+  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // aligns the data to 8 bytes
   std::string length;
   for (std::size_t i = 0; i < kLengthBytes; ++i) length += static_cast<char>(text.size() >> (8 * i) & 0xFF);
   write_file_atomically(path, length + text + data);

@@ -13,7 +13,7 @@
 namespace lockstep::sim::convergence {
 namespace {
 
-/// One law of one algorithm: which runs it is fitted to, and in what.
+/// One law of one algorithm: the runs that it is fitted to, and its variable.
 struct Family {
   Algorithm algorithm;
   const char* variable;
@@ -32,7 +32,7 @@ double x_of(const std::string& variable, const TrainingSetting& s) {
   return variable == "tau" ? s.tau : s.staleness;
 }
 
-/// The value that most runs have; of several, the least.
+/// The most frequent value; if several are, the smallest.
 double most_common(const std::vector<double>& values) {
   std::map<double, int> count;
   for (const double value : values) ++count[value];
@@ -48,7 +48,7 @@ std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const 
   const bool by_tau = std::string(family.variable) == "tau";
   for (const ProfileRun& run : profile.runs) {
     if (run.setting.algorithm != family.algorithm || (!by_tau && run.setting.tau != 1)) continue;
-    if (run.setting.tau <= 0) continue;  // never synchronised: at no x of a power law
+    if (run.setting.tau <= 0) continue;  // learners that never synchronise have no x
     runs.push_back(&run);
     batches.push_back(run.setting.batch);
     if (run.setting.tau != 1) learners.push_back(run.setting.workers);
@@ -64,9 +64,9 @@ std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const 
   return runs;
 }
 
-// Runs at one x determine the iterations there, and nothing elsewhere. The estimate is the mean of their logarithms. A
-// further run scatters about it by sqrt(1 + 1/n) times their deviation. If a run did not reach the target, there is no
-// estimate, because such a run does not bound the mean.
+// Fits runs that are all at one x: they determine the iterations there and nowhere else. The estimate is the mean of
+// their logarithms. A new run deviates from it by sqrt(1 + 1/n) times their deviation. If a run did not reach the
+// target, there is no estimate, because such a run does not bound the mean.
 bool set_point(const std::vector<LawObservation>& runs, ConvergenceFit& fit) {
   if (fit.variable == "tau" || fit.from_x != fit.to_x || fit.censored > 0 || fit.reached < 3) return false;
   const double n = fit.reached;
@@ -79,7 +79,7 @@ bool set_point(const std::vector<LawObservation>& runs, ConvergenceFit& fit) {
   return true;
 }
 
-/// Throws std::invalid_argument where the runs do not allow it.
+/// Throws std::invalid_argument if the runs do not allow the law.
 ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Family& family, std::size_t target,
                           const std::string& without_cell, bool uses_noise_scale = false) {
   ConvergenceFit fit;
@@ -155,7 +155,7 @@ std::vector<LeftOutCell> check(const ConvergenceProfile& profile, bool held_out)
         try {
           if (!own.empty())
             result.push_back(left_out(fit_family(runs, family, target, held_out ? "" : cell), own, profile.coverage));
-        } catch (const std::invalid_argument&) {  // too few are left: nothing can be said
+        } catch (const std::invalid_argument&) {  // too few runs are left for a law
         }
       }
     }
@@ -192,7 +192,7 @@ std::string cells_text(const ConvergenceProfile& profile, const std::vector<Left
   int inside = 0, runs = 0;
   for (const LeftOutCell& cell : cells) {
     const double error = cell.predicted.iterations / cell.measured - 1;
-    // A lower bound that is predicted to be passed is right, as far as anyone knows.
+    // An error against a lower bound is unknown, so censored cells have none.
     if (!cell.is_censored) errors.push_back(std::abs(error));
     inside += cell.inside;
     runs += cell.runs;
@@ -209,7 +209,7 @@ std::string cells_text(const ConvergenceProfile& profile, const std::vector<Left
   return text;
 }
 
-// "kept without a law: 6 runs of local-sgd: no law of convergence is known for local-sgd"
+// "not fitted: 6 runs of local-sgd: no law of convergence is known for local-sgd"
 std::string without_law_text(const ConvergenceProfile& profile) {
   std::vector<std::pair<std::string, int>> counts;
   for (const RunWithoutLaw& run : profile.runs_without_law) {

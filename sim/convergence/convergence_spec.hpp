@@ -8,9 +8,9 @@
 
 namespace lockstep::sim::convergence {
 
-struct ConvergenceProfile;  // profile.hpp, whose laws bring Eigen: not every file that knows a scenario needs them
+struct ConvergenceProfile;  // profile.hpp includes Eigen, which most files need not compile
 
-/// Updates that it takes when each averages the gradients of `workers` workers.
+/// The number of updates if each averages the gradients of `workers` workers.
 struct IterationsAt {
   double workers;
   double iterations;
@@ -19,9 +19,9 @@ struct IterationsAt {
 struct ConvergenceSpec {
   std::string target;  ///< "75.8 % top-1"
   double train_samples = 0;
-  double epochs = 0;                                            ///< 0: given by iterations_by_workers or the profile
-  std::vector<IterationsAt> iterations_by_workers = {};         ///< ascending workers; goes before epochs
-  std::shared_ptr<const ConvergenceProfile> profile = nullptr;  ///< goes before both; its target is `target`
+  double epochs = 0;                                            ///< 0: iterations_by_workers or the profile is given
+  std::vector<IterationsAt> iterations_by_workers = {};         ///< ascending workers; overrides epochs
+  std::shared_ptr<const ConvergenceProfile> profile = nullptr;  ///< overrides both; its target is `target`
 };
 
 }  // namespace lockstep::sim::convergence

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kIntervalCoverage = 0.8;
 constexpr double kLeastBatch = 1e-3;                // images; a noise scale of 0 has no logarithm
-const double kNoiseScaleDeviation = std::log(3.2);  // as large as in results/convergence/2026-11-29
+const double kNoiseScaleDeviation = std::log(3.2);  // as measured in results/convergence/2026-11-29
 
 std::string count_or_dash(const std::optional<CriticalBatch>& critical) {
   if (!critical) return format_printf("%9s %17s", "-", "");
@@ -81,8 +81,8 @@ Law law_from_noise_scale(const std::vector<LawObservation>& runs, const Critical
   law.kind = LawKind::saturating;
   law.spread = standard_deviation(logs);
   law.degrees = static_cast<double>(logs.size()) - 1;
-  // The law has the parameters log S_min = log T - log(1 + x_c / x) and log S_min x_c = log S_min + log x_c, by log T
-  // and log x_c.
+  // The law's parameters are log S_min = log T - log(1 + x_c / x) and log S_min x_c = log S_min + log x_c. Their
+  // covariance follows from that of log T and log x_c.
   const double share = batch / (x + batch);
   law.parameters(0) = mean(logs) - std::log1p(batch / x);
   law.parameters(1) = law.parameters(0) + std::log(batch);

@@ -7,8 +7,8 @@
 namespace lockstep::sim::convergence {
 namespace {
 
-constexpr double kShared = 0.7;  // of the variance between cells; the rest is a cell's own, as its learning rate
-constexpr double kReach = 2;     // of ln x over which the shared part falls to 1/e
+constexpr double kShared = 0.7;  // of the variance between cells; the rest is not shared: a cell's learning rate
+constexpr double kReach = 2;     // in ln x: at this distance the shared part falls to 1/e
 
 double shared(double a, double b, bool from_zero) {
   const double distance = from_zero ? std::log1p(a) - std::log1p(b) : std::log(a) - std::log(b);

@@ -31,7 +31,7 @@ std::string range_text(const ConvergenceFit& fit) {
 }
 
 bool is_beyond(const ConvergenceFit& fit, double x, double factor) {
-  // Staleness begins at 0, where no factor leads down.
+  // If runs start at 0 (staleness), no x is below them.
   return x > factor * fit.to_x * (1 + 1e-9) || x < fit.from_x / factor * (1 - 1e-9);
 }
 
@@ -53,7 +53,7 @@ IterationsBound value_of(const ConvergenceFit& fit, double x, double coverage) {
   return fit.table.empty() ? predict(fit.law, x, coverage) : from_table(fit, x, coverage);
 }
 
-/// Iterations are those of tau = 1 times the tau law's ratio to its own value there; bounds multiply in quadrature.
+/// Multiplies the iterations for tau = 1 by the tau law's ratio between `tau` and 1. Relative bounds add in quadrature.
 void apply_tau(const ConvergenceFit& fit, double tau, double coverage, IterationsBound& bound) {
   const Law& law = fit.law;
   const double change = law.expected_log_iterations(tau) - law.expected_log_iterations(1);

@@ -14,11 +14,11 @@
 namespace lockstep::sim::convergence {
 namespace {
 
-constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
-constexpr double kLeastSpread = 0.01;  // evaluations resolve no more
+constexpr double kPriorDeviation = 3;  // standard deviation of a parameter's logarithm about the first guess
+constexpr double kLeastSpread = 0.01;  // evaluations do not resolve smaller ones
 constexpr double kLeastCells = 4;      // two more than a law has parameters, to estimate the spread
 
-/// What the second parameter's exponential is multiplied by.
+/// The factor by which the second parameter's exponential is multiplied.
 double second_term(LawKind kind, double x) {
   return kind == LawKind::saturating ? 1 / x : x;
 }
@@ -38,8 +38,8 @@ double negative_log_likelihood(const Law& law, double spread, const std::vector<
   return sum;
 }
 
-/// Straight lines: iterations in 1/x or x, weighted by their inverse square, or logarithms of both. Censored runs are
-/// taken as if they had reached the target when they ended.
+/// Fits straight lines: iterations over 1/x or x, weighted by their inverse square; for power laws, logarithms of both.
+/// Censored runs count as if they had reached the target at their end.
 Eigen::Vector2d first_guess(LawKind kind, const std::vector<LawObservation>& runs) {
   Eigen::Matrix2d normal = Eigen::Matrix2d::Zero();
   Eigen::Vector2d right = Eigen::Vector2d::Zero();
@@ -56,9 +56,9 @@ Eigen::Vector2d first_guess(LawKind kind, const std::vector<LawObservation>& run
   std::vector<double> iterations, terms;
   for (const LawObservation& run : runs) {
     iterations.push_back(run.iterations);
-    if (run.x > 0) terms.push_back(second_term(kind, run.x));  // at no staleness there is none
+    if (run.x > 0) terms.push_back(second_term(kind, run.x));  // at x = 0 there is no second term
   }
-  // A term that the runs do not show starts at a hundredth of what they take.
+  // If the runs do not show a term, it starts at a hundredth of their iterations.
   const double small = 0.01 * median(iterations), per_term = median(terms);
   return {std::log(std::max(line(0), small)), std::log(std::max(line(1), small / per_term))};
 }
@@ -77,18 +77,18 @@ void check(const std::vector<LawObservation>& runs) {
     throw std::invalid_argument("fewer than three runs reached it, or all at one value");
 }
 
-/// What the runs scatter about the law by.
+/// The scatter of runs about the law.
 struct Scatter {
   double variance;          ///< of a run in a cell that was not fitted
-  double degrees;           ///< of freedom of that
-  double of_the_law;        ///< variance per run by which the law itself may be off
-  Deviations deviations{};  ///< of the cells, where there are enough to tell
+  double degrees;           ///< degrees of freedom of `variance`
+  double of_the_law;        ///< variance per run of the law's own error
+  Deviations deviations{};  ///< of the cells, if there are enough to estimate them
 };
 
-/// Runs at one x share the error of the law there, and of the learning rate that was found for them. The variance
-/// therefore has a part between cells and one within (one-way analysis of variance). Its degrees of freedom follow
-/// Satterthwaite. With only two cells nothing shows the error of the law between them: one degree of freedom. A
-/// censored run counts if it has already lasted longer than the law says.
+/// Runs at one x share the error of the law there, and of the learning rate that was found for them. So the variance
+/// has a part between cells and a part within cells (one-way analysis of variance). Its degrees of freedom follow
+/// Satterthwaite. Two cells do not show the law's error between them: one degree of freedom. A censored run counts if
+/// it has already lasted longer than the law predicts.
 Scatter scatter_about(const Law& law, const std::vector<LawObservation>& runs) {
   std::map<double, std::vector<double>> cells;
   for (const LawObservation& run : runs) {
@@ -109,7 +109,7 @@ Scatter scatter_about(const Law& law, const std::vector<LawObservation>& runs) {
   between = std::max(between / (k - 2), floor);
   within = n > k ? within / (n - k) : 0;
   if (n > k && between <= within) return {pooled, n - 2, pooled};
-  const double share = k / n;  // of a run's variance, in the mean of its cell
+  const double share = k / n;  // fraction of a run's variance in its cell's mean
   const double variance = share * between + (1 - share) * within;
   const double of_between = share * between * share * between / (k - 2);
   const double of_within = n > k ? (1 - share) * within * (1 - share) * within / (n - k) : 0;
@@ -164,7 +164,7 @@ Law fit_law(LawKind kind, const std::vector<LawObservation>& runs) {
            0.5 * (law.parameters - guess).squaredNorm() / (kPriorDeviation * kPriorDeviation);
   };
   Eigen::VectorXd best = minimise(cost, (Eigen::VectorXd(3) << guess, std::log(0.2)).finished(), 0.5);
-  best = minimise(cost, best, 0.1);  // once more: a simplex may have collapsed
+  best = minimise(cost, best, 0.1);  // restart, because a simplex may have collapsed
   // Curvature of the cost at the minimum, by central differences.
   constexpr double h = 1e-3;
   Eigen::Matrix2d curvature;

@@ -1,5 +1,5 @@
 #pragma once
-// Laws of the number of iterations (parameter updates) that training takes to a target, in one variable x. They are
+// Laws of the number of iterations (parameter updates) that training needs to a target, in one variable x. They are
 // fitted to runs, some of which may not have reached the target.
 //
 //   `saturating`   S_min (1 + x_c / x): S-SGD by the images of an update, or averaging algorithms by their learners.
@@ -8,10 +8,10 @@
 //   `linear`       S_0 (1 + c x): stale gradients by their age in updates.
 //   `power`        S_1 x^p: tau, the iterations between synchronisations.
 //
-// The logarithm of a run's iterations is normal around the law's. A run that was cut off at T iterations counts by the
-// probability that it takes longer than T (a Tobit model). The fit is maximum likelihood over the two parameters and
-// the spread. A wide normal prior (a factor of e^3 about the first guess) keeps parameters finite that the runs do not
-// determine. A censored run is neither dropped nor taken to have reached the target.
+// The logarithm of a run's iterations is normal around the law's. A run that ended after T iterations without reaching
+// the target is censored: it counts by its probability of needing more than T (a Tobit model). The fit is maximum
+// likelihood over the two parameters and the spread. A wide normal prior (a factor of e^3 about the first guess) keeps
+// parameters finite that the runs do not determine.
 #include <Eigen/Core>
 #include <string>
 #include <vector>
@@ -36,19 +36,19 @@ struct Law {
   LawKind kind = LawKind::saturating;
   Eigen::Vector2d parameters = Eigen::Vector2d::Zero();
   Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();  ///< of the parameters
-  double spread = 0;                                     ///< of log iterations of a run, one standard deviation
-  double degrees = 1;                                    ///< of freedom that the spread was estimated with
-  Deviations deviations;                                 ///< of the cells from it
+  double spread = 0;                                     ///< standard deviation of a run's log iterations
+  double degrees = 1;                                    ///< degrees of freedom of the spread
+  Deviations deviations;                                 ///< deviations of cells from this law
 
   double log_iterations(double x) const;
-  /// Adds the deviation predicted from neighbouring cells, which gives the best estimate at x.
+  /// Includes the deviation predicted from neighbouring cells: the best estimate at x.
   double expected_log_iterations(double x) const;
   /// d log_iterations / d parameters.
   Eigen::Vector2d gradient(double x) const;
 };
 
-/// Expected iterations with the interval that holds a new run with probability `coverage` (Student's t, in the
-/// logarithm). The interval is as wide as without neighbours: it rests on no assumption of what cells share.
+/// Expected iterations with the interval that contains a new run with probability `coverage` (Student's t, in the
+/// logarithm). Neighbouring cells do not narrow it, so it does not depend on assumptions about what cells share.
 struct IterationsBound {
   double iterations = 0;
   double low = 0;
@@ -56,7 +56,7 @@ struct IterationsBound {
 };
 IterationsBound predict(const Law& law, double x, double coverage);
 
-/// Needs runs that reached the target at two or more x, three of them in all. Throws std::invalid_argument.
+/// Needs at least three runs that reached the target, at two or more x. Throws std::invalid_argument.
 Law fit_law(LawKind kind, const std::vector<LawObservation>& runs);
 
 }  // namespace lockstep::sim::convergence

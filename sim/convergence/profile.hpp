@@ -22,12 +22,12 @@ inline const std::vector<Algorithm>& algorithms_with_laws() {
 /// The settings that decide how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
   Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd
-  double batch = 1;                        ///< images of a worker or learner in an iteration
-  double workers = 1;                      ///< whose gradients an update takes, or learners in all
+  double batch = 1;                        ///< images per worker or learner in an iteration
+  double workers = 1;                      ///< number whose gradients an update uses, or of all learners
   double tau = 1;                          ///< sma, ea-sgd: iterations per synchronisation
   double staleness = 0;                    ///< async-sgd: mean age of a gradient, in updates
 
-  double images() const { return batch * workers; }  ///< of an update
+  double images() const { return batch * workers; }  ///< per update
 };
 
 /// An accuracy, or the loss of a language model; the other one is 0.
@@ -37,17 +37,17 @@ struct TargetAccuracy {
   double loss = 0;      ///< nats per token
 };
 
-/// When a run reached a target, or how long it went on without. Without evaluations in between, `above` is 0.
+/// When a run reached a target, or its length if it did not. If there is no earlier evaluation, `above` is 0.
 struct TargetReached {
   bool is_reached = false;
-  double iterations = 0;  ///< where the test error, log-linear between the evaluations, crosses; or of the whole run
+  double iterations = 0;  ///< where the test error crosses, log-linear between evaluations; or the whole run's length
   double above = 0;       ///< last evaluation below the target
 };
 
-/// The gradient noise scale of a stretch of a run, in images of an update (train --noise-scale).
+/// The gradient noise scale of a stretch of a run, in images per update (train --noise-scale).
 struct NoiseStretch {
-  double iterations = 0;                 ///< of the run at the stretch's end
-  std::optional<double> critical_batch;  ///< none: the mean gradient was not told from noise
+  double iterations = 0;                 ///< of the run up to the stretch's end
+  std::optional<double> critical_batch;  ///< none: the mean gradient is not distinguishable from noise
   double low = 0;                        ///< 80 % interval
   std::optional<double> high;            ///< none: no upper bound
 };
@@ -57,8 +57,8 @@ struct ProfileRun {
   TrainingSetting setting;
   std::uint64_t seed = 0;
   double learning_rate = 0;  ///< 0: not given
-  bool is_held_out = false;  ///< from the fits, to check them
-  bool is_diverged = false;  ///< takes no part in the fits
+  bool is_held_out = false;  ///< held out from the fits, to check them
+  bool is_diverged = false;  ///< not used in fits
   std::vector<TargetReached> targets;
   std::vector<NoiseStretch> noise;  ///< in the order of the run; empty: not measured
   std::string source;               ///< file, or record of the publication
@@ -68,7 +68,7 @@ struct ProfileRun {
 struct RunWithoutLaw {
   std::string cell, algorithm;
   std::string why;
-  std::string source;  ///< its record's file
+  std::string source;  ///< file of its record
 };
 
 /// A law for one algorithm and target, or a table of published points.
@@ -77,11 +77,11 @@ struct ConvergenceFit {
   std::string variable;  ///< batch (images of an update), learners, tau, staleness
   std::size_t target = 0;
   std::optional<double> batch;     ///< per learner or worker, the same in all runs
-  std::optional<double> learners;  ///< the same in all runs, where the variable is another
-  double from_x = 0, to_x = 0;     ///< of the runs
+  std::optional<double> learners;  ///< the same in all runs, if the variable is another one
+  double from_x = 0, to_x = 0;     ///< range of the runs
   int reached = 0, censored = 0, diverged = 0;
   Law law;
-  std::vector<std::pair<double, double>> table;  ///< (x, iterations), ascending; goes before the law
+  std::vector<std::pair<double, double>> table;  ///< (x, iterations), ascending; overrides the law
 };
 
 struct ConvergenceProfile {
@@ -95,7 +95,7 @@ struct ConvergenceProfile {
   std::vector<ProfileRun> runs;
   std::vector<RunWithoutLaw> runs_without_law;
   std::vector<ConvergenceFit> fits;
-  double coverage = 0.8;  ///< of the bounds
+  double coverage = 0.8;  ///< probability that the bounds contain a run
 
   /// Find a target by name, or by accuracy; nothing if there is none.
   std::optional<std::size_t> target_named(const std::string& name) const;
@@ -103,16 +103,16 @@ struct ConvergenceProfile {
   const ConvergenceFit* fit(Algorithm algorithm, const std::string& variable, std::size_t target) const;
 };
 
-/// Iterations to a target with the bounds of one run, and what the reader must know about them.
+/// Iterations to a target with the bounds of a single run, and remarks for the reader.
 struct IterationsEstimate {
   IterationsBound bound;
   std::vector<std::string> notes;  ///< extrapolations
 };
 
-/// A law is followed up to this factor beyond the runs' range; further out estimate_iterations() refuses.
+/// A law is extrapolated up to this factor beyond the runs' range; estimate_iterations() refuses more.
 constexpr double kFarthest = 4;
 
-/// Why the profile cannot tell, or nothing: no runs of the algorithm, another batch per learner, beyond kFarthest.
+/// The reason why the profile cannot predict the setting: no law, another batch per learner, or x too far away.
 std::optional<std::string> why_not_covered(const ConvergenceProfile& profile, std::size_t target,
                                            const TrainingSetting& setting);
 /// Throws std::invalid_argument with why_not_covered().

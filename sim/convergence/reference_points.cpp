@@ -13,7 +13,7 @@ namespace lockstep::sim::convergence {
 namespace {
 
 constexpr const char* kSchema = "lockstep/reference-points/1";
-constexpr double kFailed = 3;  // times the median of its point: the run did not converge
+constexpr double kFailed = 3;  // above this multiple of its point's median, a run did not converge
 const Range kSamples{1, 1e15};
 
 ReferencePoint read_point(const JsonNode& node) {

@@ -1,10 +1,10 @@
 #pragma once
-// Samples to the targets of MLPerf by the global batch: MLCommons' reference convergence points, run by run, and the
-// convergence profile of each network that follows.
+// Samples to MLPerf's targets by global batch: MLCommons' reference convergence points, run by run, and a convergence
+// profile per network.
 //
-// One saturating law is fitted per network over all rounds, and corrected by the residuals of neighbouring points. No
-// submission is predicted by the point of its own round alone. Runs above three times the median of their point are dropped:
-// they did not converge.
+// One saturating law per network is fitted to all rounds and corrected by the residuals of neighbouring points. So no
+// submission is predicted only by the point of its own round. Runs above three times the median of their point are
+// dropped, because they did not converge.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,19 +17,19 @@
 namespace lockstep::sim::convergence {
 
 struct ReferencePoint {
-  std::vector<std::string> rounds;  ///< of MLPerf, that have it
+  std::vector<std::string> rounds;  ///< MLPerf's rounds that contain it
   double batch = 0;
   double learning_rate = 0;     ///< 0: not given
-  std::vector<double> samples;  ///< to the target, of each seed
+  std::vector<double> samples;  ///< to the target, one per seed
   std::string source;
 };
 
 struct ReferenceNetwork {
-  std::string network;       ///< as MLPerf calls it: "llama31_405b"
+  std::string network;       ///< MLPerf's name: "llama31_405b"
   std::string model;         ///< id of the zoo; empty: the zoo has no such model
   std::string suite;         ///< training or hpc
-  TargetAccuracy target;     ///< as a loss: any measure that falls
-  double train_samples = 0;  ///< of an epoch; 0: the benchmark counts samples
+  TargetAccuracy target;     ///< as a loss: any measure that training lowers
+  double train_samples = 0;  ///< per epoch; 0: the benchmark counts samples
   std::vector<ReferencePoint> points;
 };
 
@@ -39,36 +39,36 @@ std::vector<ReferenceNetwork> load_reference_points(const std::string& path);
 /// Returns the profile with its law of S-SGD fitted. A cell is a batch.
 ConvergenceProfile reference_profile(const ReferenceNetwork& network);
 
-/// Samples to the target at a global batch with their 80 % interval. Below the smallest batch they are those of the smallest;
-/// beyond the largest they follow the law.
+/// Samples to the target at a global batch with their 80 % interval. A batch below the smallest needs as many as the
+/// smallest; beyond the largest, the law applies.
 struct ReferenceSamples {
   double middle = 0, low = 0, high = 0;
 };
 ReferenceSamples samples_to_target(const ConvergenceProfile& profile, double batch);
 
-/// Errors of predicted points that the law has not seen.
+/// Errors of predictions for points that were not fitted.
 struct ReferenceCheck {
-  std::vector<double> errors;  ///< of the median samples of each point, |ratio - 1|
+  std::vector<double> errors;  ///< |predicted / measured - 1| of each point's median samples
   int runs = 0, inside = 0;    ///< runs, and those within their interval
 
   double median_error() const;
 };
 /// Predicts each batch from the network's other batches.
 ReferenceCheck check_batches(const ConvergenceProfile& profile);
-/// The points that a round added, by those of older rounds. Networks whose points are all of one round have no errors.
+/// Predicts the points that a round added by those of older rounds. No errors for networks with points of one round.
 ReferenceCheck check_newer_rounds(const ReferenceNetwork& network);
 
-/// Throws InputError, which names those that exist.
+/// Throws InputError with the existing names.
 const ReferenceNetwork& find_network(const std::vector<ReferenceNetwork>& networks, const std::string& name);
-/// A row for each network: both checks.
+/// A table with both checks, one row per network.
 std::string reference_checks_text(const std::vector<ReferenceNetwork>& networks);
 
-/// The file of a catalogue's folder, read when it is first asked for, with its profiles.
+/// The reference points in a catalogue's folder, read at first use, with their profiles.
 class ReferenceFile {
  public:
   explicit ReferenceFile(std::string path) : path_(std::move(path)) {}
   const std::vector<ReferenceNetwork>& networks();
-  /// Null: MLPerf trains no such model, or has no points of it. `model`: an id of the zoo, "bert_large@512".
+  /// Null: MLPerf does not train this model, or has no points of it. `model`: an id of the zoo, "bert_large@512".
   const ConvergenceProfile* profile_of_model(const std::string& model);
 
  private:

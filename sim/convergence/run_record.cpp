@@ -49,11 +49,11 @@ std::vector<NoiseStretch> read_noise(const JsonNode& record) {
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
   setting.algorithm = read_choice(options.at("algorithm"), algorithms_with_laws());
-  const auto processes = options.find("processes");  // of mpirun, which share backup workers but nothing else
+  const auto processes = options.find("processes");  // mpirun's processes divide backup workers among them
   const double sharing = processes && setting.algorithm != Algorithm::backup_workers ? processes->number({1, 1e6}) : 1;
   setting.batch = options.at("batch").number({1, 1e6});
   setting.workers = sharing * options.at("gpus").number({1, 1e6}) * options.at("learners").number({1, 1e6});
-  if (setting.algorithm == Algorithm::async_sgd) {  // replicas take one stale gradient together
+  if (setting.algorithm == Algorithm::async_sgd) {  // all replicas compute one stale gradient together
     setting.batch *= setting.workers;
     setting.workers = 1;
   }
@@ -69,7 +69,7 @@ TrainingSetting read_setting(const JsonNode& options) {
   return setting;
 }
 
-// Why no law can take the run; empty: one can.
+// The reason why no law can use the run; empty if one can.
 std::string why_no_law(const JsonNode& options) {
   const Algorithm algorithm = read_choice<Algorithm>(options.at("algorithm"));
   const std::vector<Algorithm>& known = algorithms_with_laws();
@@ -82,7 +82,7 @@ std::string why_no_law(const JsonNode& options) {
   return "";
 }
 
-/// Where the test error crosses the target's, log-linear between two evaluations.
+/// The iterations at which the test error crosses the target's, log-linear between two evaluations.
 double crossing(const Evaluation& before, const Evaluation& after, double target) {
   const double least = 1e-6;  // an error of 0 has no logarithm
   const double from = std::log(1 - before.accuracy), to = std::log(std::max(1 - after.accuracy, least));
@@ -99,7 +99,7 @@ TargetReached reached_of(const std::vector<Evaluation>& evaluations, double targ
   return {false, evaluations.empty() ? 0 : evaluations.back().iterations, 0};
 }
 
-/// Files below `path` that may hold records, without those of a search.
+/// The files at or below `path` that may hold records; without those of a search.
 std::vector<std::string> files_of(const std::string& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<std::string> files;
@@ -116,7 +116,7 @@ bool is_of_search(const StudyLine& line, const std::string& study) {
   return line.file.rfind(search.string(), 0) == 0;
 }
 
-/// What `path` names, in the order of the files' names: a study is as the folder that it was.
+/// All documents at `path`, sorted by file name. A study is sorted like the folder that it was made from.
 std::vector<StudyLine> documents_of(const std::string& path) {
   std::vector<StudyLine> documents;
   for (const std::string& file : files_of(path)) {
@@ -160,7 +160,7 @@ std::vector<TargetAccuracy> named(const std::vector<double>& targets) {
 }
 
 void add_record(const std::string& file, const JsonNode& record, ConvergenceProfile& profile) {
-  if (!record.has("model")) return;  // a run that failed before it began
+  if (!record.has("model")) return;  // the run failed at its start
   merge_facts(record, profile);
   std::string cell = fs::path(file).parent_path().filename().string();
   if (cell.empty()) cell = fs::path(file).stem().string();
@@ -224,7 +224,7 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
     const JsonNode root = document.root();
     const std::string schema = root.at("schema").text();
     if (schema == kProfileSchema) {
-      if (std::count(paths.begin(), paths.end(), file) == 0) continue;  // made of the records in the same folder
+      if (std::count(paths.begin(), paths.end(), file) == 0) continue;  // this profile was made from the same records
       if (!profile.runs.empty())
         root.at("schema").fail("a profile after other runs", "allowed: one profile, named first");
       if (!request.targets.empty())

@@ -7,7 +7,7 @@
 
 namespace lockstep::sim::convergence {
 
-/// Minimises from `start`, with first steps of `step`. Ends when the simplex is smaller than 1e-9, or after 4000
+/// Minimises from `start` with initial steps of `step`. Ends when the simplex is smaller than 1e-9, or after 4000
 /// evaluations.
 Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& function, const Eigen::VectorXd& start,
                          double step);

@@ -23,7 +23,7 @@ IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, cons
     const ConvergenceProfile& profile = *convergence.profile;
     IterationsEstimate estimate =
         estimate_iterations(profile, profile.target_named(convergence.target).value(), setting);
-    const double updates = global_batch / setting.images();  // in a simulated iteration
+    const double updates = global_batch / setting.images();  // updates per simulated iteration
     for (double* value : {&estimate.bound.iterations, &estimate.bound.low, &estimate.bound.high}) *value /= updates;
     return estimate;
   }

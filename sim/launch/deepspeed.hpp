@@ -4,8 +4,8 @@
 
 namespace lockstep::sim::launch {
 
-/// Batch, precision, sharding, offload and recomputation. `gpus`: of the job, as far as known; 0: not known. "auto", which the
-/// Trainer fills in, is as if it were not given.
+/// Reads batch, precision, sharding, offload and recomputation. `gpus`: number of GPUs of the job; 0: not known. A
+/// value "auto", which the Trainer fills in, counts as not given.
 void read_deepspeed(LaunchSettings& settings, Facts& facts);
 
 const std::vector<UnreadKeys>& deepspeed_unread();

@@ -120,7 +120,7 @@ std::int64_t Facts::samples_of_iteration(const std::vector<int>& gpus) const {
          std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, ranks));
 }
 
-// `of_parts`: the global batch that the parts give; 0: the parts themselves are listed.
+// `of_parts`: the global batch computed from its parts; 0: list the parts themselves.
 void Facts::add_batch(std::vector<LaunchOption>& options, std::int64_t of_parts) const {
   if (micro_batch) options.push_back({"--micro-batch", std::to_string(*micro_batch), {}, "batch"});
   const bool has_parts = micro_batch || accumulation;
@@ -131,7 +131,7 @@ void Facts::add_batch(std::vector<LaunchOption>& options, std::int64_t of_parts)
   if (accumulation) options.push_back({"--accumulation", std::to_string(*accumulation), {}, "batch"});
 }
 
-// Weights that are sharded over all ranks of a copy are not in smaller groups, which a search would otherwise try.
+// Gives the size of sharding groups: all ranks of a copy, or a node. Otherwise a search would try smaller groups, too.
 void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const {
   const std::int64_t count = gpus.size() == 1 ? gpus.front() : gpus.empty() ? this->gpus().value_or(0) : 0;
   const std::int64_t ranks = number_of("--tensor", 1) * number_of("--pipeline", 1);

@@ -10,7 +10,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// "MODEL_ARGS: {--num-layers: 12, ...}" of Megatron-LM's own tests.
+// Megatron-LM's own tests write "MODEL_ARGS: {--num-layers: 12, ...}".
 constexpr const char* kArgumentSections[] = {"MODEL_ARGS.--", "MODEL_ARGS."};
 
 bool has_argument_section(const LaunchSettings& s) {

@@ -1,5 +1,5 @@
 #pragma once
-// The formats of launch scripts and configurations that are read.
+// The formats of launch scripts and configurations that can be read.
 #include <functional>
 #include <string>
 #include <vector>
@@ -50,19 +50,19 @@ inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
   return all;
 }
 
-/// A file that another names. No text: why it cannot be read.
+/// A file that another one names. Without text, `why` is the reason why it cannot be read.
 struct NamedFile {
   std::optional<std::string> text;
   std::string why;
 };
 
-/// Reads a file by the name that a launch file gives it: at that path, or in the launch file's folder.
+/// Reads a file that a launch file names: at that path, or in the launch file's folder.
 using ReadNamedFile = std::function<NamedFile(const std::string& name)>;
 
 struct LaunchReader {
   LaunchFormat format;
   std::string title;  ///< "Megatron-LM arguments"
-  /// Whether the keys are those of the format.
+  /// Whether the keys belong to this format.
   std::function<bool(const LaunchSettings&)> recognises;
   std::function<void(LaunchSettings&, Facts&, const Catalogue&, const ReadNamedFile&)> read;
   std::vector<UnreadKeys> unread;

@@ -23,7 +23,7 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-// UTF-8 without zeros.
+// Valid text is UTF-8 without zero bytes.
 bool is_valid_text(const std::string& text) {
   if (text.find('\0') != std::string::npos) return false;
   try {
@@ -37,7 +37,7 @@ std::string format_list() {
   return joined(choice_names<LaunchFormat>());
 }
 
-// Options without a value.
+// Options that have no value.
 std::vector<std::string> argument_flags() {
   std::vector<std::string> all{"bf16",
                                "fp16",
@@ -75,7 +75,7 @@ std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
   return found;
 }
 
-// False for programs that take a training's arguments and do not train.
+// False for programs that accept training arguments but do not train.
 bool may_train(const std::string& program) {
   const std::string name = lower_case(std::filesystem::path(program).filename().string());
   for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat", "analyz"})
@@ -83,14 +83,14 @@ bool may_train(const std::string& program) {
   return true;
 }
 
-// A training that a script starts, with all that the script says about it.
+// A command that starts a training, with everything that the script gives for it.
 struct Candidate {
   LaunchLine line;
   LaunchSettings settings;
   const LaunchReader* reader = nullptr;
 };
 
-// Options but for the length of the training: two commands that differ in nothing else run equally fast.
+// All options except the length of the training. Commands with the same ones run equally fast.
 std::string options_of_rate(const std::vector<LaunchOption>& options) {
   std::vector<LaunchOption> kept;
   for (const LaunchOption& option : options)
@@ -98,7 +98,7 @@ std::string options_of_rate(const std::vector<LaunchOption>& options) {
   return command_text(kept);
 }
 
-// The words of a variable that holds options, such as MODEL_ARGS="--num-layers 2 ..."; empty if it holds no options.
+// The words of a variable that contains options, such as MODEL_ARGS="--num-layers 2 ..."; empty if it contains none.
 std::vector<Word> option_words(const Value& value) {
   std::vector<Word> words = value;
   if (value.size() == 1) {
@@ -112,7 +112,7 @@ std::vector<Word> option_words(const Value& value) {
   return has_options ? words : std::vector<Word>{};
 }
 
-// A job as it is read, with its facts.
+// A job that was read, with its facts.
 struct Reading {
   LaunchedJob job;
   Facts facts;
@@ -249,7 +249,7 @@ class Launch {
     return reading;
   }
 
-  // A word of the command whose variable the script sets under a test that is not known.
+  // An unknown word of the command: a variable that the script sets under a test that cannot be evaluated.
   std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
     for (const LaunchSetting& setting : settings.all()) {
       if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
@@ -261,7 +261,7 @@ class Launch {
     return std::nullopt;
   }
 
-  // A comment within a command of several lines ends it.
+  // A comment inside a command of several lines ends the command: its further arguments then look like commands.
   void check_stray_arguments() const {
     for (const ShellCommand& command : script_.commands)
       if (!command.words.empty() && command.words.front().text.compare(0, 2, "--") == 0)
@@ -270,8 +270,8 @@ class Launch {
                          "): the line above ends the command; remove the comment, or add a backslash");
   }
 
-  // The configuration that a command names: "train.yaml" of "llamafactory-cli train train.yaml".
-  // MaxText's commands name a base that need not be there.
+  // Reads the configuration that a command names: "train.yaml" in "llamafactory-cli train train.yaml".
+  // MaxText's base configuration may be missing.
   void add_named_configuration(Candidate& candidate) {
     const bool is_needed = candidate.reader == nullptr;
     for (const LaunchSetting& setting : candidate.settings.all()) {
@@ -318,7 +318,7 @@ class Launch {
     return program_candidates(lines);
   }
 
-  // A script that only sets MODEL_ARGS="--num-layers ..." for another one that sources it.
+  // For a script that only sets MODEL_ARGS="--num-layers ..." and is sourced by another one.
   Candidate variable_candidate() const {
     Candidate candidate;
     std::vector<Word> words;
@@ -336,7 +336,7 @@ class Launch {
     return candidate;
   }
 
-  // A script that only exports variables which another one reads, as MLPerf's submissions do.
+  // For a script that only exports variables for another one, as MLPerf's submissions do.
   Candidate environment_candidate() const {
     Candidate candidate;
     const std::vector<const LaunchReader*> readers = recognisers_of(environment_settings(script_), request_.format);
@@ -344,7 +344,7 @@ class Launch {
     return candidate;
   }
 
-  // Programs whose arguments are their own: those behind a launcher, else any.
+  // Users' own training programs: those started by a launcher; if there are none, all others.
   std::vector<Candidate> program_candidates(const std::vector<LaunchLine>& lines) const {
     for (const bool needs_launcher : {true, false}) {
       std::vector<Candidate> found;
@@ -358,7 +358,7 @@ class Launch {
     return {};
   }
 
-  // The text of a file where its path says, or by the last parts of its path in the script's folder.
+  // The text of the file at this path; else of the file in the script's folder at the path's last components.
   std::optional<std::string> file_beside(const std::string& name) const {
     std::vector<std::filesystem::path> places{name};
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();

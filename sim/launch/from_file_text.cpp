@@ -1,4 +1,4 @@
-// What was read from a launch file, as text and as JSON.
+// Reports as text and JSON what was read from a launch file.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -22,7 +22,7 @@ std::string in_shell_quotes(const std::string& word) {
   return quoted + "'";
 }
 
-// Keys of that use, grouped by the reason.
+// Lists the keys with this use, grouped by reason.
 std::string uses_text(const LaunchSettings& settings, Use use, const std::string& head) {
   std::vector<std::pair<std::string, std::string>> groups;
   for (const LaunchSetting& setting : settings.all()) {

@@ -1,6 +1,6 @@
 #pragma once
-// --from: reads options that the command line does not give from a launch script or configuration. The ordinary parser
-// of options reads them, so that the same ranges and checks apply.
+// --from: fills options that the command line does not give from a launch script or configuration. The ordinary option
+// parser reads them, so the same ranges and checks apply.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
@@ -13,7 +13,7 @@ namespace lockstep::sim::launch {
 
 struct FromOptions {
   std::string path, format;
-  bool frees_split = false;  ///< what the file gives of the split is left to the search
+  bool frees_split = false;  ///< the search chooses the split, instead of the file
 };
 
 inline void declare_from(CLI::App& app, FromOptions& o) {
@@ -26,7 +26,7 @@ inline void declare_from(CLI::App& app, FromOptions& o) {
       ->needs("--from");
 }
 
-/// Options of a file that --free-split leaves to the search.
+/// Options of the file's split, which --free-split leaves to the search.
 inline const std::vector<std::string>& searched_options() {
   static const std::vector<std::string> all{"--tensor",
                                             "--pipeline",
@@ -48,7 +48,7 @@ inline const std::vector<std::string>& searched_options() {
   return all;
 }
 
-/// Options that say one thing in several ways: a given one takes the place of the others.
+/// Groups of options that give the same thing in different ways. A given one replaces the others of its group.
 inline const std::vector<std::vector<std::string>>& alternative_options() {
   static const std::vector<std::vector<std::string>> all{{"--batch", "--global-batch", "--accumulation"},
                                                          {"--gpus", "--nodes"},
@@ -72,7 +72,7 @@ inline bool is_negated(const LaunchOption& option) {
   return option.value.empty() && option.name.compare(0, 5, "--no-") == 0;
 }
 
-/// Returns the value with which the option is given: a flag is true or false.
+/// The option's value as text; flags are "true" or "false".
 inline std::string given_value(const LaunchOption& option) {
   if (!option.value.empty()) return option.value;
   return is_negated(option) ? "false" : "true";
@@ -92,7 +92,7 @@ inline std::string written_option(const CLI::Option& option) {
   return text;
 }
 
-/// Throws an error that lists all options that a prediction needs and that neither the file nor the command line gives.
+/// Throws an error with all options that a prediction needs and that neither the file nor the command line gives.
 inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   std::vector<std::string> missing;
   for (const Unevaluated& value : job.settings.unevaluated()) {
@@ -118,7 +118,7 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   throw InputError(job.path + ": also give " + text);
 }
 
-/// The option by which the command line gives a length of sequences, which takes the place of the file's; nullptr: none.
+/// The option of the command line that gives a sequence length and so overrides the file's; nullptr: none.
 inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   for (const char* name : {"--seq-length", "--sequence"}) {
     const CLI::Option* const option = app.get_option_no_throw(name);
@@ -127,7 +127,7 @@ inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   return nullptr;
 }
 
-/// Fills the options of `app`. Returns what was read, and which options of the command line won over it.
+/// Fills the options of `app`. Returns what was read, and the options of the command line that overrode it.
 struct AppliedLaunch {
   LaunchedJob job;
   std::vector<std::string> overriding;

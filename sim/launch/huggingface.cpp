@@ -10,13 +10,13 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// Whose arguments they are: a program of its own may do otherwise where it gives none.
+// The software whose arguments these are. A user's own program may have other defaults.
 struct Software {
-  std::optional<std::int64_t> default_batch;  // of a GPU; none: a program of its own
+  std::optional<std::int64_t> default_batch;  // per GPU; none: a user's own program
   bool has_defaults() const { return default_batch.has_value(); }
 };
 
-// The names that one thing has in Trainer, LLaMA-Factory, axolotl and scripts around them.
+// Names of the same thing in Trainer, LLaMA-Factory, axolotl and scripts around them.
 const std::vector<std::string> kLengthKeys{"cutoff_len", "sequence_len", "max_seq_length",
                                            "max_length", "max_seq_len",  "model_max_length",
                                            "block_size", "seq_length",   "seq_len"};
@@ -49,7 +49,7 @@ void read_model_name(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     if (s.has(key)) give_named_model(s, f, key, catalogue);
 }
 
-// true, "bf16", or "auto", which means bf16 where the GPU has it.
+// True for true, yes, 1, and "auto", which means bf16 if the GPU supports it.
 bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
   const std::string text = lower_case(s.text(key, "--precision").value_or(s.has(key) ? "true" : "false"));
   return text == "true" || text == "auto" || text == "1" || text == "yes";
@@ -74,7 +74,7 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
     f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
 }
 
-// Accelerate also writes a strategy as its number (torch.distributed.fsdp.ShardingStrategy, counted from 1).
+// Accelerate also writes a strategy by number (torch.distributed.fsdp.ShardingStrategy, starting at 1).
 std::string strategy_name(const std::string& strategy) {
   static const std::map<std::string, std::string> numbers{{"1", "full_shard"},
                                                           {"2", "shard_grad_op"},
@@ -98,7 +98,7 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
     }
   const bool reshards = s.boolean("fsdp_config.fsdp_reshard_after_forward", "--sharding").value_or(true);
   if (words.empty()) {
-    // FSDP2 has no strategies: it shards all, and frees weights after the forward pass or not.
+    // FSDP2 has no strategies. It shards everything; weights are freed after the forward pass, or kept.
     for (const char* other : {"fsdp_config.fsdp_version", "accelerate.use_fsdp", "fsdp_version"})
       if (s.has(other)) f.give_from("--sharding", reshards ? "zero3" : "zero2", s, other);
     return;
@@ -130,7 +130,7 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
     s.mark(key, Use::not_simulated, "the software's default is predicted");
 }
 
-// Reads whether adapters leave weights of four or eight bits frozen (bitsandbytes).
+// Reads whether adapters train on frozen weights of four or eight bits (bitsandbytes).
 void read_frozen_weights(LaunchSettings& s, Facts& f) {
   for (const char* key : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"}) {
     const std::string value = lower_case(s.text(key, "--frozen-weights").value_or("false"));
@@ -181,7 +181,7 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
   if (!f.micro_batch) f.micro_batch = software.default_batch;
   if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) f.accumulation = *steps;
-  // axolotl's "batch_size" counts the samples of a GPU over all micro-batches.
+  // In axolotl, "batch_size" is the number of samples per GPU over all micro-batches.
   if (const auto batch = s.whole("batch_size", "--accumulation");
       batch && s.has("base_model") && !f.accumulation && f.micro_batch && *batch >= *f.micro_batch)
     f.accumulation = *batch / std::max<std::int64_t>(1, *f.micro_batch);
@@ -207,7 +207,7 @@ void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
     f.give_default("--recompute", "none", "no recomputation is given");
 }
 
-// "--deepspeed" alone is a flag; the file is then named by another argument.
+// Without a value, "--deepspeed" is a flag; then another argument names the file.
 bool is_file_name(const LaunchSettings& s, const std::string& key) {
   bool is_name = false;
   for (const LaunchSetting& setting : s.all())
@@ -216,7 +216,7 @@ bool is_file_name(const LaunchSettings& s, const std::string& key) {
   return is_name;
 }
 
-// "ds_z3.json", "zero3", or the keys themselves below "deepspeed".
+// Accepts "ds_z3.json", "zero3", or the configuration's keys below "deepspeed".
 void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
   for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
                           "deepspeed_config_file", "deepspeed_config", "ds_config", "ds_config_path"})
@@ -284,7 +284,7 @@ void read_trainer_ranks(LaunchSettings& s, Facts& f) {
   if (f.number_of("--tensor", 1) > 1) f.give_flag("--sequence-parallel", s, "sequence_parallel");
 }
 
-// LLaMA-Factory's second format has the same settings by other names.
+// LLaMA-Factory's second format has other names for the same settings.
 void rename_factory_keys(LaunchSettings& s) {
   if (!s.has("model_class") && !s.has("dist_config.name")) return;
   s.rename("model", "model_name_or_path");
@@ -305,7 +305,7 @@ void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
   s.text("use_fsdp");
 }
 
-// The Trainer's --deepspeed names a file: one without belongs to a program of its own, such as DeepSpeed-Chat's.
+// The Trainer's --deepspeed names a file. Without a value, it belongs to a user's own program, such as DeepSpeed-Chat.
 bool is_own_program(const LaunchSettings& s) {
   bool is_flag = s.has("zero_stage");
   for (const LaunchSetting& setting : s.all())
@@ -349,7 +349,7 @@ void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogu
     f.notes.push_back("Accelerate's configuration gives no batch: one sample of a GPU is assumed (--micro-batch)");
 }
 
-// A program of torchtitan names a configuration in Python, by its model.
+// For a torchtitan program, a configuration in Python is named by its model.
 void read_titan_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const LaunchSetting* const program = s.take("program");
   if (program == nullptr || plain_text(program->value).find("torchtitan") == std::string::npos) return;
@@ -358,7 +358,7 @@ void read_titan_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
   s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
 }
 
-// A program of its own: the arguments that have the names of HuggingFace's are read.
+// For a user's own program, reads the arguments that have HuggingFace's names.
 void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   read_titan_program(s, f, catalogue);
   read_trainer(s, f, catalogue, read_named, {});

@@ -7,7 +7,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-constexpr int kDeepestLauncher = 8;  // of launchers that start launchers
+constexpr int kDeepestLauncher = 8;  // limit of launchers that start launchers
 
 bool is_among(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -25,7 +25,7 @@ bool is_python(const std::string& name) {
   return name.compare(0, 6, "python") == 0 && name.find_first_not_of("0123456789.", 6) == std::string::npos;
 }
 
-// Commands of frameworks that are programs themselves.
+// Commands of frameworks, which are programs themselves.
 const std::vector<std::string>& framework_commands() {
   static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf"};
   return all;
@@ -58,7 +58,7 @@ bool is_option(const Word& word) {
          text.substr(0, text.find('=')).find(' ') == std::string::npos;
 }
 
-// One option with its value from `words[i]` on; `i` is then behind it.
+// Reads an option and its value from `words[i]` on; moves `i` behind them.
 LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, const std::string& prefix, bool is_flag) {
   const Word& word = words[i++];
   LaunchSetting setting;
@@ -77,7 +77,7 @@ LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, con
   return setting;
 }
 
-// Options that take no value.
+// Options without a value.
 const std::vector<std::string>& launcher_flags() {
   static const std::vector<std::string> all{"standalone",
                                             "no_python",
@@ -121,7 +121,7 @@ const std::vector<std::string>& launcher_flags() {
   return all;
 }
 
-// An option that is known to take no value, or before the program: "srun --no-container-mount-home bash".
+// Whether an option has no value: a known flag, or one before the program ("srun --no-container-mount-home bash").
 bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
   const bool is_before_program = i + 1 < words.size() && begins_launch(words[i + 1]);
   return is_before_program || is_among(key_of(words[i].text), launcher_flags());
@@ -134,7 +134,7 @@ class LineReader {
     line_.is_conditional = command.is_conditional;
   }
 
-  // Whether the command starts a program.
+  // Returns whether the command starts a program.
   bool read(const std::vector<Word>& words, std::size_t i, int depth = 0) {
     if (depth > kDeepestLauncher || i >= words.size()) return false;
     const std::string name = last_part(words[i].text);
@@ -158,7 +158,7 @@ class LineReader {
     return true;
   }
 
-  // nsys profile, numactl, singularity exec, uv run, ...: its options have no say in what is trained.
+  // nsys profile, numactl, singularity exec, uv run, ...: their options do not affect the training.
   bool skip_wrapper(const std::vector<Word>& words, std::size_t i, int depth) {
     static const std::vector<std::string> kOthers{
         "echo", "printf", "cat",   "cp",    "mv",     "rm",    "mkdir",  "ls",  "sed",    "grep",
@@ -195,7 +195,7 @@ class LineReader {
     const std::string launcher = last_part(words[i].text);
     const std::string name = launcher == "srun" || launcher == "jsrun" ? launcher + "." : "mpirun.";
     for (++i; i < words.size() && !begins_launch(words[i]);) {
-      // "-x NAME=VALUE" and "-mca NAME VALUE" of MPI.
+      // MPI's "-x NAME=VALUE" and "-mca NAME VALUE".
       if (is_option(words[i])) {
         const std::string key = key_of(words[i].text);
         line_.launchers.add(option_setting(words, i, name, is_flag_at(words, i)));
@@ -272,7 +272,7 @@ LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
     for (std::size_t i = 0; i < directive.words.size();) {
       LaunchSetting setting =
           option_setting(directive.words, i, "sbatch.", is_among(key_of(directive.words[i].text), launcher_flags()));
-      // "-N4"
+      // a short option contains its value: "-N4"
       const std::string& written = setting.written;
       if (written.size() > 2 && written[0] == '-' && written[1] != '-') {
         setting.key = "sbatch." + written.substr(1, 1);
@@ -322,12 +322,12 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
 
 namespace {
 
-// "$EXTRA" behind a value may be options of its own.
+// "$EXTRA" after a value may contain options.
 bool is_open(const Word& word) {
   return !word.unknown.empty() && word.unknown == word.text;
 }
 
-// "model.seq_length=8192", which is no further value of the option before it.
+// "model.seq_length=8192" is a setting of its own, not another value of the option before it.
 bool is_dotted_assignment(const Word& word) {
   const std::size_t equals = word.text.find('=');
   const std::string name = word.text.substr(0, equals);

@@ -1,6 +1,6 @@
 #pragma once
-// Lines of a script that start a training: the launchers (srun, mpirun, torchrun, deepspeed, accelerate, python), the program
-// and its arguments.
+// Finds the lines of a script that start a training: launchers (srun, mpirun, torchrun, deepspeed, accelerate, python),
+// the program and its arguments.
 #include "sim/launch/formats.hpp"
 #include "sim/launch/shell.hpp"
 
@@ -9,10 +9,10 @@ namespace lockstep::sim::launch {
 struct LaunchLine {
   Place place;
   std::string program;            ///< "pretrain_gpt.py", or a module: "axolotl.cli.train"
-  std::vector<Word> arguments;    ///< behind it
+  std::vector<Word> arguments;    ///< of the program
   LaunchSettings launchers;       ///< keys "torchrun.nnodes", "srun.ntasks"
-  bool starts_processes = false;  ///< a launcher starts a process for each GPU; else each task of srun or mpirun is one
-  bool is_framework = false;      ///< the program is a framework's own command, which starts its processes itself
+  bool starts_processes = false;  ///< a launcher starts one process per GPU; otherwise srun's or mpirun's tasks do
+  bool is_framework = false;      ///< the program is a framework's command, which starts its processes itself
   bool is_conditional = false;
   std::vector<std::string> notes;
 };
@@ -24,14 +24,14 @@ std::vector<LaunchLine> launch_lines(const ShellScript& script);
 LaunchSettings directive_settings(const std::vector<ShellCommand>& directives);
 /// Returns the variables that the script exports as settings with keys such as "env.NCCL_IB_HCA".
 LaunchSettings environment_settings(const ShellScript& script);
-/// Variables that SLURM sets by the directives.
+/// Variables that SLURM sets according to the directives.
 std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& directives);
 
-/// Keys with underscores, without the leading hyphens; a word that belongs to no option has the key "argument", and one such
-/// as "trainer.devices=8" the key "trainer.devices". `flags`: options that take no value.
+/// Keys have underscores and no leading hyphens. A word that belongs to no option has the key "argument"; a word such
+/// as "trainer.devices=8" has the key "trainer.devices". `flags`: options without a value.
 LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::vector<std::string>& flags);
 
-/// Nodes, GPUs per node, GPUs and the name of the GPU, from launchers, lists of hosts, directives and the environment.
+/// Reads nodes, GPUs per node, GPUs and the GPU's name from launchers, host lists, directives and the environment.
 void read_machine(LaunchSettings& settings, const LaunchLine& line, const ShellScript& script, Facts& facts,
                   const Catalogue& catalogue, const ReadNamedFile& read_named);
 

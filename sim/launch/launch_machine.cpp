@@ -1,4 +1,4 @@
-// How many nodes and GPUs a script asks for: by the launcher's options, lists of hosts, directives and the environment.
+// Determines the nodes and GPUs that a script requests: by launcher options, host lists, directives and environment.
 #include <algorithm>
 #include <sstream>
 
@@ -8,7 +8,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// "8", "h100:8", "gpu:h100:8".
+// Accepts "8", "h100:8" and "gpu:h100:8".
 void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
   const auto text = s.text(key, "--gpus-per-node");
   if (!text) return;
@@ -61,7 +61,7 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
-// Hosts, and GPUs of each; 0: not given, or not the same on all.
+// Number of hosts, and GPUs per host; 0: not given, or different among hosts.
 struct Hosts {
   std::int64_t count = 0, gpus = 0;
   void add(std::int64_t gpus_of_host) {
@@ -70,14 +70,14 @@ struct Hosts {
   }
 };
 
-// A list may have more slots than processes are started on.
+// If the list has more slots than processes are started, it does not give the machine.
 void give_hosts(const Hosts& hosts, const LaunchSetting& setting, Facts& f) {
   if (f.gpus() && *f.gpus() != hosts.count * hosts.gpus) return;
   if (hosts.count > 0) f.give_nodes(hosts.count, setting.place, setting.written);
   if (hosts.gpus > 0) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
 }
 
-// "worker-0@worker-1:0,2" of DeepSpeed: GPUs by their numbers.
+// DeepSpeed's "worker-0@worker-1:0,2" lists GPUs by number.
 void read_included_gpus(LaunchSettings& s, Facts& f) {
   const auto text = s.text("deepspeed.include", "--gpus");
   if (!text) return;
@@ -89,7 +89,7 @@ void read_included_gpus(LaunchSettings& s, Facts& f) {
   give_hosts(hosts, *s.take("deepspeed.include"), f);
 }
 
-// Reads MPI's "host-1:8,host-2:8": the number of processes of each host.
+// MPI's "host-1:8,host-2:8" gives the number of processes per host.
 void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
   for (const char* key : {"mpirun.H", "mpirun.host", "mpirun.hosts"}) {
     const auto text = s.text(key, "--gpus");
@@ -103,7 +103,7 @@ void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
   }
 }
 
-// Lines "worker-1 slots=8" or "worker-1:8".
+// Reads lines such as "worker-1 slots=8" or "worker-1:8".
 void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const ReadNamedFile& read_named) {
   for (const char* key : {"deepspeed.hostfile", "deepspeed.H", "mpirun.hostfile", "mpirun.machinefile", "mpirun.f"}) {
     const auto name = s.file_name(key);
@@ -137,7 +137,7 @@ void read_resource_sets(LaunchSettings& s, Facts& f) {
   if (of_host && *of_host > 0 && *of_host < 1000) f.give_gpus_per_node(*of_host * *gpus, setting->place, "-r, -g");
 }
 
-// Reads the GPUs of each task and the tasks of each node.
+// Reads GPUs per task and tasks per node.
 void read_gpus_of_task(LaunchSettings& s, Facts& f) {
   for (const std::string launcher : {"sbatch.", "srun."}) {
     const auto gpus = s.whole(launcher + "gpus_per_task", "--gpus-per-node");
@@ -148,7 +148,7 @@ void read_gpus_of_task(LaunchSettings& s, Facts& f) {
   }
 }
 
-// Variables that launchers of frameworks read, and the GPUs that the process may see.
+// Reads variables of the frameworks' launchers, and the GPUs that the process can see.
 void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f) {
   const auto value_of = [&](const std::string& name) {
     const auto found = script.variables.find(name);

@@ -1,4 +1,4 @@
-// Reads LLM Foundry's YAML for MosaicML's Composer: MPT by its numbers, or a model of the hub.
+// Reads LLM Foundry's YAML for MosaicML's Composer: MPT by its sizes, or a model of the hub.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -9,7 +9,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// MPT has no biases and ties the output to the words' table.
+// MPT has no biases, and its output shares the embedding table.
 void read_mpt(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto hidden = s.whole("model.d_model", "--model"), heads = s.whole("model.n_heads", "--model");
   const auto layers = s.whole("model.n_layers", "--model"), vocabulary = s.whole("model.vocab_size", "--model");
@@ -36,7 +36,7 @@ void read_mpt(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   }
 }
 
-// "124000ba": batches; "2ep": epochs, whose tokens are not known; "300000000tok".
+// Units: "124000ba" is batches, "300000000tok" tokens, "2ep" epochs (number of tokens unknown).
 void read_duration(LaunchSettings& s, Facts& f) {
   const std::string text = s.text("max_duration", "--tokens").value_or("");
   const std::size_t unit = text.find_first_not_of("0123456789");

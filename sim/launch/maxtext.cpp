@@ -8,7 +8,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// Ranks of one axis of the mesh: between slices and within one. -1: what is left.
+// Ranks of one axis of the mesh, between slices and within a slice. -1: all that remain.
 struct Axis {
   std::int64_t between = 1, within = 1;
   bool is_open() const { return between < 0 || within < 0; }
@@ -41,8 +41,8 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
     f.give_from(option, std::to_string(ranks), s, key);
 }
 
-// Axes within a slice give the GPUs of a node, axes between slices the nodes. An axis that is not given leaves them
-// unknown.
+// Axes within a slice give the GPUs per node; axes between slices give the nodes. These stay unknown if an axis is -1,
+// or if ici_fsdp_parallelism is absent.
 void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const Axis& fsdp, const Axis& expert) {
   std::int64_t within = 1, between = 1;
   std::vector<Axis> axes{data, fsdp, expert};
@@ -111,8 +111,8 @@ void read_maxtext_precision(LaunchSettings& s, Facts& f) {
   f.give_default("--precision", type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16", "dtype");
 }
 
-// The setting that changes the shape of the named model: a scale, or some numbers of the shape. A file with all of these
-// numbers is a copy of MaxText's base.yml, and the name wins over it.
+// Returns the setting that changes the shape of the named model: a scale, or some of the shape's numbers. A file with
+// all of these numbers is a copy of MaxText's base.yml; the model's name overrides it.
 const LaunchSetting* setting_of_changed_shape(LaunchSettings& s) {
   if (s.number("global_parameter_scale", "--model").value_or(1) != 1) return s.take("global_parameter_scale");
   const LaunchSetting* found = nullptr;

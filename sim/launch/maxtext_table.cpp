@@ -1,4 +1,4 @@
-// Keys of MaxText that are not read, by the reason.
+// Keys of MaxText that are not read, grouped by reason.
 #include "sim/launch/pretraining_configs.hpp"
 
 namespace lockstep::sim::launch {

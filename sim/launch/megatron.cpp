@@ -13,7 +13,7 @@ struct Direct {
   const char* option;
 };
 
-// Numbers that are options of `simulate job` as they are.
+// Numbers that `simulate job` has as options.
 constexpr Direct kDirectNumbers[] = {
     {"tensor_model_parallel_size", "--tensor"},         {"model_parallel_size", "--tensor"},
     {"pipeline_model_parallel_size", "--pipeline"},     {"context_parallel_size", "--context"},
@@ -21,7 +21,7 @@ constexpr Direct kDirectNumbers[] = {
     {"expert_tensor_parallel_size", "--expert-tensor"}, {"expert_tensor_model_parallel_size", "--expert-tensor"},
 };
 
-// What Megatron-LM does where an argument is not given.
+// Gives Megatron-LM's behaviour for absent arguments.
 void give_defaults(LaunchSettings& s, Facts& f) {
   for (const char* option : {"--tensor", "--pipeline", "--context"})
     if (!f.has(option)) f.give_default(option, "1", "Megatron-LM's default");
@@ -37,7 +37,7 @@ void give_defaults(LaunchSettings& s, Facts& f) {
     f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default is an all-gather, which is not simulated");
 }
 
-// The flexible dispatcher sends tokens by DeepEP unless it is told to use HybridEP. Others do not read its settings.
+// The flexible dispatcher uses DeepEP by default, or HybridEP. Other dispatchers ignore its settings.
 void read_dispatch(LaunchSettings& s, Facts& f) {
   constexpr const char *kKind = "moe_token_dispatcher_type", *kBackend = "moe_flex_dispatcher_backend";
   const std::string kind = s.text(kKind, "--expert-dispatch").value_or("");
@@ -86,7 +86,7 @@ void read_context_exchange(LaunchSettings& s, Facts& f) {
   if (f.number_of("--context", 1) > 1) f.give("--context-exchange", value, setting->place, setting->written);
 }
 
-// Chunks of layers per stage.
+// Reads the number of layer chunks per stage.
 void read_virtual_stages(LaunchSettings& s, Facts& f) {
   const std::int64_t stages = f.number_of("--pipeline", 1);
   std::optional<std::int64_t> chunks = s.whole("num_virtual_stages_per_pipeline_rank", "--virtual-stages");
@@ -106,7 +106,7 @@ void read_virtual_stages(LaunchSettings& s, Facts& f) {
   f.give("--virtual-stages", std::to_string(*chunks), setting->place, setting->written);
 }
 
-// Megatron-LM's own sharding, of the optimizer's state, and those of its FSDPs.
+// Reads the sharding of Megatron-LM's optimizer and of the FSDPs that it supports.
 void read_sharding(LaunchSettings& s, Facts& f) {
   const auto give = [&](const char* key, const char* value) {
     const LaunchSetting* setting = s.take(key);
@@ -137,7 +137,7 @@ void read_recomputed_modules(LaunchSettings& s, Facts& f) {
 }
 
 void read_recomputation(LaunchSettings& s, Facts& f) {
-  // In older versions a method without a granularity means that whole layers are recomputed.
+  // In older versions, a method without a granularity means full recomputation.
   if (s.has("activations_checkpoint_method") && !s.has("recompute_granularity")) {
     s.rename("activations_checkpoint_method", "recompute_method");
     s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
@@ -153,7 +153,7 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   const std::string granularity = s.text("recompute_granularity", "--recompute").value_or("");
   const bool by_activations = s.is_on("recompute_activations", "--recompute");
   const bool recomputes_all = s.is_on("checkpoint_activations", "--recompute");
-  (void)s.is_on("deepspeed_activation_checkpointing");  // who recomputes, where the other says that it is done
+  (void)s.is_on("deepspeed_activation_checkpointing");  // only chooses the implementation, not whether to recompute
   if (!granularity.empty() && granularity != "full" && granularity != "selective")
     fail_at(*s.take("recompute_granularity"), "is not known", "give full or selective");
   if (granularity == "full") {
@@ -196,14 +196,14 @@ void read_precision(LaunchSettings& s, Facts& f) {
   f.give_default("--precision", "fp32", "neither --bf16 nor --fp16");
 }
 
-// "torch.bfloat16", "bfloat16" and "bf16" are one precision.
+// Returns "bf16" for "torch.bfloat16" and "bfloat16", and likewise for other precisions.
 std::string precision_name(const std::string& written) {
   const std::string name = lower_case(written.rfind("torch.", 0) == 0 ? written.substr(6) : written);
   return name == "float32" ? "fp32" : name == "float16" ? "fp16" : name == "bfloat16" ? "bf16" : name;
 }
 
-// Megatron-LM's precision-aware optimizer (megatron/core/optimizer/optimizer_config.py). With bf16 and Transformer Engine it
-// keeps of master weights the 16 bits that bf16 lacks (store_param_remainders, true by default).
+// Megatron-LM's precision-aware optimizer (megatron/core/optimizer/optimizer_config.py). With bf16 and Transformer
+// Engine, it stores only the 16 bits of master weights that bf16 lacks (store_param_remainders, true by default).
 void read_kept_precisions(LaunchSettings& s, Facts& f) {
   constexpr const char *kSwitch = "use_precision_aware_optimizer", *kFirst = "exp_avg_dtype",
                        *kSecond = "exp_avg_sq_dtype", *kMaster = "main_params_dtype";
@@ -247,7 +247,7 @@ void read_batch(LaunchSettings& s, Facts& f) {
   if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation"); steps && !f.global_batch)
     f.accumulation = *steps;
   if (!f.global_batch && f.micro_batch && !f.accumulation)
-    f.accumulation = 1;  // as Megatron-LM does: one micro-batch for each replica
+    f.accumulation = 1;  // as in Megatron-LM: one micro-batch per replica
   if (s.text("rampup_batch_size", "--global-batch"))
     s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
 }
@@ -281,7 +281,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_batch(s, f);
   read_length(s, f);
   read_capacity(s, f);
-  if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // Pai-Megatron-Patch
+  if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // name in Pai-Megatron-Patch
   read_megatron_model(s, f, catalogue, kind);
   give_defaults(s, f);
 }

@@ -33,7 +33,7 @@ constexpr const char* kShapeNumbers[] = {"num_layers",          "hidden_size",
 constexpr const char* kLatentNumbers[] = {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim",
                                           "v_head_dim"};
 
-// Architectures that are not modelled, if their keys are given.
+// Keys of architectures that are not modelled.
 constexpr struct {
   const char* key;
   const char* what;
@@ -54,7 +54,7 @@ constexpr struct {
     {"decoder_num_layers", "encoder-decoders of Megatron-LM are not read"},
 };
 
-// --model may still give another model.
+// Not an error: the user may give another model by --model.
 void require_modelled(LaunchSettings& s) {
   for (const auto& refused : kRefused) {
     if (!s.has(refused.key)) continue;
@@ -90,12 +90,12 @@ void copy_experts(LaunchSettings& s, Json& config) {
   if (!experts || *experts <= 1) return;
   config["num_experts"] = *experts;
   auto active = s.whole("moe_router_topk", kModel);
-  if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed
+  if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed's name
   config["moe_router_topk"] = active.value_or(2);
   copy_pattern(s, "moe_layer_freq", config);
 }
 
-// Reads the pattern of a hybrid: one letter per layer, "|" between pipeline stages, after "/" multi-token prediction.
+// Reads a hybrid's layer pattern: one letter per layer, "|" between pipeline stages, "/" before multi-token prediction.
 void copy_hybrid(LaunchSettings& s, Json& config) {
   const LaunchSetting* const is_hybrid = s.take("is_hybrid_model", kModel);
   auto pattern = s.text("hybrid_layer_pattern", kModel);
@@ -116,7 +116,7 @@ void copy_hybrid(LaunchSettings& s, Json& config) {
     if (const auto value = s.whole(key, kModel)) config[key] = *value;
 }
 
-// "(128, 0)": tokens before and behind.
+// Reads "(128, 0)": numbers of tokens before and after.
 void copy_window(LaunchSettings& s, Json& config) {
   const auto text = s.text("window_size", kModel);
   if (!text) return;
@@ -131,7 +131,7 @@ void copy_window(LaunchSettings& s, Json& config) {
 }
 
 void copy_positions(LaunchSettings& s, Json& config) {
-  // "none" is a choice of Megatron-LM's here, and not the lack of one.
+  // Here "none" is a value of Megatron-LM's, not an absent one.
   const LaunchSetting* const given = s.take("position_embedding_type", kModel);
   const std::string written = given == nullptr ? "" : lower_case(plain_text(given->value));
   std::string kind =
@@ -150,7 +150,7 @@ void copy_positions(LaunchSettings& s, Json& config) {
   if (const auto share = s.number("rotary_percent", kModel); share && *share < 1) config["rotary_percent"] = *share;
 }
 
-// The part of `key` in the catalogue's model that the tokenizer is of.
+// The vocabulary of the catalogue's model whose tokenizer this is.
 std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& catalogue) {
   const std::string type = s.text("tokenizer_type").value_or("");
   const std::string name = s.text("tokenizer_model").value_or(s.text("tokenizer_name_or_path").value_or(""));
@@ -165,7 +165,7 @@ std::optional<int> vocabulary_of_tokenizer(LaunchSettings& s, const Catalogue& c
 
 void copy_vocabulary(LaunchSettings& s, const Catalogue& catalogue, Json& config) {
   const auto given = s.whole("vocab_size", kModel), padded = s.whole("padded_vocab_size", kModel);
-  s.whole("make_vocab_size_divisible_by", kModel);  // the software pads, which the prediction knows
+  s.whole("make_vocab_size_divisible_by", kModel);  // padding is part of the software's model
   const std::optional<int> of_tokenizer = vocabulary_of_tokenizer(s, catalogue);
   if (padded || given)
     config["vocab_size"] = padded ? *padded : *given;
@@ -178,7 +178,7 @@ void copy_heads(LaunchSettings& s, MegatronKeys kind, Json& config) {
   const bool counts = s.is_on("group_query_attention", kModel) || kind == MegatronKeys::configuration;
   if (groups && counts)
     config["num_query_groups"] = *groups;
-  else if (const auto heads = s.whole("num_key_value_heads", kModel))  // Megatron-DeepSpeed
+  else if (const auto heads = s.whole("num_key_value_heads", kModel))  // Megatron-DeepSpeed's name
     config["num_query_groups"] = *heads;
   else if (lower_case(s.text("attention_head_type", kModel).value_or("")) == "multiquery")
     config["num_query_groups"] = 1;
@@ -213,7 +213,7 @@ Json config_of(LaunchSettings& s, const Catalogue& catalogue, MegatronKeys kind)
   return config;
 }
 
-// False is the default of most keys of the description.
+// Removes values that are false, the default of most keys.
 void drop_defaults(Json& config) {
   std::vector<std::string> defaults;
   for (const auto& [key, value] : config.items())

@@ -1,6 +1,6 @@
-// Lists arguments of Megatron-LM that are not read, by the reason. The names are those of
-// megatron/training/arguments.py and of the configurations that it turns into arguments (2026-08). Those of older
-// versions and of Megatron-DeepSpeed are included.
+// Arguments of Megatron-LM that are not read, grouped by reason. The names are those of megatron/training/arguments.py
+// and of the configurations that it turns into arguments (2026-08). Names of older versions and of Megatron-DeepSpeed
+// are included.
 #include "sim/launch/megatron.hpp"
 
 namespace lockstep::sim::launch {

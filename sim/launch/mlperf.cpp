@@ -1,4 +1,4 @@
-// The variables that NVIDIA's MLPerf submissions export (config_DGXH100_*.sh), which run.sub hands to NeMo.
+// The variables that NVIDIA's MLPerf submissions export (config_DGXH100_*.sh) and run.sub passes to NeMo.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -21,7 +21,7 @@ void give_mlperf_count(LaunchSettings& s, Facts& f, const char* name,
   if (value) (f.*give)(*value, s.take(std::string("env.") + name)->place, name);
 }
 
-// "config_DGXH100_64x8x128x4x8_mbs2.sh"
+// Handles names such as "config_DGXH100_64x8x128x4x8_mbs2.sh".
 void note_system_of_name(const LaunchSettings& s, Facts& f) {
   for (const LaunchSetting& setting : s.all())
     if (setting.key == "env.MINIBS" && setting.place.file.find("DGX") != std::string::npos)
@@ -44,14 +44,14 @@ void read_mlperf(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedF
   }
   if (s.has("env.INTERLEAVED_PIPELINE") && f.number_of("--pipeline", 1) > 1)
     f.give_whole("--virtual-stages", s, "env.INTERLEAVED_PIPELINE");
-  if (const auto batch = s.whole("env.BATCHSIZE", "--batch")) {  // of a GPU, as in the submissions of BERT
+  if (const auto batch = s.whole("env.BATCHSIZE", "--batch")) {  // per GPU, in submissions of BERT
     const std::int64_t steps = std::max<std::int64_t>(1, s.whole("env.GRADIENT_STEPS", "--accumulation").value_or(1));
     f.micro_batch = std::max<std::int64_t>(1, *batch / steps);
     f.accumulation = steps;
     return f.give_default("--precision", "fp16", "NVIDIA's submissions of BERT");
   }
   f.micro_batch = s.whole("env.MICRO_BATCH_SIZE", "--micro-batch").value_or(1);
-  // MINIBS counts the samples of a data-parallel rank in an iteration.
+  // MINIBS is the number of samples per data-parallel rank and iteration.
   const auto batch = s.whole("env.MINIBS", "--accumulation");
   if (batch && *batch >= 1)
     f.accumulation = std::max<std::int64_t>(1, *batch / std::max<std::int64_t>(1, *f.micro_batch));

@@ -1,15 +1,15 @@
 #pragma once
-// Configurations that another file names.
+// Reads configurations that another file names.
 #include "sim/launch/formats.hpp"
 
 namespace lockstep::sim::launch {
 
-/// Appends the settings of the file (JSON or YAML) that a setting names, each key with `prefix` before it. If the file is
-/// not there, `option` is needed in its place.
+/// Appends the settings of the file (JSON or YAML) that a setting names; keys get `prefix`. If the file is missing, the
+/// user must give `option` instead.
 void append_named_file(LaunchSettings& settings, const std::string& key, const std::string& prefix,
                        const ReadNamedFile& read_named, const std::string& option);
 
-/// Gives --model by a name of the hub or a folder with a config.json; a name that is not known is noted.
+/// Gives --model by a name on the hub or a folder with a config.json. Notes names that are unknown.
 void give_named_model(LaunchSettings& settings, Facts& facts, const std::string& key, const Catalogue& catalogue);
 
 std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b);

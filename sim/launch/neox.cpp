@@ -29,7 +29,7 @@ void rename_neox_keys(LaunchSettings& s) {
 void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give_default("--software", "Megatron-DeepSpeed", "GPT-NeoX is predicted as Megatron-DeepSpeed");
   rename_neox_keys(s);
-  // 0 stages: no pipeline modules.
+  // 0 stages means no pipeline modules.
   if (s.whole("pipeline_model_parallel_size", "--pipeline") == 0) s.replace("pipeline_model_parallel_size", 1);
   const std::string activation = lower_case(s.text("activation", "--model").value_or("gelu"));
   if (activation == "swiglu" || activation == "silu") s.replace_key("activation", "swiglu", true);

@@ -36,7 +36,7 @@ bool has_dense_layer(const TransformerSpec& spec) {
   return false;
 }
 
-// All that decides parameters and arithmetic, but for the vocabulary and whether dropouts are there.
+// Compares everything that affects parameters and arithmetic, except vocabulary and dropout.
 bool has_same_layers(const TransformerSpec& a, const TransformerSpec& b) {
   return a.layers == b.layers && a.hidden == b.hidden && a.heads == b.heads && a.gated == b.gated &&
          a.activation == b.activation && a.norm == b.norm && a.norm_place == b.norm_place &&

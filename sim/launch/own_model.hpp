@@ -1,5 +1,5 @@
 #pragma once
-// The value of --model for a model that a configuration names or describes by its numbers.
+// The value of --model for a model that a configuration names or describes by its sizes.
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace lockstep::sim::launch {
 
-/// The option's text, and what was assumed for it.
+/// The option's text, and the assumption made for it.
 struct ModelOption {
   std::string text;  ///< "llama3_8b@8192", or the configuration in one line
   std::string note;  ///< empty: nothing was assumed
 };
 
 /// Reads a transformer from the keys of a HuggingFace configuration, or of the type "megatron". If the catalogue has a
-/// model of the same shape, returns its name. Without a "vocab_size" it takes that model's, or else the default, and
-/// notes which. `tokens`: length of a sequence; 0: not given. Errors begin with `where`.
+/// model of the same shape, returns its name. Without "vocab_size", assumes that model's vocabulary, or else a default,
+/// and notes it. `tokens`: sequence length; 0: not given. Errors begin with `where`.
 ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& catalogue, const std::string& where);
 
 /// "name@4096"; the name alone if no length is given.

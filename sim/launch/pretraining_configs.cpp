@@ -1,4 +1,4 @@
-// NeMo, Megatron-Bridge and Primus have Megatron-Core's keys in sections of their own.
+// NeMo, Megatron-Bridge and Primus use Megatron-Core's keys in their own sections.
 #include "sim/launch/pretraining_configs.hpp"
 
 #include "engine/base/text.hpp"
@@ -21,7 +21,7 @@ void give_count(LaunchSettings& s, Facts& f, const std::string& key,
   (f.*give)(*value, setting->place, setting->written);
 }
 
-// "bf16-mixed", 32, "16".
+// Lightning writes "bf16-mixed", 32 or "16".
 void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
   const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
   if (precision.empty()) return;
@@ -33,7 +33,7 @@ void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchS
   if (!setting.key.empty()) as_megatron.add(setting);
 }
 
-// NeMo's own names of what Megatron-LM calls otherwise.
+// Renames NeMo's keys to Megatron-LM's.
 void rename_nemo_keys(LaunchSettings& s) {
   s.rename("activations_checkpoint_granularity", "recompute_granularity");
   s.rename("activations_checkpoint_method", "recompute_method");
@@ -75,9 +75,9 @@ void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
   give_megatron_defaults(f);
 }
 
-// A recipe sets whatever the command does not override.
+// Requires the values that a recipe sets, unless the command overrides them.
 void require_values_of_recipe(LaunchSettings& s, const Facts& f) {
-  // A file of overrides names no recipe.
+  // A file of overrides does not name its recipe.
   const bool has_precision = has_any_key(s, {"bf16", "fp16", "fp8", "mixed_precision"});
   const std::string key = s.has("micro_batch_size") ? "micro_batch_size" : "global_batch_size";
   if (!s.has("recipe") && !has_precision && s.has(key))
@@ -113,7 +113,7 @@ void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   give_megatron_defaults(f);
 }
 
-// A value of the model's own file of Primus: "llama3_8B.yaml".
+// Gives the model by the name of Primus' model file: "llama3_8B.yaml".
 void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   auto name = s.text("primus.model", "--model");
   if (!name || f.has("--model")) return;
@@ -146,7 +146,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   if (framework != "megatron")
     fail_at(*s.take("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
-  // Defaults of Primus' own base files (primus/configs/modules/megatron/trainer_base.yaml).
+  // Defaults of Primus' base files (primus/configs/modules/megatron/trainer_base.yaml).
   if (!s.has("bf16") && !s.has("fp16"))
     f.give_default("--precision", s.text("fp8").value_or("false") != "false" ? "fp8" : "bf16", "Primus' default");
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))

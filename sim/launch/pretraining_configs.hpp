@@ -6,13 +6,13 @@ namespace lockstep::sim::launch {
 
 std::vector<LaunchReader> pretraining_readers();
 
-/// Torchtitan's sections (torchtitan/config): "training.seq_len", "parallelism.tensor_parallel_degree".
+/// Whether torchtitan's sections (torchtitan/config) are present: "training.seq_len", "parallelism.*_degree".
 bool is_torchtitan(const LaunchSettings& settings);
 void read_torchtitan(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue,
                      const ReadNamedFile& read_named);
 const std::vector<UnreadKeys>& torchtitan_unread();
 
-/// MaxText's flat keys (src/maxtext/configs/base.yml).
+/// Whether the keys are MaxText's flat ones (src/maxtext/configs/base.yml).
 bool is_maxtext(const LaunchSettings& settings);
 void read_maxtext(LaunchSettings& settings, Facts& facts, const Catalogue& catalogue, const ReadNamedFile& read_named);
 const std::vector<UnreadKeys>& maxtext_unread();

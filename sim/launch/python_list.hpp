@@ -1,5 +1,5 @@
 #pragma once
-// Patterns of layers as Megatron-LM's arguments write them: "([0]*3+[1]*58)", "[1,0]*12".
+// Layer patterns in Megatron-LM's arguments: "([0]*3+[1]*58)", "[1,0]*12".
 #include <optional>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::launch {
 
-/// None: it is no such expression, or has more than 10,000 elements.
+/// Returns no value if the text is no such expression, or has more than 10,000 elements.
 std::optional<std::vector<int>> python_list(const std::string& text);
 
 }  // namespace lockstep::sim::launch

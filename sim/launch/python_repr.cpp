@@ -1,4 +1,4 @@
-// A configuration as Python prints its dataclass: "JobConfig(model=Model(name='llama3', layers=None), steps=10)".
+// Parses a configuration printed by a Python dataclass: "JobConfig(model=Model(name='llama3', layers=None), steps=10)".
 #include "sim/launch/python_repr.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class ReprReader {
     return take(quote);
   }
 
-  // "<Enum.NAME: 'value'>"
+  // Reads an object such as "<Enum.NAME: 'value'>".
   bool read_object(Json& value) {
     const std::size_t end = text_.find('>', at_);
     if (end == std::string::npos) return false;

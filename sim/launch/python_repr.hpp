@@ -6,10 +6,10 @@
 
 namespace lockstep::sim::launch {
 
-/// Whether the text begins and ends as a dataclass that Python prints: "JobConfig(...)".
+/// Whether the text begins and ends like the printed form of a dataclass: "JobConfig(...)".
 bool is_python_repr(const std::string& text);
 
-/// Returns the text's tree: objects by their members, tuples as lists. nullopt: the text is no such print, or is nested
+/// Returns the text as a tree: objects by members, tuples as lists. nullopt: the text has another form, or is nested
 /// deeper than 32.
 std::optional<Json> tree_of_python_repr(const std::string& text);
 

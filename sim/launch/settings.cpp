@@ -28,7 +28,7 @@ std::optional<bool> boolean_in(const std::string& text) {
   return std::nullopt;
 }
 
-// Resolves a relative reference: ".name" lies in the section of `key`, "..name" in the section above.
+// Resolves a relative reference: ".name" is in the section of `key`, "..name" in the section above.
 std::string key_beside(const std::string& key, const std::string& reference) {
   const std::size_t levels = std::min(reference.find_first_not_of('.'), reference.size());
   std::string folder = key;
@@ -42,7 +42,7 @@ bool is_variable_name(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_of_name);
 }
 
-// NeMo's "multiply:4, 1024", "divide_ceil:96,8", and "eval:4 * 1024" of a product.
+// Evaluates NeMo's "multiply:4, 1024", "divide_ceil:96,8", and products such as "eval:4 * 1024".
 std::optional<double> value_of_function(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
@@ -236,12 +236,12 @@ void LaunchSettings::set_aside_auto() {
 }
 
 void LaunchSettings::resolve_references() {
-  constexpr int kRounds = 8;  // of references to references
+  constexpr int kRounds = 8;  // limit for references to references
   for (int round = 0; round < kRounds; ++round)
     for (LaunchSetting& setting : all_) {
       if (!setting.value.is_string()) continue;
       const std::string text = setting.value.get<std::string>();
-      if (text == "???") setting.unknown = text;  // OmegaConf's mark of a value that the command has to give
+      if (text == "???") setting.unknown = text;  // OmegaConf: the command must give this value
       const std::size_t begin = text.rfind("${"), end = text.find('}', begin);
       if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
       const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));

@@ -1,6 +1,6 @@
 #pragma once
-// The keys of a launch script or configuration, each with its value, its place and how it was used. A reader takes the keys
-// that it maps; tables say why others are not read; the rest is unknown. So every key is accounted for.
+// The keys of a launch script or configuration, each with its value, place and use. A reader takes the keys that it
+// maps. Tables give the reasons why other keys are not read. The rest is unknown. So every key is accounted for.
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -25,26 +25,26 @@ inline const Choices<Use>& choices_of(Use) {
 }
 
 struct LaunchSetting {
-  std::string key;      ///< in the spelling of the format's table: "tensor_model_parallel_size", "training.seq_len"
-  std::string written;  ///< in the spelling of the file: "--tensor-model-parallel-size"
+  std::string key;      ///< in the format's spelling: "tensor_model_parallel_size", "training.seq_len"
+  std::string written;  ///< in the file's spelling: "--tensor-model-parallel-size"
   Json value;           ///< null: a flag, or an empty value
   std::string unknown;  ///< the part of the value that cannot be evaluated: "$TP"; empty: none
   Place place;
   Use use = Use::unread;
-  std::string why;  ///< of a use other than `read`
+  std::string why;  ///< for uses other than `read`
 
   /// "train.sh:12: --tensor-model-parallel-size 8"
   std::string text() const;
 };
 
-/// Keys that are not read, by the reason. A key may end in "*".
+/// Keys that are not read, grouped by reason. A key may end in "*".
 struct UnreadKeys {
   Use use;
   const char* why;
   const char* keys;  ///< separated by blanks
 };
 
-/// A value that a prediction needs and that cannot be evaluated, with the option that gives it instead.
+/// A value that a prediction needs but that cannot be evaluated, and the option to give instead.
 struct Unevaluated {
   LaunchSetting setting;
   std::string option;
@@ -58,23 +58,23 @@ class LaunchSettings {
   void append(const LaunchSettings& other);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
-  /// The last setting of that key, which is then read; earlier ones are overridden. nullptr: there is none, or its value
-  /// cannot be evaluated; `option`: which option would give it.
+  /// Returns the last setting of that key and marks it as read; earlier ones are overridden. nullptr: there is none, or
+  /// its value cannot be evaluated. `option` is the option that would give such a value.
   const LaunchSetting* take(const std::string& key, const std::string& option = "");
   std::optional<std::int64_t> whole(const std::string& key, const std::string& option = "");
   std::optional<double> number(const std::string& key, const std::string& option = "");
   std::optional<std::string> text(const std::string& key, const std::string& option = "");
-  /// The name of a file, as it is written where a part of it is unknown.
+  /// The name of a file; if a part of it is unknown, the name as written.
   std::optional<std::string> file_name(const std::string& key) const;
-  /// The option is needed in place of the setting, because of `why`.
+  /// Requires the option instead of the setting, because of `why`.
   void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
-  /// Words of a list, or of a text with commas or blanks.
+  /// The elements of a list, or the words of a text with commas or blanks.
   std::vector<std::string> words(const std::string& key, const std::string& option = "");
-  /// Whether the flag is there, or the key is true.
+  /// Whether the flag is present, or the key is true.
   bool is_on(const std::string& key, const std::string& option = "");
   std::optional<bool> boolean(const std::string& key, const std::string& option = "");
 
-  /// Another key, or another value, for what a format spells in its own way.
+  /// These change the key or value, if a format spells it in its own way.
   void rename(const std::string& key, const std::string& to);
   void replace(const std::string& key, Json value);
   void replace_key(const std::string& key, const std::string& to, Json value);
@@ -82,14 +82,14 @@ class LaunchSettings {
   /// "num-layers" becomes "num_layers".
   void replace_hyphens();
   void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
-  /// Ignores DeepSpeed's "auto", which the Trainer fills in; "bf16: auto" of axolotl is a value.
+  /// Ignores DeepSpeed's "auto", which the Trainer fills in. In axolotl, "bf16: auto" is a value.
   void set_aside_auto();
-  /// "${trainer.devices}" becomes that key's value, "${NAME:8}" and "${oc.env:NAME,8}" their default; others are unknown.
+  /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by 8. Others are unknown.
   void resolve_references();
 
-  /// The settings of that key are of that use.
+  /// Sets the use of all settings of that key.
   void mark(const std::string& key, Use use, const std::string& why);
-  /// Marks each unread setting as the tables say, or as unknown if no table has its key.
+  /// Marks each unread setting as the tables define, or as unknown if no table has its key.
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
   const std::deque<LaunchSetting>& all() const { return all_; }
@@ -97,7 +97,7 @@ class LaunchSettings {
 
  private:
   const LaunchSetting* find(const std::string& key) const;
-  /// Value of the reference "${inside}"; none: it is not known.
+  /// Returns the value of the reference "${inside}"; none: it is unknown.
   std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside) const;
   std::deque<LaunchSetting> all_;
   std::vector<Unevaluated> unevaluated_;
@@ -106,7 +106,7 @@ class LaunchSettings {
 /// Throws InputError: "FILE:LINE: KEY VALUE: wrong; allowed".
 [[noreturn]] void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed);
 
-/// Returns the first `most` bytes of a text on one line, or fewer, so that no character is cut.
+/// Returns at most the first `most` bytes of a text, on one line; cuts between characters.
 std::string beginning_of(const std::string& text, std::size_t most);
 
 /// Writes a value as text without quotes: 8, 1.5, true.

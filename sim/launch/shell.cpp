@@ -12,9 +12,9 @@ namespace lockstep::sim::launch {
 namespace {
 
 constexpr int kMostSteps = 100'000, kDeepestCommand = 64;
-constexpr std::size_t kMostRounds = 256;  // of a loop
+constexpr std::size_t kMostRounds = 256;  // limit of a loop's rounds
 
-// Whether a branch runs.
+// Whether a branch is taken.
 enum class Runs { never, perhaps, always };
 
 Runs runs_if(const std::optional<bool>& condition) {
@@ -43,7 +43,7 @@ class Interpreter : private ShellState {
     while (peek().kind != Token::Kind::end && !has_ended_) {
       const std::size_t before = at_;
       run_list(is_sure, {});
-      if (at_ == before) ++at_;  // an operator that begins no command
+      if (at_ == before) ++at_;  // skips an operator that begins no command
     }
     tokens_ = outer_tokens;
     at_ = outer_at;
@@ -65,7 +65,7 @@ class Interpreter : private ShellState {
     ++at_;
   }
 
-  // Commands up to one of the words `until`. nullopt: whether the last succeeds is not known.
+  // Runs commands up to one of the words `until`. nullopt: it is unknown whether the last one succeeds.
   std::optional<bool> run_list(bool is_sure, const std::vector<std::string>& until) {
     std::optional<bool> status;
     while (true) {
@@ -77,14 +77,14 @@ class Interpreter : private ShellState {
     }
   }
 
-  // "A && B || C"
+  // Runs "A && B || C".
   std::optional<bool> run_chain(bool is_sure) {
     std::optional<bool> status = run_pipeline(is_sure);
     while (is_op("&&") || is_op("||")) {
       const bool is_and = is_op("&&");
       ++at_;
       while (is_op("\n")) ++at_;
-      // Commands are taken to succeed.
+      // Commands are assumed to succeed.
       const bool succeeds = status.value_or(true);
       ++conditions_;
       if (succeeds == is_and)
@@ -112,7 +112,7 @@ class Interpreter : private ShellState {
     return status && is_negated ? std::optional<bool>(!*status) : status;
   }
 
-  // Passes over a command without any effect.
+  // Skips a command without any effect.
   void skip_pipeline() {
     ++skipping_;
     run_pipeline(false);
@@ -157,11 +157,11 @@ class Interpreter : private ShellState {
   }
 
   std::optional<bool> run_if(bool is_sure) {
-    bool is_done = false, all_known = true;  // a branch was taken; the tests so far were known
+    bool is_done = false, all_known = true;  // a branch was taken; all tests so far were known
     std::optional<bool> status = true;
     while (true) {
       const int line = peek().line;
-      ++at_;  // "if", "elif"
+      ++at_;  // the word "if" or "elif"
       if (is_done) ++skipping_;
       std::optional<bool> condition = run_list(is_sure && all_known, {"then"});
       if (is_done) --skipping_;
@@ -296,7 +296,7 @@ class Interpreter : private ShellState {
     return value ? std::optional<bool>(*value != 0) : std::nullopt;
   }
 
-  // The body runs where the function is called.
+  // Stores the body, which runs at each call.
   std::optional<bool> define_function() {
     const std::string function = peek().text;
     const int line = peek().line;
@@ -398,7 +398,7 @@ class Interpreter : private ShellState {
     return std::nullopt;
   }
 
-  // Follows a script that this one sources or starts. nullopt: that script cannot be read.
+  // Follows a script that this one sources or starts. nullopt: the script cannot be read.
   std::optional<bool> run_file(const ShellCommand& command, std::size_t path, bool is_sure) {
     const std::optional<Word> text = file_text(command.words[path]);
     if (!text || !text->unknown.empty()) return std::nullopt;
@@ -412,7 +412,7 @@ class Interpreter : private ShellState {
     return true;
   }
 
-  // sbatch <<EOF
+  // Follows the script in a here-document: sbatch <<EOF.
   std::optional<bool> run_body(bool is_sure) {
     const int line = body_->line + 1;
     const std::string text = body_->is_literal ? body_->body : expand_body(body_->body, variables_, {name_, line}).text;
@@ -425,11 +425,11 @@ class Interpreter : private ShellState {
   const std::vector<Token>* tokens_ = nullptr;
   std::size_t at_ = 0;
   int steps_ = 0, depth_ = 0, skipping_ = 0;
-  int conditions_ = 0;  // tests that the current command is under
+  int conditions_ = 0;  // number of tests around the current command
   bool has_ended_ = false;
-  const Token* body_ = nullptr;         // of the command's here-document
-  std::string target_;                  // that the command writes
-  std::optional<Word> input_, output_;  // of the command in its pipeline, if its text is known
+  const Token* body_ = nullptr;         // here-document of the current command
+  std::string target_;                  // file to which the command writes
+  std::optional<Word> input_, output_;  // input and output of the command in a pipeline, if known
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Reads a shell script without running it: follows variables, arrays, tests, branches, loops and functions, and lists the
-// commands that it would run. What only a running machine knows stays unknown, and is named.
+// Reads a shell script without running it. Follows variables, arrays, tests, branches, loops and functions, and lists
+// the commands that it would run. Values that only a running machine has stay unknown, and are named.
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,22 +15,22 @@ namespace lockstep::sim::launch {
 struct ShellCommand {
   std::vector<Word> words;
   Place place;
-  bool is_conditional = false;  ///< whether it runs depends on a test or a loop that is not known
+  bool is_conditional = false;  ///< true: an unknown test or loop decides whether it runs
 };
 
 struct ShellScript {
-  std::vector<ShellCommand> commands;         ///< other than the shell's own, in order
+  std::vector<ShellCommand> commands;         ///< commands that are not the shell's own, in order
   std::map<std::string, Word> exported;       ///< the environment at the end
   std::map<std::string, Value> variables;     ///< all variables at the end
   std::vector<ShellCommand> directives;       ///< words of "#SBATCH" lines
-  std::map<std::string, Word> written_files;  ///< here-documents that are written, by path
-  std::vector<std::string> notes;             ///< what was not followed, with its line
+  std::map<std::string, Word> written_files;  ///< here-documents written to files, by path
+  std::vector<std::string> notes;             ///< what was not followed, with the line
 };
 
 /// The environment and files that a script finds when it starts.
 struct ShellSurroundings {
   std::map<std::string, Word> variables;  ///< such as those of SLURM
-  /// The text of a file that the script sources or edits, by its path; empty function: no file is read.
+  /// Returns the text of a file that the script sources or edits, by path. Empty function: reads no file.
   std::function<std::optional<std::string>(const std::string& path)> read_file;
 };
 

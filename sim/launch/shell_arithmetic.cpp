@@ -11,7 +11,7 @@ constexpr int kDeepestExpression = 32;
 
 struct Unknown {};
 
-// By precedence, from "?:" down to numbers and names. Throws Unknown for anything that has no value.
+// Parses by precedence, from "?:" down to numbers and names. Throws Unknown if something has no value.
 class Arithmetic {
  public:
   Arithmetic(const std::string& text, const Variables& variables, int depth)

@@ -121,7 +121,7 @@ void ShellState::write_file(const ShellCommand& command, const std::string& targ
       if (content.unknown.empty()) content.unknown = command.words[i].unknown;
     }
   }
-  // Where an unknown test decides which of two texts is written, the file's text is unknown.
+  // If an unknown test decides between two texts for a file, the file's text is unknown.
   const auto written = script_.written_files.find(path.text);
   const bool differs = written != script_.written_files.end() && written->second.text != content.text;
   if (command.is_conditional && differs) content.add_unknown("which of its texts is written");

@@ -1,5 +1,5 @@
 #pragma once
-// The state of a shell script that is followed: its variables, what it exports, writes and leaves open.
+// The state of a script being followed: its variables, exports, written files and unknowns.
 #include <optional>
 
 #include "sim/launch/shell.hpp"
@@ -13,12 +13,12 @@ struct Assignment {
   std::string raw;
 };
 
-/// "NAME=value", "NAME+=value".
+/// Parses "NAME=value" or "NAME+=value".
 std::optional<Assignment> assignment_of(const std::string& word);
-/// export, declare, local, readonly, typeset
+/// Whether it is export, declare, local, readonly or typeset.
 bool is_declaration(const std::string& word);
 
-/// "$@" and its other spellings.
+/// Whether it is "$@" or another spelling of it.
 bool is_all_arguments(const std::string& written);
 /// Returns the index of the script that the command sources or starts: source, bash, sbatch, ./train.sh. 0: none.
 std::size_t index_of_script(const ShellCommand& command);
@@ -31,34 +31,34 @@ class ShellState {
 
   [[noreturn]] void fail(int line, const std::string& wrong) const;
   void note(int line, const std::string& text);
-  /// An assignment that may not happen leaves the variable unknown, unless its value would stay.
+  /// If it is not sure that the assignment happens, the variable becomes unknown, unless it already has this value.
   void assign(const Assignment& assignment, int line, bool is_sure);
-  /// The variable's value is not known from here on.
+  /// Makes the variable's value unknown from here on.
   void forget(const std::string& variable, int line);
-  /// Runs cat <<EOF > FILE. `body`: the here-document, or null.
+  /// Runs cat or echo with an output file. `body`: cat's here-document, or null.
   void write_file(const ShellCommand& command, const std::string& target, const Token* body);
-  /// Returns the text of a file that the script wrote or that lies in its folder; nullopt: there is no such file.
+  /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;
-  /// sed: reads its files or `input`, and writes `target`, the files themselves (-i), or its output. Returns the output.
+  /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
   std::optional<Word> edit_text(const ShellCommand& command, const std::optional<Word>& input,
                                 const std::string& target);
-  /// export, unset, read, true and their like, which change the state alone. nullopt: another command.
+  /// Runs a command that only changes the state: export, unset, read, true and others. nullopt: another command.
   struct Done {
     std::optional<bool> succeeds;
   };
   std::optional<Done> run_builtin(const ShellCommand& command);
-  /// Whether "exit" ends the script. False for "exit 1" under a test: it says what the script's user has to set.
+  /// Whether "exit" ends the script. False for "exit 1" under a test, which tells the user what to set.
   bool ends_script(const ShellCommand& command, bool is_under_test);
-  /// "[ ... ]" and "test ...", as written from `first` on.
+  /// Evaluates "[ ... ]" or "test ...", raw words from `first` on.
   std::optional<bool> run_bracket(const std::vector<std::pair<std::string, int>>& raw, std::size_t first, int line);
-  /// "$1", "$@" and their like: those of the command from `first` on. Returns the former ones.
+  /// Sets "$1", "$@" and so on to the command's words from `first` on. Returns the former ones.
   using Arguments = std::map<std::string, Value>;
   Arguments set_arguments(const ShellCommand& command, std::size_t first);
   void restore_arguments(const Arguments& arguments);
   ShellScript finish();
 
  protected:
-  std::string name_;  ///< of the file whose lines are followed
+  std::string name_;  ///< file of the lines being followed
   Variables variables_;
   ShellScript script_;
 

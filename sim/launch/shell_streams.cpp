@@ -1,11 +1,11 @@
-// The texts that a script reads and edits: files of its folder, files that it wrote by here-documents, and the output of sed.
+// Texts that a script reads and edits: files in its folder, here-documents that it wrote, and the output of sed.
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_state.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
-// "s/FROM/TO/g"; FROM is taken as it is written.
+// Represents "s/FROM/TO/g"; FROM is plain text, not a pattern.
 struct Replacement {
   std::string from, to;
   bool replaces_all = false;
@@ -29,7 +29,7 @@ std::optional<Replacement> replacement_of(const std::string& expression) {
   return Replacement{parts[0], parts[1], parts[2] == "g"};
 }
 
-// As sed does, line by line: the first occurrence of each, or all.
+// Like sed, replaces line by line: the first occurrence in each line, or all.
 std::string replaced(const std::string& text, const Replacement& replacement) {
   std::string result;
   bool is_done = false;  // in this line

@@ -65,7 +65,7 @@ class Test {
       const std::optional<std::string> text = operand();
       return text ? std::optional<bool>(text->empty() == (first == "-z")) : std::nullopt;
     }
-    // Tests of files, such as -f and -d, depend on the machine.
+    // Tests of files (-f, -d, ...) depend on the machine.
     if (first.size() == 2 && first.front() == '-' && !is_digit(first[1])) {
       ++at_;
       operand();

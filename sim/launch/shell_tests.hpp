@@ -1,5 +1,5 @@
 #pragma once
-// Tests of a shell: "[ ... ]", "[[ ... ]]", patterns of "case".
+// Evaluates a shell's tests: "[ ... ]", "[[ ... ]]", patterns of "case".
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace lockstep::sim::launch {
 
-/// `words`: between the brackets, raw. None: it depends on what is not known, such as whether a file is there.
+/// `words`: the raw words between the brackets. None: the result depends on something unknown, such as a file.
 std::optional<bool> value_of_test(const std::vector<std::string>& words, Variables& variables, const Place& place);
 
-/// "*" and "?" alone; a pattern with brackets is compared as text.
+/// Supports "*" and "?" only; a pattern with brackets is compared as text.
 bool matches_pattern(const std::string& text, const std::string& pattern);
 
 }  // namespace lockstep::sim::launch

@@ -9,11 +9,11 @@
 namespace lockstep::sim::launch {
 namespace {
 
-constexpr int kDeepestBracket = 64;  // of brackets in brackets
+constexpr int kDeepestBracket = 64;  // nesting depth
 
 std::size_t end_of_part_within(const std::string& text, std::size_t begin, int depth);
 
-// Behind the bracket that closes the one at `begin`.
+// Returns the position after the bracket that closes the one at `begin`.
 std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
   if (depth > kDeepestBracket) return std::string::npos;
   int count = 0;
@@ -64,7 +64,7 @@ struct Reader {
   std::size_t at = 0;
   int line = 1;
   std::vector<Token> tokens = {};
-  std::vector<std::size_t> waiting = {};  // words behind "<<" whose bodies begin at the next line
+  std::vector<std::size_t> waiting = {};  // words after "<<" whose bodies begin at the next line
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const {
     throw InputError(name + ":" + std::to_string(line) + ": " + wrong + "; " + allowed);
@@ -79,7 +79,7 @@ struct Reader {
   bool starts_with(const std::string& what) const { return text.compare(at, what.size(), what) == 0; }
 };
 
-// The bodies of here-documents behind the line that ends at `at`.
+// Reads the bodies of here-documents after the line that ends at `at`.
 void read_bodies(Reader& r) {
   for (const std::size_t index : r.waiting) {
     Token& word = r.tokens[index];
@@ -111,7 +111,7 @@ void read_newline(Reader& r) {
   read_bodies(r);
 }
 
-// Behind the bracket that closes the array which begins at `begin`; comments in it are passed over.
+// Returns the position after the bracket that closes the array at `begin`; skips comments.
 std::size_t end_of_array(const std::string& text, std::size_t begin) {
   for (std::size_t i = begin + 1; i < text.size();) {
     const char before = text[i - 1];
@@ -126,13 +126,13 @@ std::size_t end_of_array(const std::string& text, std::size_t begin) {
   return std::string::npos;
 }
 
-// "2" of "2>&1".
+// Whether it is a descriptor, such as "2" in "2>&1".
 bool is_descriptor(const Reader& r, const std::string& word) {
   return r.at < r.text.size() && (r.text[r.at] == '>' || r.text[r.at] == '<') &&
          std::all_of(word.begin(), word.end(), is_digit);
 }
 
-// Reads a word of a command; a backslash at the end of a line continues it.
+// Reads a word of a command. A backslash at the end of a line continues the word.
 void read_word(Reader& r) {
   const std::size_t begin = r.at;
   const int first_line = r.line;
@@ -176,7 +176,7 @@ bool read_operator(Reader& r) {
   for (const char* op : kOperators) {
     if (!r.starts_with(op)) continue;
     r.at += std::string(op).size();
-    // Arithmetic is one word up to its end.
+    // An arithmetic expression is a single word.
     if (std::string(op) == "((") {
       const std::size_t end = end_of_bracket(r.text, r.at - 2, '(', ')', 0);
       if (end == std::string::npos) r.fail("a bracket is not closed", "close it");

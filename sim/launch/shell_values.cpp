@@ -43,7 +43,7 @@ bool is_blank_or_newline(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// Collects the words that a raw word becomes.
+// Expands a raw word to the words that it becomes.
 class Expander {
  public:
   Expander(Variables& variables, Place place, bool splits, bool is_test, int depth)
@@ -77,7 +77,7 @@ class Expander {
   void add_part(const std::string& part, bool is_quoted) {
     const char c = part.front();
     if (part.size() == 1 || (c != '\\' && c != '\'' && c != '"' && c != '$' && c != '`')) {
-      // "$NAME" has no brackets: end_of_part() cut it after the "$".
+      // In "$NAME", end_of_part() returned the "$" alone, because there is no bracket.
       if (c == '$') {
         end_name(is_quoted);
         in_name_ = "$";
@@ -131,7 +131,7 @@ class Expander {
     }
   }
 
-  // "$(echo WORDS)" and "$(expr A op B)" are known; other commands are not run.
+  // Evaluates "$(echo WORDS)" and "$(expr A op B)". Other commands are not run.
   void add_command(const std::string& part, bool is_quoted) {
     const std::string inside = part.front() == '`' ? part.substr(1, part.size() - 2) : part.substr(2, part.size() - 3);
     std::vector<Token> tokens;
@@ -157,7 +157,7 @@ class Expander {
     number ? add_text(std::to_string(*number)) : add_unknown(part);
   }
 
-  // "${NAME}", "${NAME:-8}", "${#ARRAY[@]}", "${ARRAY[@]}", "${NAME%.sh}".
+  // Expands "${NAME}", "${NAME:-8}", "${#ARRAY[@]}", "${ARRAY[@]}", "${ARRAY[2]}". "${NAME%.sh}" stays unknown.
   void add_braces(const std::string& part, bool is_quoted) {
     std::string inside = part.substr(2, part.size() - 3);
     const bool is_count = inside.size() > 1 && inside.front() == '#';
@@ -186,7 +186,7 @@ class Expander {
     add_word((*value)[static_cast<std::size_t>(*index)]);
   }
 
-  // Defaults and alternatives; a pattern that is cut off is not worked out.
+  // Evaluates defaults and alternatives; other operators make the value unknown.
   void add_alternative(const std::string& part, const std::string& name, const Value* value, std::string rest,
                        bool is_quoted) {
     const bool empty_counts = rest.front() == ':';
@@ -211,7 +211,7 @@ class Expander {
   void add_variable(const std::string& name, const std::string& written, bool is_quoted, bool is_array = false) {
     const bool is_all = name == "@" || name == "*";
     const Value* value = variables_.find(is_all ? "@" : name);
-    if (is_all && value == nullptr) {  // of the script: none are known, which its reader says
+    if (is_all && value == nullptr) {  // the script's arguments are not known; its reader says so
       has_word_ = has_word_ && !word_.text.empty();
       return;
     }
@@ -225,7 +225,7 @@ class Expander {
     add_value(*value, is_quoted);
   }
 
-  // "${ARRAY[@]}": a word each.
+  // Adds "${ARRAY[@]}", one word per element.
   void add_array(const Value& value) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       if (i > 0) end_word();
@@ -247,7 +247,7 @@ class Expander {
     }
   }
 
-  // An unquoted value is cut at its blanks, but for those within a part that is not known.
+  // Splits an unquoted value at its blanks, except blanks in unknown parts.
   void add_split(const Word& word) {
     const std::vector<std::string> unknown = lines_of(word.unknown);
     const auto part_at = [&](std::size_t i) {
@@ -311,7 +311,7 @@ class Expander {
   int depth_;
   std::vector<Word> words_;
   Word word_;
-  Place value_place_;  // of the variable's value that the word begins with
+  Place value_place_;  // place of the variable's value with which the word begins
   bool has_word_ = false, name_is_quoted_ = false;
   std::string in_name_;
 };

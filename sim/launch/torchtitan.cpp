@@ -7,7 +7,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-// The key of the section that this version of torchtitan has it in.
+// Returns the key with the section in which this version of torchtitan has it.
 std::string section_key(const LaunchSettings& s, const std::string& name) {
   for (const char* section : {"parallelism.", "training.", "experimental."})
     if (s.has(section + name)) return section + name;
@@ -44,7 +44,7 @@ void read_titan_ranks(LaunchSettings& s, Facts& f) {
     if (s.is_on(key, "--tensor-overlap")) f.give_from("--tensor-overlap", "all", s, key);
 }
 
-// Shards of a copy; -1: all that are left.
+// Shards per copy; -1: all that remain.
 void read_titan_sharding(LaunchSettings& s, Facts& f) {
   const std::int64_t copies = degree_of(s, "data_parallel_replicate_degree", "--sharding-group", 1);
   const std::int64_t shards = degree_of(s, "data_parallel_shard_degree", "--sharding", -1);
@@ -104,7 +104,7 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
 }
 
 void read_titan_recomputation(LaunchSettings& s, Facts& f) {
-  const bool is_given = s.has("activation_checkpoint.mode");  // "none" is a mode, which text() takes for no value
+  const bool is_given = s.has("activation_checkpoint.mode");  // text() treats the mode "none" as an absent value
   const std::string mode =
       lower_case(s.text("activation_checkpoint.mode", "--recompute").value_or(is_given ? "none" : "selective"));
   const std::string option =
@@ -137,7 +137,7 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
                  "training.mixed_precision_param");
 }
 
-// torchtitan's own names of flavors.
+// Maps torchtitan's own flavor names to models of the catalogue.
 std::string model_of_flavor(const std::string& name, const std::string& flavor) {
   if (name == "llama4" && flavor == "17bx16e") return "llama4_scout";
   if (name == "llama4" && flavor == "17bx128e") return "llama4_maverick";

@@ -11,7 +11,7 @@ std::string last_component(const std::string& name) {
   return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
 }
 
-// "torchtune.models.llama3_1.qlora_llama3_1_8b": the model, trained by adapters on weights of four bits.
+// "torchtune.models.llama3_1.qlora_llama3_1_8b" names the model and how it is trained: adapters on 4-bit weights.
 void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto component = s.text("model._component_", "--model");
   if (!component) return;

@@ -1,4 +1,4 @@
-// Keys of HuggingFace's Trainer, Accelerate, LLaMA-Factory and axolotl that are not read, by the reason.
+// Keys of HuggingFace's Trainer, Accelerate, LLaMA-Factory and axolotl that are not read, grouped by reason.
 #include "sim/launch/huggingface.hpp"
 
 namespace lockstep::sim::launch {

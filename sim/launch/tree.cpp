@@ -14,7 +14,7 @@ namespace {
 constexpr int kDeepestTree = 32;
 constexpr std::size_t kMostValues = 20'000, kLargest = 4 << 20;
 
-// Collects settings within the bounds.
+// Collects settings and enforces the limits.
 class Flattener {
  public:
   explicit Flattener(std::string name) : name_(std::move(name)) {}
@@ -60,10 +60,10 @@ void flatten_json(const Json& node, const std::string& key, int depth, Flattener
   for (const Json& item : node) flatten_json(item, member_key(key, std::to_string(index++)), depth + 1, out);
 }
 
-// Untagged scalars are read by the core schema: null, booleans, numbers, else texts.
+// Scalars without a tag follow YAML's core schema: null, booleans, numbers, else text.
 Json scalar_of(const YAML::Node& node) {
   const std::string& text = node.Scalar();
-  if (node.Tag() == "!") return text;  // in quotes
+  if (node.Tag() == "!") return text;  // quoted
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
   const std::string small = lower_case(text);
   if (small == "true" || small == "false") return small == "true";

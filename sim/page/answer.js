@@ -1,15 +1,15 @@
-// The prediction of the controls' job: one sentence, the figures that matter, where the time goes, memory, inputs.
+// Shows the prediction of the controls' job: a sentence, the main figures, parts of an iteration, memory, inputs.
 'use strict';
 
 const GIB = 2 ** 30;
 const gib = bytes => fixed(bytes / GIB, bytes < 10 * GIB ? 2 : 1) + SPACE + 'GiB';
 
-// "images_per_s" and its kin of the largest number of GPUs.
+// Finds a prediction, such as "images_per_s", by its metric and number of GPUs.
 function quantity(answer, metric, gpus) {
   return answer.predictions.find(one => one.gpus === gpus && one.metric === metric);
 }
 
-// Everything that is shown of a job's answer, at its largest number of GPUs.
+// Returns all numbers of a job's answer that are shown, at its largest number of GPUs.
 function summaryOf(answer, options) {
   const gpus = Math.max(...answer.predictions.map(one => one.gpus));
   const samples = quantity(answer, 'images_per_s', gpus), epochs = quantity(answer, 'training_time_s', gpus);
@@ -85,7 +85,7 @@ function showPicture(options, summary, published) {
   ].filter(Boolean)), publishedLine(summary, published), splitLine(summary));
 }
 
-// A famous training's published value, compared with the prediction.
+// Compares the prediction with a training's published value.
 function publishedLine(summary, preset) {
   if (!preset || !preset.published || !summary.training) return '';
   const {value, unit, source} = preset.published;
@@ -105,7 +105,7 @@ function splitLine(summary) {
 
 const part = (name, look, value, source) => ({name, look, value, source});
 
-// Parts of one iteration that add up to its mean time.
+// Parts of one iteration; they add up to its mean time.
 function timeParts(point) {
   const split = point.details && point.details.split, total = point.iteration_s.mean;
   const parts = [part('Compute', 0, point.compute_s, 'Forward and backward passes and the update')];
@@ -138,7 +138,7 @@ function showTime(point) {
     `${duration(total)} an iteration, predicted ${point.simulation.method === 'closed form' ? 'in closed form' : 'by ' + point.simulation.method}.`));
 }
 
-// Where a part of the memory comes from.
+// Tooltips with the source of each part of the memory.
 const MEMORY_SOURCES = {
   weights: 'Parameters of this rank’s layers, at the precision of the passes', gradients: 'As many as weights, at the precision of their exchange',
   master_weights: 'Single precision, divided by the sharding', optimizer_state: 'Of the optimizer, divided by the sharding',

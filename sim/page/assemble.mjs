@@ -1,5 +1,5 @@
-// node assemble.mjs ROOT BUILD OUT.html: joins the page's parts, the predictor that Emscripten built in BUILD, the catalogue
-// and the presets into one file that needs nothing else.
+// node assemble.mjs ROOT BUILD OUT.html: writes a single file that needs nothing else. It contains the page's parts,
+// the predictor that Emscripten built in BUILD, the catalogue and the presets.
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
@@ -16,7 +16,7 @@ function filesBelow(folder) {
     entry => entry.isDirectory() ? filesBelow(path.join(folder, entry.name)) : [path.join(folder, entry.name)]);
 }
 
-// {"/scenarios/catalogue/gpus.json": text, ...}, without the blanks between values.
+// {"/scenarios/catalogue/gpus.json": text, ...}, without blanks between values.
 function catalogueFiles() {
   return Object.fromEntries(filesBelow(path.join(root, CATALOGUE)).filter(name => name.endsWith('.json')).sort().map(
     name => ['/' + path.relative(root, name), read(name)]));

@@ -1,7 +1,7 @@
-// Jobs side by side: those that were kept, and the controls' job.
+// Compares jobs side by side: the kept ones and the controls' job.
 'use strict';
 
-let pinned = [];  // [{options, summary}]; summary is missing while it is computed
+let pinned = [];  // [{options, summary}]; without summary until that is computed
 
 const ROWS = [
   ['Iteration', summary => summary.iteration, duration, -1],
@@ -14,7 +14,7 @@ const ROWS = [
   ['Cost', summary => summary.usd, format.money, -1],
 ];
 
-// The options in which jobs differ, so that columns can be told apart.
+// The options in which jobs differ; they label the columns.
 function differences(jobs) {
   const keys = [...new Set(jobs.flatMap(job => Object.keys(job.options)))];
   return keys.filter(key => new Set(jobs.map(job => JSON.stringify(job.options[key]))).size > 1);

@@ -19,7 +19,7 @@ const HIDDEN = ['optimise'];
 const ALL_SPLIT = [...SPLIT, 'expert_tensor', 'sharding_group', 'sharding_calls', 'order', 'recompute_modules', 'tensor_overlap',
                    'offload_optimizer', 'context_exchange', 'expert_overlap', 'expert_dispatch'];
 
-// Names that are spelled in several ways are offered once.
+// Of names with several spellings, only one is offered.
 const PRECISIONS = ['fp32', 'tf32', 'mixed', 'bf16', 'fp16', 'bf16-true', 'fp8', 'mxfp8', 'nvfp4'];
 const NETWORKS = ['8x NDR', '8x XDR', '8x HDR', '8x 400 GbE RoCE', '8x 800 Gb/s InfiniBand', '32x 100 Gb/s EFA', '4x 100 Gb/s EFA', '100 GbE', '25 GbE', '10 GbE'];
 
@@ -77,7 +77,7 @@ function showControls(form, {change, choosePreset, clearSplit}) {
 
 const splitList = text => text.split(/[,\s]+/).filter(Boolean);
 
-// A number where the text is one; else the text itself, which the predictor then refuses in its own words.
+// A number if the text is one. Otherwise the text itself, which the predictor refuses with its own message.
 function numberOf(text) {
   const value = Number(text);
   return Number.isFinite(value) ? value : text;
@@ -97,7 +97,7 @@ function textOf(value) {
   return Array.isArray(value) ? value.join(',') : String(value);
 }
 
-// The options of the job, as the predictor takes them, without those that are empty.
+// The job's options in the predictor's form, without empty ones.
 function readControls() {
   const options = {};
   for (const [key, {input}] of controls) {

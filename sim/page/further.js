@@ -1,4 +1,4 @@
-// What is computed after the prediction, in the second worker: scaling, what-ifs, splits, the timeline.
+// Computed after the prediction, in the second worker: scaling, what-ifs, splits, the timeline.
 'use strict';
 
 const MOST_GPUS = 16384;
@@ -12,7 +12,7 @@ const withChange = (options, change) => {
 };
 const withoutSplit = options => Object.fromEntries(Object.entries(options).filter(([key]) => !ALL_SPLIT.includes(key)));
 
-// Asks for the job with a split that is known; where that does not fit, with the whole split searched.
+// Asks for the job with a known split. If that does not fit, asks again with all splits searched.
 async function askWithAnySplit(ask, options, found) {
   try {
     return {options, answer: await ask('job', {...found, ...options})};
@@ -64,7 +64,7 @@ function drawScaling(points, failed, summary, options) {
 const NEXT_GPU = {'v100-sxm2': 'A100', 'v100-sxm2-32': 'A100', 'a100-sxm4-40': 'H100', 'a100-sxm4': 'H100', 'a800-sxm4': 'H100', 'h100-sxm': 'B200', 'h800-sxm': 'B200',
                   h20: 'H200', h200: 'B200', b200: 'B300', 'p100-sxm2': 'V100', p40: 'V100', mi250x: 'MI300X', mi300x: 'MI355X', l40s: 'H100', t4: 'L4', a10: 'L40S'};
 
-// Twice the rate of the network that the prediction read, in words that the predictor reads.
+// The network that the prediction used at twice its rate, as a text that the predictor reads.
 function fasterNetwork(read) {
   if (!read.network || !isNumber(read.network.port_bytes_per_s)) return null;
   const rate = /(\d+(?:\.\d+)?) (Gb\/s|GbE)/.exec(read.network.text);
@@ -117,7 +117,7 @@ function drawSplits(answer, options, note) {
     plainTable('The fastest splits; a name takes it', [['Split'], ['Iteration', true], ['Longer by', true], ['Bubble', true], ['Memory', true]], rows, SOURCE_OF_TABLES));
 }
 
-// The splits that a search finds: those of the job itself, unless it is given a split.
+// Shows the splits that a search finds. If the job was given a split, searches again without it.
 async function showSplits(ask, options, summary) {
   const open = withoutSplit(options), hasOwn = Object.keys(open).length < Object.keys(options).length;
   if (!summary.isSequences && !hasOwn) return showSection('splits');
@@ -136,7 +136,7 @@ async function showSplits(ask, options, summary) {
 const ROW = {height: 22, gap: 3, left: 130, width: 900, bottom: 26};
 const MOST_BARS = 6000, MOST_ROWS = 16;
 
-// Of nested events the outermost: a pass, not its layers.
+// Keeps the outermost of nested events: a pass, but not its layers.
 function barsOf(events) {
   const bars = [], ends = new Map();
   for (const event of events.filter(one => one.ph === 'X').sort((a, b) => a.ts - b.ts || b.dur - a.dur)) {
@@ -153,7 +153,7 @@ function barTitle({name, dur, args}) {
   return `${name}${micro}: ${duration(dur / 1e6)}`;
 }
 
-// A row per stage of a pipeline, or per stream of a GPU: [{title, bars}].
+// One row per pipeline stage, or per stream of a GPU: [{title, bars}].
 function rowsOf(events, bars) {
   const named = (kind, pid, tid) => (events.find(event => event.ph === 'M' && event.name === kind && event.pid === pid && event.tid === tid) || {args: {}}).args.name;
   const rows = new Map();

@@ -1,4 +1,4 @@
-// The job as a link, a command line and Python.
+// Writes the job as a link, a command line and Python.
 'use strict';
 
 const queryOf = options => new URLSearchParams(Object.entries(options).map(([key, value]) => [key, textOf(value)])).toString();
@@ -12,7 +12,7 @@ function optionsOfQuery(query) {
   return options;
 }
 
-// #model=...&gpus=...&compare=...: the job, and those that it is compared with.
+// #model=...&gpus=...&compare=...: the job, and the jobs to compare it with.
 function hashOf(options, pinned) {
   const query = new URLSearchParams(queryOf(options));
   for (const other of pinned) query.append('compare', queryOf(other));

@@ -1,5 +1,5 @@
-// From a changed control to its prediction: the first worker answers at once, with the split that was found before; the second
-// one then searches the best split and everything further.
+// When a control changes, the first worker answers at once, with the split of the previous answer. Then the second
+// worker searches the best split and computes everything else.
 'use strict';
 
 const opened = performance.now();
@@ -7,12 +7,12 @@ const FURTHER_AFTER_MS = 250;
 const FIRST_PRESET = 'N-DSV3-001';
 
 let predictor = null, answering = null, later = null;
-let options = {}, found = {}, preset = null, current = null;  // current: {options, summary} that is shown
+let options = {}, found = {}, preset = null, current = null;  // current: {options, summary} on display
 let turn = 0, furtherTimer = 0, firstAnswerAt = 0;
 
 const byId = id => document.getElementById(id);
 
-// Shows an error beside the answer, and marks the controls whose options it names.
+// Shows an error next to the answer, and marks the controls whose options it names.
 function say(problem) {
   const isNamed = key => problem && new RegExp(OPTIONS.get(key).option + '(?![\\w-])').test(problem);
   const wrong = [...controls.keys()].filter(key => isNamed(key) && controls.get(key).input.value !== '');
@@ -41,8 +41,8 @@ function showAnswer(answer, isSearched) {
   return summary;
 }
 
-// The answer with the split that was found before; where it does not fit, or none was, the predictor searches one, which may
-// take seconds and is therefore asked of the worker that can be stopped.
+// Answers with the split found before. If there is none or it does not fit, the predictor searches one. That may take
+// seconds, so it runs in the worker that can be stopped.
 async function quickAnswer(mine) {
   const isGuess = Object.keys(found).some(key => options[key] === undefined);
   if (isGuess) {
@@ -82,11 +82,11 @@ async function predictNow() {
   firstAnswerAt = firstAnswerAt || performance.now();
 }
 
-// Everything that may come later, the soonest first; stops as soon as the job changes.
+// Shows everything that takes longer, quickest first; stops as soon as the job changes.
 async function showFurther(mine, job, summary, isGuess) {
   const ask = async (question, asked) => {
     const reply = await askLane(later, question, asked);
-    if (mine !== turn) await new Promise(() => {});  // of an older job: never goes on
+    if (mine !== turn) await new Promise(() => {});  // the job has changed: never continues
     return reply;
   };
   const showParts = async () => showTime((await ask('result', {...found, ...job})).json.points.at(-1));
@@ -158,7 +158,7 @@ function copyButton(name, source) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      const area = h('textarea', {'aria-hidden': 'true'}, text);  // a page from a file may have no clipboard of its own
+      const area = h('textarea', {'aria-hidden': 'true'}, text);  // a page opened from a file may lack a clipboard
       document.body.append(area);
       area.select();
       document.execCommand('copy');

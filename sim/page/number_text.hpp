@@ -1,6 +1,7 @@
 #pragma once
-// std::from_chars() and std::to_chars() of double, which Emscripten's C++ library lacks: libc++ has the first from version
-// 20 on, the second from 14 on. Included before every file of the page's build. Results are those of the C++ standard: shortest text, no locale, no leading "+" or blank.
+// std::from_chars() and std::to_chars() of double, which Emscripten's C++ library lacks: libc++ has the first from
+// version 20 on, the second from 14 on. Included before every file of the page's build. As in the C++ standard:
+// shortest text, no locale, no leading "+" or blank.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +59,7 @@ inline to_chars_result to_chars(char* first, char* last, double value, chars_for
   return copy_chars(first, last, text);
 }
 
-/// The fewest digits that read back as the value, in the shorter of both notations, fixed if they are equally long.
+/// The fewest digits that read back as the value. Uses the shorter notation; if both are equally long, fixed.
 inline to_chars_result to_chars(char* first, char* last, double value) {
   char scientific[40];
   for (int digits = 0; digits < 17; ++digits) {

@@ -1,4 +1,4 @@
-// The predictor as the page calls it: api::answer() on JSON texts. Texts stay valid until the next call.
+// The predictor's interface for the page: api::answer() on JSON texts. Texts stay valid until the next call.
 #include <emscripten.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ using namespace lockstep;
 std::unique_ptr<const sim::Catalogue> catalogue;
 std::string returned;
 
-/// An error's text stands behind "!", with which no JSON begins.
+/// Returns an error as "!" + its message, because no JSON text begins with "!".
 template <class Work>
 const char* text_or_error(const Work& work) {
   try {
@@ -38,7 +38,7 @@ EMSCRIPTEN_KEEPALIVE const char* load_catalogue() {
   });
 }
 
-/// The bytes that `simulate job --json` writes, where the question is "job".
+/// For the question "job": the bytes that `simulate job --json` writes.
 EMSCRIPTEN_KEEPALIVE const char* answer_question(const char* question, const char* options) {
   return text_or_error([&] { return sim::api::answer(question, Json::parse(options), *catalogue).dump(2) + "\n"; });
 }

@@ -1,8 +1,8 @@
-// Pictures: stacked bars, intervals and the scaling curve. Each has its figures as text too, so that nothing is said by colour
-// or place alone.
+// Pictures: stacked bars, intervals and the scaling curve. Each also shows its figures as text, so that no information
+// depends on colour or position alone.
 'use strict';
 
-// As format.duration, with three digits below two minutes.
+// Like format.duration, but with three digits below two minutes.
 function duration(seconds) {
   if (!isNumber(seconds)) return NONE;
   const size = Math.abs(seconds);
@@ -18,14 +18,14 @@ function svg(tag, attributes, ...children) {
   return element;
 }
 
-// A value whose source is shown while it is pointed at or has the focus.
+// A value that shows its source while the pointer is over it or it has the focus.
 function sourced(text, source) {
   if (!source) return h('span', {}, text);
   const id = newId('source');
   return h('span', {class: 'sourced', tabindex: '0', 'aria-describedby': id}, text, h('span', {class: 'tip', id, role: 'tooltip'}, source));
 }
 
-// Low, value and high on a line from zero.
+// Low, value and high on a scale from zero.
 function intervalBar(low, value, high, show) {
   if (!isNumber(low) || !isNumber(high) || !(high > 0)) return null;
   const place = x => (100 * x / (1.05 * high)).toFixed(2);
@@ -34,7 +34,7 @@ function intervalBar(low, value, high, show) {
            h('span', {class: 'interval-mark', style: `left:${place(value)}%`}));
 }
 
-// parts: [{name, value, look, source}]; whole: what 100 % are. The legend says each part's value and share.
+// parts: [{name, value, look, source}]; whole: the value of 100 %. The legend gives each part's value and percentage.
 function stackedBar(label, parts, whole, show, end) {
   const shown = parts.filter(part => part.value > 1e-6 * whole);
   const share = part => 100 * part.value / whole;
@@ -66,7 +66,7 @@ function powersBetween(low, high) {
   return ticks.length > 6 ? ticks.filter(tick => String(tick.toExponential())[0] === '1') : ticks;
 }
 
-// points: [{gpus, value, low, high}], by GPUs.
+// points: [{gpus, value, low, high}], in order of gpus.
 function scalingCurve(points, now, unit) {
   const {width, height, left, right, top, bottom} = CURVE;
   const counts = points.map(point => point.gpus), values = points.flatMap(point => [point.value, point.low, point.high]).filter(isNumber);
@@ -92,7 +92,7 @@ function scalingCurve(points, now, unit) {
 
 // ---- tables ----
 
-// columns: [title, isNumber]; rows: lists of cells, of which {span, content} fills several columns; source: of all numbers.
+// columns: [title, isNumber]; rows: lists of cells; a cell {span, content} fills several columns. source: all numbers'.
 function plainTable(caption, columns, rows, source) {
   return h('div', {class: 'scroller', tabindex: '0', role: 'region', 'aria-label': caption}, h('table', {},
     h('caption', {}, caption),

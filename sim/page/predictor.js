@@ -1,5 +1,5 @@
-// The predictor in two workers: one answers the job of the controls at once, the other computes everything that may come
-// later and is stopped when the job changes.
+// Runs the predictor in two workers. One answers the controls' job at once. The other computes everything that may come
+// later, and is stopped when the job changes.
 'use strict';
 
 class AnswerError extends Error {}
@@ -47,7 +47,7 @@ class Lane {
     });
   }
 
-  // The answer's text. Throws AnswerError with the predictor's own words.
+  // Returns the answer's text. Throws AnswerError with the predictor's message.
   async ask(question, options) {
     await this.loaded;
     return this.post({question, options});
@@ -55,7 +55,7 @@ class Lane {
 
   get isBusy() { return this.waiting.size > 0; }
 
-  // Forgets what is being computed; its promises stay unsettled.
+  // Stops all computations; their promises are never settled.
   stop() {
     if (!this.isBusy) return;
     this.worker.terminate();
@@ -64,7 +64,7 @@ class Lane {
   }
 }
 
-// Answers by question and options: a change that is taken back is answered without computing.
+// Answers by question and options: undoing a change needs no computation.
 const knownAnswers = new Map();
 const MOST_KNOWN = 300;
 

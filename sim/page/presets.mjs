@@ -1,5 +1,5 @@
-// The jobs that the page offers to begin with: famous trainings, from the records of published results, and the jobs of
-// the shipped scenarios. Each is predicted while the page is built, which also finds the split that the page starts from.
+// The jobs that the page offers as a start: famous trainings, from the records of published results, and jobs of the
+// shipped scenarios. Each is predicted when the page is built, which also finds the split that the page starts with.
 import fs from 'node:fs';
 import path from 'node:path';
 import {optionsOfSplit} from './split_options.mjs';
@@ -30,7 +30,7 @@ function optionsOf(record, model) {
 
 const assumedValue = (answer, pointer) => (answer.predictions[0].assumptions.find(input => input.pointer === pointer) || {}).value;
 
-// The model's own sequences, unless the record has others.
+// Uses the model's own sequence length unless the record has another.
 function withSequence(options, record, ask) {
   if (!record.seq) return options;
   const own = assumedValue(ask('job', options), 'tokens of a sequence');
@@ -65,12 +65,12 @@ function famousPresets(root, ask) {
   return presets;
 }
 
-// GPUs and networks of clusters that shipped scenarios have in files, by their names in the catalogue.
+// GPUs and networks of the cluster files that shipped scenarios name, by their names in the catalogue.
 const MACHINES = {'clusters/dgx_h100.json': {gpu: 'H100', network: '8x NDR'},
                   'clusters/jizhi_p40_100gbe.json': {gpu: 'P40', network: '100 GbE RoCE'}};
 const SCENARIOS = ['resnet50_h100_ddp', 'imagenet_64k', 'alexnet_64k'];
 
-// The scenario's question, asked as a job: without what only a scenario can say.
+// Converts a scenario to a job, without the parts that only a scenario has.
 function jobOfScenario(scenario) {
   const {batch_per_gpu: batch, compute, convergence} = scenario;
   const gpus = Math.max(...scenario.gpus);

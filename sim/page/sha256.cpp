@@ -1,4 +1,4 @@
-// Stands for engine/base/sha256.cpp in the page, which has no libcrypto. SHA-256 as FIPS 180-4 defines it.
+// Replaces engine/base/sha256.cpp in the page, which has no libcrypto. SHA-256 as defined by FIPS 180-4.
 #include <array>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// A split that the predictor found, as options of a job; options that are given stay as they are. Used while the page is
-// built, and in the page, where assemble.mjs puts it without "export".
+// Converts a split that the predictor found to options of a job; given options are kept. Used when the page is built,
+// and in the page itself, where assemble.mjs puts it without "export".
 export function optionsOfSplit(parallel, given) {
   const options = {};
   const keep = (key, value) => { if (given[key] === undefined) options[key] = value; };

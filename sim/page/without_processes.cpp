@@ -1,5 +1,5 @@
-// Stands for engine/base/process_pool.cpp in the page, where no process can be started: the work is done one piece after
-// the other in this one. An error has the text that it has when a child reports it.
+// Replaces engine/base/process_pool.cpp in the page, which cannot start processes. Pieces of work run one after the
+// other in this thread. Errors have the same text as those of a child process.
 #include "engine/base/process_pool.hpp"
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// Stands for SimGrid's files and for the replay by fibers in the page. A question that needs them gets an error that says
-// so; every other question is answered by the same sources as in the commands.
+// Replaces SimGrid's files and the replay by fibers in the page. A question that needs them gets an error that says so.
+// All other questions are answered by the same source code as in the commands.
 #include "engine/base/json.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/replay/actor_runtime.hpp"

@@ -1,9 +1,9 @@
-// Runs in a worker, behind Emscripten's core.js: loads the predictor once, then answers questions in their order.
+// Runs in a worker, after Emscripten's core.js: loads the predictor once, then answers questions in order.
 'use strict';
 
 let core = null;
 
-// Of a trace only one iteration of the first GPUs is drawn; the whole would be megabytes.
+// Keeps only one iteration of a trace, because the whole would be megabytes.
 function firstIterationOf(text) {
   const events = JSON.parse(text), kept = [], last = 1;
   for (const event of events) {

@@ -1,5 +1,5 @@
-// lockstep._core: the questions of sim/api for Python. Options and answers are JSON texts; the GIL is released while one is
-// computed, so that threads run in parallel.
+// lockstep._core: the questions of sim/api for Python. Options and answers are JSON texts. The GIL is released while an
+// answer is computed, so that threads run in parallel.
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -33,7 +33,7 @@ std::shared_ptr<AnsweredJob> predict_options(const std::string& options) {
   return std::make_shared<AnsweredJob>(read_job_question(Json::parse(options)), shipped_catalogue());
 }
 
-// One of the answers as a text, made on demand.
+// Returns one of the answers as a text; computes it on demand.
 template <Json (AnsweredJob::*of)() const>
 std::string text_of(const AnsweredJob& job) {
   const py::gil_scoped_release others_run;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the type hints of lockstep.Job and its kin from the options themselves.
+"""Writes the type hints of lockstep.Job from the options of the installed core.
 
 usage: type_hints.py FOLDER_OF_THE_PACKAGE OUTPUT
 """

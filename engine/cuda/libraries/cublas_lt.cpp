@@ -5,7 +5,7 @@
 
 namespace {
 
-// From CUDA 11 on the library's number is CUDA's.
+// Since CUDA 11, the library has CUDA's version number.
 const lockstep::cuda::LoadedLibrary& cublas_lt() {
   static const lockstep::cuda::LoadedLibrary library("libcublasLt.so." + std::to_string(CUDART_VERSION / 1000),
                                                      LOCKSTEP_CUBLASLT_FOUND_AT);

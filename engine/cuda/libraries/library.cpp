@@ -10,7 +10,7 @@
 namespace lockstep::cuda {
 namespace {
 
-/// The loader's own name for a library comes last: it has no folder.
+/// The name without a folder comes last: the loader then searches its default folders.
 std::vector<std::string> places_of(const std::string& soname, const std::string& found_at_build) {
   std::vector<std::string> places;
   const char* path = std::getenv("LD_LIBRARY_PATH");

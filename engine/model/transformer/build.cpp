@@ -8,7 +8,7 @@
 namespace lockstep::model {
 namespace {
 
-constexpr double kMasked = 0.15;  // of the tokens: Devlin et al. 2019, section 3.1
+constexpr double kMasked = 0.15;  // fraction of the tokens (Devlin et al. 2019, section 3.1)
 
 class Builder {
  public:
@@ -76,7 +76,7 @@ class Builder {
     return net_.finish();
   }
 
-  // One side's tokens, with the positions and the norm that it has before its layers.
+  // Returns the embedded tokens of the encoder or decoder, with positions and the norm before the layers.
   int side(const std::string& n) {
     int at = net_.take(n, table_, tokens_);
     if (s_.positions == PositionKind::learned) at = net_.positions(n + "/positions", at, s_.position_rows);
@@ -169,7 +169,7 @@ class Builder {
     shape.kv_heads = s_.kv_heads;
     shape.head_dim = shape.value_dim = s_.head_dim;
     int attended = net_.attention(n + "/attention", {q, k, v}, shape);
-    if (s_.attention_gate) {  // its sigmoid costs as much as a SiLU
+    if (s_.attention_gate) {  // the gate's sigmoid costs as much as a SiLU
       const int weight = net_.linear(n + "/weight", at, s_.heads * s_.head_dim, s_.qkv_bias);
       attended =
           net_.multiply(n + "/weighed", {attended, net_.activation(n + "/weight/active", LayerKind::silu, weight)});
@@ -177,7 +177,7 @@ class Builder {
     return net_.linear(n + "/out", attended, s_.hidden, s_.attention_out_bias);
   }
 
-  // Keys of all heads have the turned features in common; they come from the token itself.
+  // All heads' keys share the rotated features, which are computed from the token itself.
   int latent_attention(const std::string& n, int at, AttentionShape shape) {
     const LatentSpec& l = s_.latent;
     const int query = s_.heads * (l.nope_dim + l.rope_dim);

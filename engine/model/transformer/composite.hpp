@@ -14,8 +14,8 @@ namespace lockstep::model {
 std::vector<std::string> composite_types();
 bool is_composite(const JsonNode& node);
 
-/// clip: images and texts with the sizes in its configuration; the loss is a product of both vectors. Check: openai's
-/// clip-vit-base-patch32 has 151,277,313 parameters.
+/// clip: samples are pairs of an image and a text, with the sizes in its configuration. The loss compares their
+/// vectors. Check: openai's clip-vit-base-patch32 has 151,277,313 parameters.
 Graph read_clip(const JsonNode& node);
 /// whisper: a sample is 30 seconds of sound and `max_target_positions` tokens. Check: openai's whisper-small has
 /// 241,734,912 parameters. 1,152,000 of them are the encoder's positions, which OpenAI does not train; they count as
@@ -23,7 +23,7 @@ Graph read_clip(const JsonNode& node);
 Graph read_whisper(const JsonNode& node);
 /// FluxTransformer2DModel: a sample is an image of 1,024 x 1,024 pixels, 4,096 tokens, and 512 tokens of text.
 Graph read_flux(const JsonNode& node);
-/// WanTransformer3DModel, from text to video: a sample is 81 frames of 832 x 480 pixels, 32,760 tokens, and 512 tokens of text.
+/// WanTransformer3DModel (text to video): a sample is 81 frames of 832 x 480 pixels, 32,760 tokens; 512 tokens of text.
 Graph read_wan(const JsonNode& node);
 /// UNet2DConditionModel of Stable Diffusion 1, 2 and XL: a sample is a latent image of `sample_size` x `sample_size`.
 Graph read_unet(const JsonNode& node);

@@ -10,7 +10,7 @@ namespace lockstep::model {
 
 class ConfigReader {
  public:
-  /// `class_name`: as in transformers, "LlamaConfig".
+  /// `class_name` is the name in transformers, "LlamaConfig".
   ConfigReader(const JsonNode& node, std::string class_name) : node_(node), class_name_(std::move(class_name)) {}
 
   /// An absent key or null means the class's default, which is recorded as an assumption.
@@ -20,15 +20,15 @@ class ConfigReader {
   bool drops(const std::string& key, double otherwise) const;
   double fraction(const std::string& key, double otherwise) const;
   std::string text(const std::string& key, const std::string& otherwise) const;
-  /// Reads one of transformers' names of activations.
+  /// Reads an activation by its name in transformers.
   LayerKind activation(const std::string& key, const std::string& otherwise) const;
   LayerKind activation_named(const std::string& key, const std::string& name) const;
-  /// Null means none, 0. An absent key means the class's default, which is recorded unless it is none.
+  /// Returns 0 for null. For an absent key, returns the class's default, and records it unless it is 0.
   int nullable(const std::string& key, int otherwise, int low = 0) const;
-  /// Null or absent means `derived`, a number that follows from other keys and is not recorded.
+  /// Returns `derived` for null or an absent key. It follows from other keys, so it is not recorded.
   int whole_or(const std::string& key, int derived) const;
-  /// The first of the keys that is present, else the first of all. Configurations of one class use two names for some
-  /// numbers.
+  /// Returns the first of the keys that is present, or the first key if none is. Configurations of one class use two
+  /// names for some numbers.
   std::string given_of(const std::vector<std::string>& keys) const;
   std::vector<int> wholes(const std::string& key) const;
   bool has(const std::string& key) const;

@@ -1,6 +1,6 @@
-// Transformers that remove noise from latents, by diffusers' configurations: Flux (Black Forest Labs 2024), Wan 2.1 (Alibaba
-// 2025, arXiv:2503.20314). Time and text steer each block by vectors that scale and shift its norms. The outputs of the
-// encoders of text and images are inputs; computing them is not included. The squared error is timed as a softmax.
+// Diffusion transformers by diffusers' configurations: Flux (Black Forest Labs 2024), Wan 2.1 (Alibaba 2025,
+// arXiv:2503.20314). Vectors of time and text scale and shift each block's norms. Outputs of the text and image
+// encoders are inputs; computing them is not included. The squared error is timed as a softmax.
 #include "engine/model/transformer/composite.hpp"
 #include "engine/model/transformer/config_reader.hpp"
 #include "engine/model/transformer/families.hpp"
@@ -9,10 +9,10 @@
 namespace lockstep::model {
 namespace {
 
-constexpr int kTimeFeatures = 256;                               // sines of the time
-constexpr int kTextTokens = 512;                                 // of T5, as both are trained
-constexpr int kFluxTokens = 64 * 64;                             // 1,024 pixels by an encoder of 8 and patches of 2
-constexpr int kWanFrames = 21, kWanHeight = 30, kWanWidth = 52;  // 81 frames of 480 x 832 pixels, the same way
+constexpr int kTimeFeatures = 256;                               // sine features of the time
+constexpr int kTextTokens = 512;                                 // T5's sequence length in training
+constexpr int kFluxTokens = 64 * 64;                             // 1,024 pixels per side / 8 (encoder) / 2 (patches)
+constexpr int kWanFrames = 21, kWanHeight = 30, kWanWidth = 52;  // latents of 81 frames of 480 x 832 pixels
 
 struct FluxSizes {
   int width, text, inner;
@@ -145,7 +145,7 @@ Graph read_wan(const JsonNode& node) {
   const int steering = net.linear("steering", net.activation("time/silu", LayerKind::silu, time), 6 * width);
   for (int layer = 1; layer <= layers; ++layer) {
     const std::string n = "l" + std::to_string(layer);
-    // A vector of six shifts and scales is learned for each block.
+    // Each block learns a vector of six shifts and scales.
     const int normed = net.opaque(n + "/norm1", {at, steering}, net.shape(at), {6 * std::int64_t{width}}, 0);
     at = net.add(n + "/add1", {at, blocks.attention(n, normed, normed, own)});
     const int asking = has_cross_norm ? blocks.layer_norm(n + "/norm3", at) : at;

@@ -3,7 +3,7 @@
 namespace lockstep::model::families {
 namespace {
 
-// Post-norm layers with biases and learned positions, without a mask on the future.
+// An encoder with post-norm layers, biases and learned positions; not causal.
 TransformerSpec encoder_of_masked_words() {
   TransformerSpec s;
   s.qkv_bias = s.attention_out_bias = s.inner_bias = s.output_bias = true;
@@ -16,7 +16,7 @@ TransformerSpec encoder_of_masked_words() {
   return s;
 }
 
-// BERT and RoBERTa differ in their tables and in what they predict.
+// BERT and RoBERTa differ in their tables and in their training objective.
 TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
   TransformerSpec s = encoder_of_masked_words();
   s.hidden = c.whole("hidden_size", 768);
@@ -46,7 +46,7 @@ TransformerSpec bert(const ConfigReader& c) {
   return s;
 }
 
-// Its positions begin behind the padding's row.
+// Positions start after the padding token's row.
 TransformerSpec roberta(const ConfigReader& c) {
   TransformerSpec s = masked_encoder(c, 50265);
   s.title = "RoBERTa";
@@ -60,7 +60,7 @@ TransformerSpec xlm_roberta(const ConfigReader& c) {
   return s;
 }
 
-// BERT with half of its layers, without types of tokens.
+// BERT with half of its layers and without token types.
 TransformerSpec distilbert(const ConfigReader& c) {
   TransformerSpec s = encoder_of_masked_words();
   s.title = "DistilBERT";
@@ -80,7 +80,7 @@ TransformerSpec distilbert(const ConfigReader& c) {
 
 namespace {
 
-// Sizes that the class has where a configuration leaves them out.
+// The class uses these sizes for absent keys.
 struct T5Defaults {
   int layers, heads, inner, vocabulary;
   const char* network;
@@ -123,7 +123,7 @@ TransformerSpec mt5(const ConfigReader& c) {
   return s;
 }
 
-// Each side has its own positions, behind two rows of padding; one table of words for both and for the output.
+// Encoder and decoder each have positions after two rows of padding. One table of words serves both and the output.
 TransformerSpec bart(const ConfigReader& c) {
   constexpr int kRowsBeforePositions = 2;
   TransformerSpec s;
@@ -174,7 +174,7 @@ TransformerSpec vit(const ConfigReader& c) {
   s.position_rows = s.usual_tokens();
   s.causal = false;
   s.objective = Objective::image_class;
-  // If a model has no names of classes, transformers creates two classes.
+  // Without class names, transformers creates two classes.
   s.vocabulary = c.has("id2label") ? static_cast<int>(c.at("id2label").members().size()) : c.whole("num_labels", 2);
   s.dropout = c.drops("hidden_dropout_prob", 0);
   s.attention_dropout = c.drops("attention_probs_dropout_prob", 0);

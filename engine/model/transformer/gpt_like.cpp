@@ -3,9 +3,9 @@
 namespace lockstep::model::families {
 namespace {
 
-constexpr int kRowsBeforePositions = 2;  // of OPT's table, which begins behind the padding
+constexpr int kRowsBeforePositions = 2;  // OPT's position table begins with two rows for padding
 
-// Every matrix has biases, and layer norms come before each part.
+// Returns a decoder with biases on every matrix and layer norms before each part.
 TransformerSpec biased() {
   TransformerSpec s;
   s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
@@ -18,7 +18,7 @@ void as_many_heads(const ConfigReader& c, const std::string& hidden, Transformer
   s.head_dim = share(c, hidden, s.hidden, s.heads);
 }
 
-// [[["global", "local"], 12]]: kinds, and how often they follow each other.
+// Reads [[["global", "local"], 12]]: a sequence of kinds, and the number of times it repeats.
 std::vector<int> neo_windows(const ConfigReader& c, int window, int layers) {
   std::vector<int> windows;
   if (!c.has("attention_types")) {

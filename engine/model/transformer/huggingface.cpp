@@ -12,7 +12,7 @@ struct Family {
   const char* type;
   const char* class_name;
   TransformerSpec (*read)(const ConfigReader&);
-  const char* text_in = nullptr;  ///< the key that holds the language model, of one that sees images too
+  const char* text_in = nullptr;  ///< key of the language model inside a multimodal model
 };
 
 const std::vector<Family>& all_families() {
@@ -92,7 +92,7 @@ bool ends_with(const std::string& text, const std::string& ending) {
   return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// "LlamaForCausalLM": a head of another kind has other parameters and another loss.
+// Refuses a head other than pre-training's, such as classification: its parameters and loss differ.
 void check_architecture(const ConfigReader& config, TransformerSpec& spec) {
   if (!config.has("architectures")) return;
   const std::vector<JsonNode> names = config.at("architectures").items();

@@ -3,9 +3,9 @@
 // ids, initialisation, rope scaling, quantisation of a checkpoint). Other keys are understood or refused. For an absent
 // key, the default of transformers' configuration class is used and recorded as an assumption.
 //
-// Architectures, by "model_type": see huggingface_types(). The loss is that of pre-training: next-token prediction; for
-// BERT and RoBERTa masked tokens, plus next-sentence prediction if "architectures" says BertForPreTraining; for ViT the
-// class. Modules besides the transformer are omitted, such as the multi-token prediction of DeepSeek-V3, and an
+// Architectures, by "model_type": see huggingface_types(). The loss is the one of pre-training. That is next-token
+// prediction; masked tokens for BERT and RoBERTa, plus next-sentence prediction for BertForPreTraining; the class for
+// ViT. Modules besides the transformer are omitted, such as the multi-token prediction of DeepSeek-V3, and an
 // assumption says so.
 #include <string>
 #include <vector>

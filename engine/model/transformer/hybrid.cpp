@@ -1,5 +1,5 @@
-// Decoders whose layers carry a state from token to token, alone or in turn with attention (recurrence.hpp). Sizes that a
-// configuration leaves out are those of its class in transformers 4.
+// Decoders with recurrent layers, with or without attention layers (recurrence.hpp). Absent sizes are the defaults of
+// the class in transformers 4.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep::model::families {
 namespace {
 
-constexpr int kTokensOfMamba = 2048;  // both papers train so; the configurations have no length
+constexpr int kTokensOfMamba = 2048;  // tokens per sample in both papers; the configurations have no length
 constexpr int kDeltaChunk = 64;       // flash-linear-attention, chunk_gated_delta_rule
 
 int whole_or_auto(const ConfigReader& c, const std::string& key, int otherwise) {
@@ -47,7 +47,7 @@ TransformerSpec first_mamba(const ConfigReader& c, int layers) {
   return s;
 }
 
-// Sizes of Mamba-2 layers in hybrids of IBM's line, whose keys begin with "mamba_".
+// Reads the Mamba-2 sizes of IBM's hybrids, whose keys begin with "mamba_".
 RecurrenceShape second_mamba(const ConfigReader& c, int hidden) {
   RecurrenceShape r;
   r.rule = RecurrenceRule::per_head;
@@ -89,10 +89,10 @@ TransformerSpec mamba(const ConfigReader& c) {
   return s;
 }
 
-// Its steps, keys and queries have norms without parameters.
+// Its norms of steps, keys and queries have no parameters.
 TransformerSpec falcon_mamba(const ConfigReader& c) {
   TransformerSpec s = first_mamba(c, 32);
-  s.context = 8192;  // its authors' sequences
+  s.context = 8192;  // tokens per sample in its pre-training
   s.title = "Falcon Mamba";
   return s;
 }
@@ -190,7 +190,7 @@ void read_layer_pattern(const ConfigReader& c, const std::string& key, const std
     c.fail(key, "a layer of a kind that is not known", "M, *, - and E, one for each layer");
 }
 
-// Each layer is Mamba-2, attention, a feed-forward network or experts, by its letter in the pattern.
+// The letters of the pattern choose each layer: Mamba-2, attention, a feed-forward network or experts.
 TransformerSpec nemotron_h(const ConfigReader& c) {
   TransformerSpec s;
   s.hidden = c.whole("hidden_size", 4096);
@@ -231,7 +231,7 @@ TransformerSpec nemotron_h(const ConfigReader& c) {
   return s;
 }
 
-// Gated delta rule in three of four layers, gated attention in every fourth.
+// By default three of four layers use the gated delta rule; every fourth uses gated attention.
 TransformerSpec qwen3_next(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {151936, 2048, 5632, 48, 16, 2, 256, 32768, false}, "silu");
   s.rotary_features = static_cast<int>(s.head_dim * c.fraction("partial_rotary_factor", 0.25));
@@ -264,7 +264,7 @@ TransformerSpec qwen3_next(const ConfigReader& c) {
   return s;
 }
 
-// MiniMax-Text-01 and M1: seven layers of eight are lightning attention.
+// In MiniMax-Text-01 and M1, seven of eight layers use lightning attention ("attn_type_list").
 TransformerSpec minimax(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
   s.rotary_features = std::min(s.head_dim, c.whole_or("rotary_dim", s.head_dim));

@@ -11,7 +11,7 @@ void turn_part(const ConfigReader& c, double otherwise, TransformerSpec& s) {
 
 }  // namespace
 
-// Queries, keys and values are one matrix, gate and up another: the same parameters.
+// Queries, keys and values are one matrix, gate and up another. The number of parameters is that of separate ones.
 TransformerSpec phi3(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {32064, 3072, 8192, 32, 32, 0, 0, 4096, false}, "silu");
   turn_part(c, 1, s);
@@ -21,7 +21,7 @@ TransformerSpec phi3(const ConfigReader& c) {
   return s;
 }
 
-// Five layers have a window, then one has none.
+// By default five layers have a window, then one has none.
 TransformerSpec gemma3(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {262208, 2304, 9216, 26, 8, 4, 256, 131072, true}, "gelu_pytorch_tanh");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
@@ -45,7 +45,7 @@ TransformerSpec olmo2(const ConfigReader& c) {
   return s;
 }
 
-// OLMo 2 where three layers of four look at a window.
+// As OLMo 2, but by default three of four layers have a window.
 TransformerSpec olmo3(const ConfigReader& c) {
   TransformerSpec s = olmo2(c);
   const int window = c.whole("sliding_window", 4096);
@@ -63,7 +63,7 @@ TransformerSpec glm(const ConfigReader& c) {
   return s;
 }
 
-// Norms on both sides.
+// It has norms before and after each part.
 TransformerSpec glm4(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {151552, 4096, 13696, 40, 32, 2, 128, 131072, false}, "silu");
   s.qkv_bias = c.boolean("attention_bias", false);
@@ -83,7 +83,7 @@ TransformerSpec smollm3(const ConfigReader& c) {
   return s;
 }
 
-// Llama with factors on embeddings, sums and scores, which cost nothing.
+// As Llama. Its factors on embeddings, sums and scores cost nothing.
 TransformerSpec granite(const ConfigReader& c) {
   TransformerSpec s = llama(c);
   s.title = "Granite";

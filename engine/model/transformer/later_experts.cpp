@@ -12,8 +12,8 @@ void leave_out_predicted_tokens(const ConfigReader& c, const std::string& key) {
 
 }  // namespace
 
-// One expert of many and one that is always at work, in every layer or every second; three layers of four look at chunks and
-// have rotary positions. Norms of queries and keys have no parameters.
+// Each token uses one routed and one shared expert, in every layer or every second one. Three of four layers attend to
+// chunks and have rotary positions. Norms of queries and keys have no parameters.
 TransformerSpec llama4(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {202048, 5120, 8192, 48, 40, 8, 128, 4096 * 32, false}, "silu");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);

@@ -59,7 +59,7 @@ void qwen_experts(const ConfigReader& c, int active, int count, TransformerSpec&
   s.mixture.dense_layers = c.wholes("mlp_only_layers");
 }
 
-// Defaults of experts that differ between the versions; active 0: none.
+// Defaults for experts, which differ between the versions; active 0: none.
 struct DeepSeekExperts {
   int count, shared, active, inner, first;
 };
@@ -152,7 +152,7 @@ TransformerSpec qwen3_moe(const ConfigReader& c) {
   return s;
 }
 
-// "hidden_activation" came later than "hidden_act", whose "gelu" meant the same function.
+// Older files have "hidden_act", whose "gelu" meant the same function as the later "hidden_activation".
 TransformerSpec gemma(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {256000, 3072, 24576, 28, 16, 16, 256, 8192, true}, "gelu_pytorch_tanh");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);

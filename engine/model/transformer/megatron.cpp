@@ -1,5 +1,5 @@
-// "megatron": a decoder by the numbers of Megatron-Core's TransformerConfig and Megatron-LM's arguments of the network's
-// size, with their defaults. Underscores stand for the hyphens of the arguments.
+// "megatron": a decoder described by Megatron-Core's TransformerConfig or Megatron-LM's arguments for the network's
+// size, with their defaults. Underscores replace the hyphens of the arguments.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep::model::families {
 namespace {
 
-// Four times the hidden features; with a gate two thirds of that, in multiples of 64 (megatron/training/arguments.py,
+// 4 hidden; if gated, two thirds of that, rounded down to a multiple of 64 (megatron/training/arguments.py,
 // validate_args()).
 int usual_inner(int hidden, bool gated) {
   return gated ? 4 * hidden * 2 / 3 / 64 * 64 : 4 * hidden;
@@ -47,7 +47,7 @@ void read_latent_attention(const ConfigReader& c, TransformerSpec& s) {
   s.latent.value_dim = c.whole("v_head_dim", 128);
 }
 
-// A number n: every nth layer from the first; a list: 1 where a layer has experts.
+// Number n: every n-th layer has experts, starting with the first. List: 1 if the layer has experts.
 void read_layers_with_experts(const ConfigReader& c, TransformerSpec& s) {
   if (!c.has("moe_layer_freq")) return;
   if (!c.at("moe_layer_freq").is_array()) {
@@ -74,7 +74,7 @@ void read_experts(const ConfigReader& c, TransformerSpec& s) {
   read_layers_with_experts(c, s);
 }
 
-// Every nth layer sees all tokens, or a list: 1 where a layer has the window.
+// Number n: every n-th layer sees all tokens. List: 1 if the layer has the window.
 void read_windows(const ConfigReader& c, TransformerSpec& s) {
   const int window = c.nullable("window_size", 0);
   if (window == 0) return;

@@ -15,7 +15,7 @@ constexpr const char* kSound = "it reads sound by convolutions, which is not mod
 constexpr const char* kTowers = "it has two towers with one loss, which are not modelled";
 constexpr const char* kImages = "it reads images and text, and the part that sees images is not modelled";
 
-// By "model_type" of transformers.
+// Keys are transformers' "model_type".
 const std::map<std::string, const char*>& reasons() {
   static const std::map<std::string, const char*> all{
       {"zamba", kStateSpace}, {"zamba2", kStateSpace},      {"falcon_h1", kStateSpace}, {"kimi_linear", kLinear},
@@ -30,7 +30,7 @@ std::string text_or(const JsonNode& node, const char* key, const std::string& ot
   return found && found->is_string() ? found->text() : otherwise;
 }
 
-// PEFT's adapter_config.json describes the adapter. It does not describe the model that the adapter belongs to.
+// PEFT's adapter_config.json describes the adapter, not its base model.
 void refuse_adapter(const JsonNode& node) {
   const auto rank = node.find("r");
   const bool has_rank = rank && rank->is_number();

@@ -12,7 +12,7 @@ TransformerSpec internlm2(const ConfigReader& c) {
   return s;
 }
 
-// The 13B model has distances in place of rotary positions, which have no parameters either.
+// The 13B model biases attention by distance (ALiBi) instead of rotary positions; neither has parameters.
 TransformerSpec baichuan(const ConfigReader& c) {
   const bool is_13b = c.has("model_max_length") && !c.has("max_position_embeddings");
   TransformerSpec s = gated_decoder(c, {125696, 4096, 11008, 32, 32, 0, 0, 4096, false}, "silu");
@@ -45,7 +45,7 @@ TransformerSpec stablelm(const ConfigReader& c) {
   return s;
 }
 
-// Attention and the feed-forward network run in parallel after one norm. The norm has no bias, so it counts as an RMS norm.
+// Attention and feed-forward network run in parallel after one norm. It has no bias, so it counts as an RMS norm.
 TransformerSpec cohere(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {256000, 8192, 22528, 40, 64, 0, 0, 8192, true}, "silu");
   s.norm_place = NormPlace::parallel_one;
@@ -67,7 +67,7 @@ TransformerSpec nemotron(const ConfigReader& c) {
   return s;
 }
 
-// Distances in place of positions; norms without bias count as RMS norms.
+// Attention is biased by distance (ALiBi). Norms without bias count as RMS norms.
 TransformerSpec mpt(const ConfigReader& c) {
   TransformerSpec s;
   s.hidden = c.whole("d_model", 2048);
@@ -98,7 +98,7 @@ TransformerSpec phimoe(const ConfigReader& c) {
   return s;
 }
 
-// Its attention and its experts have configurations of their own within the model's; norms have no bias.
+// Attention and experts have configurations of their own inside the model's. Norms have no bias.
 TransformerSpec dbrx(const ConfigReader& c) {
   TransformerSpec s;
   s.hidden = c.whole("d_model", 2048);

@@ -82,7 +82,7 @@ std::int64_t embeddings(const TransformerSpec& s) {
            product(side * side + 1, s.hidden) + s.hidden;
   }
   const int width = s.embedding_width > 0 ? s.embedding_width : s.hidden;
-  const int sides = s.decoder_layers > 0 ? 2 : 1;  // each has its own positions and norm
+  const int sides = s.decoder_layers > 0 ? 2 : 1;  // encoder and decoder have their own positions and norms
   std::int64_t sum = product(s.vocabulary, width) + sides * product(s.position_rows + s.token_types, s.hidden);
   if (width != s.hidden) sum += 2 * product(width, s.hidden);
   return sum + (s.embedding_norm ? sides * norm_parameters(s, s.hidden) : 0);
@@ -109,7 +109,7 @@ bool TransformerSpec::has_recurrence() const {
 
 DistinctLayers find_distinct_layers(const TransformerSpec& spec) {
   DistinctLayers distinct{spec, {}};
-  // Rotary embeddings that depend on the layer's number, or a decoder: experts and window do not tell the layers apart.
+  // Experts and window do not identify a layer if rotary positions depend on its number, or if there is a decoder.
   if (spec.unturned_every > 0 || spec.decoder_layers > 0) {
     for (int layer = 0; layer < spec.layers + spec.decoder_layers; ++layer)
       distinct.kind_of_layer.push_back(to_index(layer));
@@ -143,7 +143,7 @@ ParameterParts parameters_of(const TransformerSpec& s) {
   parts.embeddings = embeddings(s);
   parts.output = output_parameters(s);
   const int blocks = s.layers + s.decoder_layers;
-  // A decoder looks at the encoder's output too; each side has its own table of distances.
+  // The decoder also attends to the encoder's output. Encoder and decoder each have a table of distances.
   const std::int64_t tables = (s.decoder_layers > 0 ? 2 : 1) * product(s.distance_buckets, s.heads);
   parts.attention = s.decoder_layers * attention(s) + tables;
   const int norms_around_part = s.norm_place == NormPlace::both ? 2 : 1;

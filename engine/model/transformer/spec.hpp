@@ -21,7 +21,7 @@ enum class PositionKind { none, learned, rotary, relative };
 /// The target of the loss.
 enum class Objective {
   next_token,
-  masked_token,  ///< 15 % of the tokens, through an additional layer (Devlin et al. 2019)
+  masked_token,  ///< 15 % of the tokens, with an additional layer before the output (Devlin et al. 2019)
   masked_and_next_sentence,
   image_class,
 };
@@ -52,7 +52,7 @@ struct LayerParts {
   bool operator==(const LayerParts& o) const { return mixing == o.mixing && feed_forward == o.feed_forward; }
 };
 
-/// Multi-latent attention (DeepSeek-V2, 2024, section 2.1): keys and values are computed from a short vector per token.
+/// Multi-latent attention (DeepSeek-V2, 2024, section 2.1) computes keys and values from one short vector per token.
 struct LatentSpec {
   int kv_rank = 0;                                ///< 0: none
   int q_rank = 0;                                 ///< 0: queries are computed from the token itself

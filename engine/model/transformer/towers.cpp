@@ -31,7 +31,7 @@ int add_layers(TokenBlocks& blocks, const std::string& prefix, int at, const Tow
   return at;
 }
 
-// `empty` stands for a part that is not given, which has all defaults of its class.
+// If the part is absent, reads `empty`: the defaults of its class.
 ConfigReader part_of(const ConfigReader& all, const char* key, const char* class_name, const JsonDocument& empty) {
   if (all.has(key)) return ConfigReader(all.at(key), class_name);
   all.note(key, Json::object(), std::string("default of transformers' ") + class_name);
@@ -66,7 +66,7 @@ Graph read_clip(const JsonNode& node) {
   int read = net.embedding("text/words", blocks.add_input("text/tokens", length, 1), words, text.width);
   read = add_layers(blocks, "text", net.positions("text/positions", read, length), text);
   read = net.linear("text/projection", net.take("text/end", blocks.layer_norm("text/norm", read), 1), joint, false);
-  // Every image with every text of the batch: a product of vectors, with one scale that is learned.
+  // Compares every image with every text of the batch: dot products, times one learned scale.
   net.softmax("loss", net.opaque("similarity", {seen, read}, {1, 1, 1}, {1}, joint));
   return net.finish();
 }

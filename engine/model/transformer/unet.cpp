@@ -1,7 +1,7 @@
-// The network that removes noise in Stable Diffusion 1, 2 and XL (Rombach et al. 2022; Podell et al. 2023, arXiv:2307.01952), by
-// diffusers' configuration: residual blocks on the way down and up, with attention over the pixels and over text. Latents and text
-// are inputs; computing them is not included. Group norms are timed as batch norms and the squared error as a softmax: each
-// moves as much memory.
+// Stable Diffusion's denoising network, versions 1, 2 and XL (Rombach et al. 2022; Podell et al. 2023,
+// arXiv:2307.01952), by diffusers' configuration: residual blocks down and up, with attention over pixels and text.
+// Latents and text are inputs; computing them is not included. Group norms are timed as batch norms and the squared
+// error as a softmax: each moves as much memory.
 #include <algorithm>
 
 #include "engine/model/transformer/composite.hpp"
@@ -12,7 +12,7 @@
 namespace lockstep::model {
 namespace {
 
-constexpr int kTextTokens = 77;  // CLIP's
+constexpr int kTextTokens = 77;  // CLIP's sequence length
 
 struct Level {
   int channels;
@@ -69,7 +69,7 @@ class UnetBuilder {
     return net_.conv(name, at, channels, window, true);
   }
 
-  // A vector of the time, and with SDXL of the image's size and the whole text.
+  // Computes a vector of the time; in SDXL also of the image's size and the whole text.
   void steer() {
     const int width = 4 * levels_.front().channels;
     int vector =
@@ -169,7 +169,7 @@ Graph read_unet(const JsonNode& node) {
   for (const int width : channels)
     if (width < 1) c.fail("block_out_channels", "a level without channels", "numbers above 0");
   const std::size_t count = channels.size();
-  // Numbers of heads stand under the key of their features: diffusers keeps the misnomer.
+  // diffusers has numbers of heads under "attention_head_dim", a misnomer that it keeps.
   const std::vector<int> heads = per_level(c, c.given_of({"num_attention_heads", "attention_head_dim"}), count, 8);
   const std::vector<int> depth = per_level(c, "transformer_layers_per_block", count, 1);
   std::vector<bool> attends(count, true);

@@ -13,7 +13,7 @@ void set_all_biases(bool has, TransformerSpec& s) {
   s.qkv_bias = s.attention_out_bias = s.inner_bias = has;
 }
 
-// Rotary positions, or distances that cost nothing (ALiBi).
+// Without rotary positions, attention is biased by distance (ALiBi), which costs nothing.
 void set_positions(bool is_rotary, int features, TransformerSpec& s) {
   s.positions = is_rotary ? PositionKind::rotary : PositionKind::none;
   s.rotary_features = is_rotary ? features : 0;
@@ -21,7 +21,7 @@ void set_positions(bool is_rotary, int features, TransformerSpec& s) {
 
 }  // namespace
 
-// Attention and network run in parallel, after one common norm, or in the newer architecture after one norm each.
+// Attention and feed-forward network run in parallel, after one shared norm or, in the new architecture, one each.
 TransformerSpec falcon(const ConfigReader& c) {
   TransformerSpec s;
   s.title = "Falcon";
@@ -112,7 +112,7 @@ TransformerSpec phi(const ConfigReader& c) {
   return s;
 }
 
-// It is GPT-2 with one head of keys and values; with "multi_query": false, as many as heads.
+// As GPT-2, but it has one head of keys and values; with "multi_query": false, one per query head.
 TransformerSpec gpt_bigcode(const ConfigReader& c) {
   TransformerSpec s = gpt2(c);
   s.title = "GPT BigCode";

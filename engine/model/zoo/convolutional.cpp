@@ -31,7 +31,7 @@ Graph basic_resnet(const std::string& name, const std::string& title, std::array
   return classified(net, at, kClasses);
 }
 
-// Xie et al. 2017, 32x4d: grouped 3x3 convolutions, twice as wide inside.
+// Xie et al. 2017, 32x4d: inner 3x3 convolutions are grouped and twice as wide as ResNet-50's.
 Graph resnext50() {
   GraphBuilder net("resnext50", "ResNeXt-50 32x4d (224x224)", {3, 224, 224});
   constexpr std::array<int, 4> blocks{3, 4, 6, 3};
@@ -51,7 +51,7 @@ Graph resnext50() {
   return classified(net, at, kClasses);
 }
 
-// Krizhevsky 2014, "one weird trick": it has one tower, without local response normalisation.
+// Krizhevsky 2014, "one weird trick": has one tower and no local response normalisation.
 Graph alexnet_owt() {
   GraphBuilder net("alexnet_owt", "AlexNet, one tower (224x224)", {3, 224, 224});
   int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 64, square(11, 4, 2)), square(3, 2));
@@ -65,7 +65,7 @@ Graph alexnet_owt() {
   return net.finish();
 }
 
-// As the model "alexnet" of tf_cnn_benchmarks, it has convolutions of 64, 192, 384, 384 and 256 channels, at 227x227.
+// The model "alexnet" of tf_cnn_benchmarks has convolutions of 64, 192, 384, 384 and 256 channels, at 227x227.
 Graph alexnet_tf() {
   GraphBuilder net("alexnet_tf", "AlexNet of tf_cnn_benchmarks (227x227)", {3, 227, 227});
   int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 64, square(11, 4)), square(3, 2));

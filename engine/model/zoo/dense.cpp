@@ -1,4 +1,4 @@
-// Networks that answer for every place of an image: SSD300 (Liu et al. 2016) with the ResNet backbones of MLPerf's
+// Networks that predict for every position of an image: SSD300 (Liu et al. 2016) with the ResNet backbones of MLPerf's
 // reference, and U-Net (Ronneberger et al. 2015).
 #include <array>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCocoClasses = 81;
 
-// The first three stages, the third without its stride: 38x38 places of a 300x300 image.
+// Uses ResNet's first three stages, the third without its stride: 38x38 positions for a 300x300 image.
 int backbone(GraphBuilder& net, std::array<int, 3> blocks, bool has_bottlenecks) {
   int at = net.max_pool("pool1", conv_bn_relu(net, "conv1", 0, 64, square(7, 2, 3)), square(3, 2, 1));
   for (int stage = 0; stage < 3; ++stage)
@@ -32,7 +32,7 @@ int backbone(GraphBuilder& net, std::array<int, 3> blocks, bool has_bottlenecks)
   return at;
 }
 
-// Places of 38x38, 19x19, 10x10, 5x5, 3x3 and 1x1, each with 4 or 6 boxes of 4 coordinates and a class.
+// Predicts on maps of 38x38, 19x19, 10x10, 5x5, 3x3 and 1x1 positions, each with 4 or 6 boxes (4 numbers, a class).
 Graph ssd(const std::string& name, const std::string& title, std::array<int, 3> blocks, bool has_bottlenecks) {
   GraphBuilder net(name, title, {3, 300, 300});
   struct Extra {
@@ -54,8 +54,8 @@ Graph ssd(const std::string& name, const std::string& title, std::array<int, 3> 
   return net.finish();
 }
 
-// 572x572 pixels of one channel, all 3x3 convolutions without padding. A transposed 2x2 convolution has the weights and
-// multiply-adds of a matrix to four times its channels; what is handed across is cut to size.
+// Input: 572x572 pixels, one channel. The 3x3 convolutions have no padding. A transposed 2x2 convolution costs the same
+// as a matrix to 4 * out channels. Skip connections are cropped to the size of the upward path.
 class UNet {
  public:
   Graph build() {

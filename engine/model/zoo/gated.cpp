@@ -11,8 +11,8 @@
 namespace lockstep::model::zoo {
 namespace {
 
-// Squeeze and excitation: channels times what two layers make of their means. The sigmoid stands as a head, since a
-// product of arrays of different shapes is no layer of the graph.
+// Squeeze and excitation: two layers turn channel means into a factor per channel. The sigmoid is a loss head, because
+// the graph has no product of arrays of different shapes.
 int gated(GraphBuilder& net, const std::string& name, int from, int squeezed) {
   const int channels = net.shape(from).channels;
   int gate = net.conv(name + "/squeeze", net.global_avg_pool(name + "/mean", from), squeezed, square(1), true);
@@ -25,9 +25,9 @@ struct Bottlenecks {
   const char* name;
   const char* title;
   std::array<int, 4> blocks;
-  int width;        // of the 3x3 convolutions of the first stage
-  int groups;       // of these
-  int squeeze = 0;  // the part of the channels that a gate squeezes them to; 0: without gates
+  int width;        // channels of the 3x3 convolutions of the first stage
+  int groups;       // groups of these convolutions
+  int squeeze = 0;  // a gate has channels / squeeze inner channels; 0: no gates
 };
 
 Graph bottleneck_resnet(const Bottlenecks& b) {
@@ -69,7 +69,7 @@ int depthwise(GraphBuilder& net, const std::string& name, int from, int kernel, 
   return conv_bn_relu(net, name, from, window.groups, window);
 }
 
-// Tan & Le 2019, Table 1; widths are rounded to multiples of 8, not below nine tenths.
+// Tan & Le 2019, Table 1. Widths are rounded to multiples of 8, but not below 90 %.
 int rounded(double channels) {
   const int near = std::max(8, static_cast<int>(channels + 4) / 8 * 8);
   return near < 0.9 * channels ? near + 8 : near;

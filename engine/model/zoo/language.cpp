@@ -1,9 +1,9 @@
-// Large language models, each from its numbers. Sources: Llama 2 (Touvron et al. 2023) and 3 (2024), Table 3; Mistral 7B
-// (Jiang et al. 2023), Table 1; Mixtral (Jiang et al. 2024), Table 1; DeepSeek-V3 (2024), section 4.2; Qwen2 (2024),
+// Large language models, each from its numbers. Sources: Llama 2 (Touvron et al. 2023) and 3 (2024), Table 3; Mistral
+// 7B (Jiang et al. 2023), Table 1; Mixtral (Jiang et al. 2024), Table 1; DeepSeek-V3 (2024), section 4.2; Qwen2 (2024),
 // Table 1; Qwen3 (2025), Tables 1 and 2; LLaMA (Touvron et al. 2023), Table 2; DeepSeek-V2 (2024), section 3.1.2; PaLM
-// (Chowdhery et al. 2022), Table 1; BLOOM (2022), Table 3; Nemotron-3 and -4: NVIDIA NeMo, nemo/collections/llm/gpt/model/
-// nemotron.py; OPT (Zhang et al. 2022), Table 1; where a paper leaves out a number (vocabulary, width of the inner layer), and
-// for all others, the model's published config.json. Attention is fused.
+// (Chowdhery et al. 2022), Table 1; BLOOM (2022), Table 3; NVIDIA NeMo, nemo/collections/llm/gpt/model/nemotron.py
+// (Nemotron-3, -4); OPT (Zhang et al. 2022), Table 1. All other models, and numbers that a paper leaves out
+// (vocabulary, inner width): the model's published config.json. Attention is fused.
 #include <utility>
 
 #include "engine/model/transformer/spec.hpp"
@@ -12,8 +12,8 @@
 namespace lockstep::model::zoo {
 namespace {
 
-// `context`: tokens of a sample in pre-training, where they are known, else the longest. A sample has as many, 8192 at
-// most; the entry of scenarios/catalogue/models.json must say the same ("tokens").
+// `context`: tokens per sample in pre-training if known, else the maximum. A sample has `context` tokens, at most 8192.
+// The entry in scenarios/catalogue/models.json must have the same number ("tokens").
 struct DecoderSizes {
   const char* name;
   const char* title;
@@ -80,14 +80,14 @@ TransformerSpec qwen3_moe(const DecoderSizes& z, int expert_width) {
   return s;
 }
 
-// NeMo's NemotronConfig: no gate, squared ReLU, layer norm, half of a head's features turned, no biases.
+// NeMo's NemotronConfig: no gate, squared ReLU, layer norm, rotary positions on half of a head's features, no biases.
 TransformerSpec nemotron(const DecoderSizes& z) {
   TransformerSpec s = ungated_decoder(z, LayerKind::relu);
   s.rotary_features = s.head_dim / 2;
   return s;
 }
 
-// It has one head of keys and values, heads of 256 features, and attention in parallel with the feed-forward network.
+// PaLM has one head of keys and values, heads of 256 features, and attention in parallel with the feed-forward network.
 TransformerSpec palm(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 256;
@@ -96,7 +96,7 @@ TransformerSpec palm(const DecoderSizes& z) {
   return s;
 }
 
-// Distances to the token take the place of positions (ALiBi), which costs nothing.
+// Attention is biased by distance (ALiBi), which costs nothing.
 TransformerSpec bloom_176b() {
   TransformerSpec s =
       ungated_decoder({"bloom_176b", "BLOOM 176B", 70, 14336, 112, 112, 57344, 250880, 2048, true}, LayerKind::gelu);
@@ -106,7 +106,7 @@ TransformerSpec bloom_176b() {
   return s;
 }
 
-// Distances take the place of positions as in BLOOM.
+// Attention is biased by distance (ALiBi), as in BLOOM.
 TransformerSpec baichuan2_13b() {
   TransformerSpec s = gated_decoder({"baichuan2_13b", "Baichuan2 13B", 40, 5120, 40, 40, 13696, 125696, 4096});
   s.positions = PositionKind::none;
@@ -121,7 +121,7 @@ TransformerSpec gemma(const DecoderSizes& z) {
   return s;
 }
 
-// Norms on both sides; every second layer sees 4,096 tokens.
+// Norms come before and after each part. Every second layer has a window of 4,096 tokens.
 TransformerSpec gemma2(const DecoderSizes& z, int head_dim) {
   TransformerSpec s = gemma(z);
   s.head_dim = s.rotary_features = head_dim;
@@ -137,7 +137,7 @@ TransformerSpec falcon(const DecoderSizes& z) {
   return s;
 }
 
-// It has biases, rotates a quarter of a head's features, and runs attention in parallel with the feed-forward network.
+// Attention and feed-forward network run in parallel. Biases; rotary positions on a quarter of a head's features.
 TransformerSpec gpt_neox(const DecoderSizes& z) {
   TransformerSpec s = falcon(z);
   s.rotary_features = s.head_dim / 4;
@@ -145,7 +145,7 @@ TransformerSpec gpt_neox(const DecoderSizes& z) {
   return s;
 }
 
-// As Falcon, but one norm is shared by both.
+// As Falcon, but attention and feed-forward network share one norm.
 TransformerSpec falcon_7b() {
   TransformerSpec s = falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true});
   s.norm_place = NormPlace::parallel_one;
@@ -160,7 +160,7 @@ TransformerSpec gpt_j_6b() {
   return s;
 }
 
-// Two rows before its learned positions; ReLU, biases everywhere.
+// The table of learned positions has two extra rows. ReLU; biases everywhere.
 TransformerSpec opt(const DecoderSizes& z) {
   TransformerSpec s = ungated_decoder(z, LayerKind::relu);
   s.positions = PositionKind::learned;
@@ -177,8 +177,8 @@ TransformerSpec grok_1() {
   return s;
 }
 
-// Every second layer sees 128 tokens; a learned score of each head stands for no token; experts and their router have
-// biases.
+// Every second layer has a window of 128 tokens. Each head learns a score that belongs to no key (a sink). Experts and
+// their router have biases.
 TransformerSpec gpt_oss(const DecoderSizes& z, int experts) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 64;
@@ -191,7 +191,7 @@ TransformerSpec gpt_oss(const DecoderSizes& z, int experts) {
   return s;
 }
 
-// One expert of many, and one that is always at work.
+// Each token uses one routed and one shared expert.
 TransformerSpec llama4(const DecoderSizes& z, int experts, int every) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 128;
@@ -250,7 +250,7 @@ std::vector<TransformerSpec> all_decoders() {
                                  {"llama3_2_1b", "Llama 3.2 1B", 16, 2048, 32, 8, 8192, 128256, 131072, true},
                                  {"llama3_2_3b", "Llama 3.2 3B", 28, 3072, 24, 8, 8192, 128256, 131072, true}})
     all.push_back(gated_decoder(z));
-  // microsoft/Phi-3-mini-4k-instruct, config.json: sliding_window 2047.
+  // sliding_window is 2047 in microsoft/Phi-3-mini-4k-instruct, config.json
   all.push_back(gated_decoder({"phi3_mini", "Phi-3 mini 3.8B", 32, 3072, 32, 32, 8192, 32064, 4096}));
   all.back().windows.assign(32, 2047);
   all.push_back(gated_decoder({"mistral_7b", "Mistral 7B", 32, 4096, 32, 8, 14336, 32000, 8192}));

@@ -1,8 +1,8 @@
 // GNMT (Wu et al. 2016) in the smaller form of MLPerf's reference: an encoder and a decoder of four layers with 1,024
 // LSTM cells each. The encoder's first layer is bidirectional. Attention is that of Bahdanau et al. 2015.
 //
-// The input of a layer is multiplied for all tokens at once; its recurrent input is multiplied token by token, with the
-// same matrix. Sentences have about 28 subwords in each language, from a vocabulary of 32,317.
+// A layer's input is multiplied for all tokens at once. Its recurrent input is multiplied token by token, with a matrix
+// that all tokens share. Sentences have about 28 subwords in each language, from a vocabulary of 32,317.
 #include <string>
 
 #include "engine/model/zoo/entries.hpp"
@@ -44,7 +44,7 @@ class Gnmt {
     return net_.each(n + "/add", LayerKind::add, {out, at}, kElements);
   }
 
-  // Four gates, from the input and from the last output; two biases.
+  // Four gates, computed from the input and the last output; two biases.
   int lstm(const std::string& n, int from, int in) {
     int at = net_.linear(n + "/in", from, kTokens, in, 4 * kWidth);
     for (int token = 0; token < kTokens; ++token) {
@@ -55,7 +55,7 @@ class Gnmt {
     return at;
   }
 
-  // Matches every target token's query with every source token's key, through a layer of tanh.
+  // Compares every target token's query with every source token's key by a tanh layer (additive attention).
   int attention(int queries, int encoded) {
     const int q = net_.linear("attention/q", queries, kTokens, kWidth, kWidth, false);
     const int k = net_.linear("attention/k", encoded, kTokens, kWidth, kWidth, false);

@@ -9,7 +9,7 @@
 namespace lockstep::model::zoo {
 namespace {
 
-// Bottlenecks of 3, 24, 36 and 3 blocks.
+// Stages of 3, 24, 36 and 3 bottleneck blocks.
 Graph resnet200() {
   GraphBuilder net("resnet200", "ResNet-200 (224x224)", {3, 224, 224});
   constexpr std::array<int, 4> blocks{3, 24, 36, 3};
@@ -27,8 +27,8 @@ Graph resnet200() {
   return classified(net, at, 1000);
 }
 
-// 6n + 2 layers on images of 32x32: three stages of n blocks of two convolutions, of 16, 32 and 64 channels times
-// `width`; the shortcut between stages without parameters where `width` is 1.
+// 6n + 2 layers for 32x32 images: three stages of n blocks with two convolutions each. Stages have 16, 32 and 64
+// channels, times `width`. If `width` is 1, shortcuts between stages have no parameters.
 Graph cifar_resnet(const std::string& name, const std::string& title, int n, int width) {
   GraphBuilder net(name, title, {3, 32, 32});
   int at = conv_bn_relu(net, "conv1", 0, 16, square(3, 1, 1));
@@ -47,7 +47,7 @@ Graph cifar_resnet(const std::string& name, const std::string& title, int n, int
   return classified(net, at, 10);
 }
 
-// As the paper's figures have it, with the widths of TensorFlow's slim.
+// Layers follow the paper's figures, widths follow TensorFlow's slim.
 class InceptionResnet {
  public:
   Graph build() {
@@ -79,7 +79,7 @@ class InceptionResnet {
     const int pooled = net_.avg_pool("5b/pool", from, square(3, 1, 1));
     return net_.concat("5b", {same("5b/1", from, 96, 1, 1), second, third, same("5b/4", pooled, 64, 1, 1)});
   }
-  // Branches, a 1x1 convolution back to the width with bias and without batch norm, and the sum.
+  // Adds the branches, after a 1x1 convolution back to the input's width (with bias, without batch norm), to the input.
   int residual(const std::string& n, int from, const std::vector<int>& branches, bool with_relu) {
     const int up =
         net_.conv(n + "/up", net_.concat(n + "/concat", branches), net_.shape(from).channels, square(1), true);

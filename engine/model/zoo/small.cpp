@@ -55,7 +55,7 @@ Graph lenet_caffe() {
   return net.finish();
 }
 
-// The first stage pools before its ReLU, and there is none between the two fully-connected layers.
+// The first stage pools before its ReLU. There is no ReLU between the two fully-connected layers.
 Graph cifar10_quick() {
   GraphBuilder net("cifar10_quick", "CIFAR-10 quick (Caffe, 32x32)", {3, 32, 32});
   int at = net.max_pool("pool1", net.conv("conv1", 0, 32, square(5, 1, 2), true), square_ceil(3, 2));

@@ -1,6 +1,6 @@
-// Transformers from before fused attention, each also with it: BERT (Devlin et al. 2019), RoBERTa (Liu et al. 2019),
-// GPT-2 (Radford et al. 2019), GPT-3's sizes (Brown et al. 2020, Table 2.1), Megatron-LM's (Shoeybi et al. 2019), ViT
-// (Dosovitskiy et al. 2021).
+// Transformers older than fused attention, with a second entry for it: BERT (Devlin et al. 2019), RoBERTa (Liu et al.
+// 2019), GPT-2 (Radford et al. 2019), GPT-3's sizes (Brown et al. 2020, Table 2.1), Megatron-LM's (Shoeybi et al.
+// 2019), ViT (Dosovitskiy et al. 2021).
 //
 // Multiply-adds for T tokens and width d: 12 d^2 T for a layer's matrices, 2 T^2 d for its attention, and d V for every
 // predicted token, with V words.
@@ -12,17 +12,17 @@
 namespace lockstep::model::zoo {
 namespace {
 
-constexpr int kHeadWidth = 64;  // unless given
+constexpr int kHeadWidth = 64;  // the default
 
 struct Sizes {
   const char* id;
   const char* title;
   int layers, width, tokens, vocabulary;
-  int context = 0;  // 0: as many as tokens
-  int heads = 0;    // 0: of 64 features each
+  int context = 0;  // 0: `tokens`
+  int heads = 0;    // 0: width / 64
 };
 
-// Learned positions, biases, dropout, four times the width within.
+// Learned positions, biases and dropout; the inner layer is four times as wide.
 TransformerSpec biased(const Sizes& z) {
   TransformerSpec s;
   s.name = z.id;
@@ -46,7 +46,7 @@ TransformerSpec gpt(const Sizes& z) {
   return s;
 }
 
-// BERT also learns whether one sentence follows another. RoBERTa does not, and two rows of its positions are for
+// BERT also learns whether one sentence follows another; RoBERTa does not. Two rows of RoBERTa's positions are for
 // padding.
 TransformerSpec masked(const Sizes& z, bool is_roberta) {
   TransformerSpec s = biased(z);
@@ -60,7 +60,7 @@ TransformerSpec masked(const Sizes& z, bool is_roberta) {
   return s;
 }
 
-// Patches of 16x16 pixels and one token more, whose class is predicted.
+// Tokens are patches of 16x16 pixels and a class token, from which the class is predicted.
 TransformerSpec vit(const Sizes& z) {
   TransformerSpec s = biased(z);
   s.patches = {224, 16, 3};
@@ -70,7 +70,7 @@ TransformerSpec vit(const Sizes& z) {
   return s;
 }
 
-// In passes under its own name, since software was so when these were trained; fused under another.
+// The plain name has unfused attention, as software did when these were trained. Fused attention has its own name.
 Entry entry(const TransformerSpec& spec, int tokens) {
   const auto build = [=](bool fused) { return transformer_graph(spec, {tokens, fused}); };
   Entry e{spec.name, [=] { return build(false); }, "attention", [=] { return build(true); }};
@@ -81,7 +81,7 @@ Entry entry(const TransformerSpec& spec, int tokens) {
   return e;
 }
 
-constexpr int kWords = 30522, kPieces = 50257;  // of BERT and of GPT-2
+constexpr int kWords = 30522, kPieces = 50257;  // tokens in the vocabularies of BERT and GPT-2
 
 }  // namespace
 

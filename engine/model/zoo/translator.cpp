@@ -1,8 +1,8 @@
-// The translator of Vaswani et al. 2017: six layers each way, of whose tables and positions nothing is learned but the
-// words at the end.
+// The translator of Vaswani et al. 2017: six layers each way. Only the table of words at the end is learned; input
+// embeddings and positions are not counted.
 //
-// Between the matrices everything is bound by memory: heads are transposed, and the h T^2 scores are masked, normalised
-// and dropped out, each a pass of its own. Software that fuses attention (Dao et al. 2022) keeps the scores on the chip.
+// Memory limits the work between the matrices: heads are transposed, and the h T^2 scores are masked, normalised and
+// dropped out in separate passes. Fused attention (Dao et al. 2022) keeps the scores on the chip.
 #include <string>
 
 #include "engine/model/zoo/entries.hpp"
@@ -11,7 +11,7 @@
 namespace lockstep::model::zoo {
 namespace {
 
-// The parts of a layer, for `rows` tokens that look at `seen`.
+// Adds the parts of a layer. `rows` tokens attend to `seen` tokens.
 class TranslatorBlock {
  public:
   TranslatorBlock(TokenGraph& net, std::string name, int width, int heads, Attention attention)
@@ -50,7 +50,7 @@ class TranslatorBlock {
     return net_.product(n + "/context", {at, heads}, own * seen, scores + others, own);
   }
 
-  // Dropped out, added to what went in, normalised.
+  // Dropout, residual connection and norm.
   int joined(const std::string& n, int out, int at, std::int64_t elements) {
     const int dropped = net_.each(n + "/drop", LayerKind::dropout, {out}, elements);
     const int sum = net_.each(n + "/add", LayerKind::add, {dropped, at}, elements);
@@ -63,7 +63,7 @@ class TranslatorBlock {
   Attention attention_;
 };
 
-// Vaswani et al. 2017: six layers each way; the decoder's look at the encoder's output too. One table of words.
+// Six layers each way. The decoder also attends to the encoder's output. Only the output's table of words is counted.
 Graph translator(const std::string& name, const std::string& title, int width, int heads, int tokens, int vocabulary,
                  Attention attention) {
   constexpr int layers = 6;
@@ -87,7 +87,6 @@ Graph translator(const std::string& name, const std::string& title, int width, i
   return net.finish();
 }
 
-// Fused attention keeps the scores on the chip.
 Entry entry(const std::string& name, const std::function<Graph(Attention)>& build) {
   return {name, [=] { return build(Attention::in_passes); }, "attention", [=] { return build(Attention::fused); }};
 }
@@ -95,7 +94,7 @@ Entry entry(const std::string& name, const std::function<Graph(Attention)>& buil
 }  // namespace
 
 std::vector<Entry> translators() {
-  // Sentences of WMT's English and German have some 28 pieces of words; 32,000 to 37,000 of these are known.
+  // WMT's English and German sentences have about 28 subwords, from a vocabulary of 32,000 to 37,000.
   return {entry("transformer_base",
                 [](Attention a) {
                   return translator("transformer_base", "Transformer base, 28 + 28 tokens", 512, 8, 28, 37000, a);

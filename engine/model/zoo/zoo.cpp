@@ -1,4 +1,4 @@
-// The table of the zoo. Sizes are checked layer by layer against tests/data/models/layers.tsv, or as sums against
+// The table of the zoo. Tests check sizes layer by layer against tests/data/models/layers.tsv, or as sums against
 // publications.
 #include "engine/model/zoo/zoo.hpp"
 
@@ -19,14 +19,14 @@ namespace {
 using zoo::Entry;
 
 const std::string kFused = "_fused";
-constexpr int kMostTokens = 999'999'999;  // of a sample
+constexpr int kMostTokens = 999'999'999;  // limit of tokens per sample
 
 struct Alias {
   const char* alias;
   const char* name;
 };
 
-// AlexNet is Krizhevsky's, with groups, as texts of publications mean it too.
+// "alexnet" is Krizhevsky's network, with groups, as in most publications.
 constexpr std::array<Alias, 4> kAliases{{
     {"lenet", "lenet_crossbow"},
     {"alexnet", "alexnet_grouped"},
@@ -58,7 +58,7 @@ std::string resolve(const std::string& name) {
   return name;
 }
 
-// The name less "_fused"; empty where it is none of a network with attention.
+// The name without "_fused"; empty if that names no network with attention.
 std::string base_of_fused(const std::string& name) {
   if (name.size() <= kFused.size() || name.substr(name.size() - kFused.size()) != kFused) return "";
   const std::string base = name.substr(0, name.size() - kFused.size());
@@ -74,10 +74,10 @@ std::string base_of_fused(const std::string& name) {
                    joined(nearest_names(name, names)));
 }
 
-// "llama3_8b@4096".
+// A name with a sequence length: "llama3_8b@4096".
 struct Sized {
   std::string name;
-  int tokens;  ///< 0: the name says none
+  int tokens;  ///< 0: no number in the name
 };
 
 Sized sized(const std::string& text) {
@@ -133,7 +133,7 @@ bool costs_the_same(const Graph& a, const Graph& b) {
                     });
 }
 
-// Builders know nothing of the file.
+// Builders cannot name the file: adds its name to their errors.
 Graph built(const JsonNode& node, const std::function<Graph()>& build) {
   try {
     return build();
@@ -146,7 +146,7 @@ void note(const JsonNode& node, const char* key, const Json& value, const char* 
   node.document().note({node.pointer() + "/" + key, value, "assumed", source});
 }
 
-// Reads the job from a configuration, from the object around it, or from a name.
+// Reads sequence length and attention. `tokens` is the length in the model's name (0: none); two lengths are refused.
 SequenceJob read_job(const JsonNode& node, int tokens) {
   SequenceJob job;
   const auto sequence = node.find("sequence");
@@ -157,7 +157,7 @@ SequenceJob read_job(const JsonNode& node, int tokens) {
   return job;
 }
 
-// `place` is the configuration itself, or the object around it.
+// `place` is the configuration itself, or the object that contains it.
 Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens) {
   const TransformerSpec spec = transformer_of_huggingface(config);
   const SequenceJob job = read_job(place, tokens);
@@ -178,7 +178,7 @@ bool is_file(const std::string& name_or_file) {
          name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// A configuration in place of the path of its file.
+// Whether the text is a configuration instead of its file's path.
 bool is_object(const std::string& text) {
   return !text.empty() && text.front() == '{';
 }
@@ -198,7 +198,7 @@ Graph graph_of_file(const std::string& path, int tokens, std::map<std::string, s
   return model_from_json(document.root(), tokens);
 }
 
-// The tokens stand behind the last brace.
+// The number of tokens follows the last brace: {...}@4096.
 Graph graph_of_object(const std::string& text) {
   const std::size_t end = text.rfind('}');
   const std::size_t behind = end == std::string::npos ? text.size() : end + 1;
@@ -231,7 +231,7 @@ const Graph& zoo_graph(const std::string& name) {
 }
 
 std::string fused_attention_name(const std::string& name) {
-  const std::size_t at = std::min(name.rfind('@'), name.size());  // where the tokens begin
+  const std::size_t at = std::min(name.rfind('@'), name.size());  // start of "@TOKENS"
   const Entry* entry = find_entry(name.substr(0, at));
   return entry != nullptr && entry->build_fused ? name.substr(0, at) + kFused + name.substr(at) : name;
 }

@@ -61,7 +61,7 @@ class BackupAlgorithm final : public TrainedAlgorithm {
   int learners_of_process(const Settings& s) const override {
     return (s.learners + backups(s.request) + s.processes - 1) / s.processes;
   }
-  std::int64_t global_batch(const Settings& s) const override {  // learners are those of all processes
+  std::int64_t global_batch(const Settings& s) const override {  // s.learners counts all processes
     return std::int64_t{s.request.gpus} * s.learners * s.batch;
   }
   std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {

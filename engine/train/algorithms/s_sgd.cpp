@@ -42,7 +42,7 @@ class SSgdAlgorithm final : public TrainedAlgorithm {
     bucket_bytes(r);
   }
   void add_to_json(const Settings& s, Json& json) const override {
-    if (const auto bytes = bucket_bytes(s.request)) json["bucket_bytes"] = *bytes;  // what is trained is the same
+    if (const auto bytes = bucket_bytes(s.request)) json["bucket_bytes"] = *bytes;  // does not change the result
     if (is_given(s.request, "--noise-scale")) json["noise_scale"] = true;
   }
   std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {

@@ -6,7 +6,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr double kRestartDrop = 0.1;  ///< of the rate, by which SMA takes a step of the schedule for one
+constexpr double kRestartDrop = 0.1;  ///< restart if the rate falls by more than this fraction: a step of the schedule
 
 class SmaTrainable final : public TrainableOf<sync::Sma> {
  public:
@@ -36,9 +36,9 @@ class SmaAlgorithm final : public TrainedAlgorithm {
             {"--auto-tune", "learners per GPU by the observed throughput", true},
             {"--auto-tune-from", "learners per GPU as the auto-tuner chose them in the run of this record"}};
   }
-  /// With one SMA learner, the rate must be a third of plain SGD's. On a loss of curvature h, Alg. 1 with alpha 1 and
-  /// momentum mu oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), a several times
-  /// higher rate is better.
+  /// The default suits one SMA learner, whose rate must be a third of plain SGD's. With curvature h, alpha 1 and
+  /// momentum mu, Alg. 1 oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), a rate
+  /// several times as high is better.
   Usual usual() const override { return {1, 16, 0.01}; }
   void check(const Request& r, int processes) const override {
     if (is_tuned(r) && r.learners)

@@ -1,4 +1,4 @@
-"""Further questions: plans, all-reduces, kernels, names."""
+"""Further questions: plans, all-reduces, losses, kernels, names."""
 import collections.abc
 import json
 
@@ -8,7 +8,7 @@ from ._options import documentation, signature, without_none
 
 
 class Plan(collections.abc.Sequence):
-    """The points of a plan: dicts, as `plan job --json` writes them. `recommended` is the best one, or None."""
+    """A sequence of a plan's points: dicts as in `plan job --json`. `recommended` is the best one, or None."""
 
     def __init__(self, document):
         self._document = document
@@ -30,7 +30,7 @@ class Plan(collections.abc.Sequence):
         return self._document["answer"]["text"]
 
     def to_dict(self):
-        """What `plan job --json` writes."""
+        """Returns the dict that `plan job --json` writes."""
         return self._document
 
 
@@ -46,13 +46,13 @@ plan.__signature__ = signature("plan_options")
 
 
 def all_reduce(**options):
-    """Times of all-reduces: rows of `simulate all-reduce --json` with "gpus", "bytes", "seconds", "low_s", "high_s" and
-    bandwidths. Options: gpu, gpus, bytes, network, gpus_per_node, link, algorithm, cluster."""
+    """Returns times of all-reduces: the rows of `simulate all-reduce --json`, with "gpus", "bytes", "seconds", "low_s",
+    "high_s" and bandwidths. Options: gpu, gpus, bytes, network, gpus_per_node, link, algorithm, cluster."""
     return json.loads(_core.answer("all_reduce", json.dumps(without_none(options))))["rows"]
 
 
 def loss(**options):
-    """Loss of a language model against tokens, days and dollars: rows of `simulate loss --json`, the best first.
+    """Returns a language model's loss by tokens, days and dollars: the rows of `simulate loss --json`, the best first.
 
     loss(parameters="8B", tokens=["1T"])[0]["loss"]["value"]
     loss(model_family="llama3", gpu="H100", gpus=[512, 1024], price=2, budget="1 MUSD", deadline="30d")[0]"""
@@ -62,7 +62,7 @@ def loss(**options):
 
 
 def kernel(kind, **options):
-    """The time of one kernel: `simulate kernel KIND` with its options by their names.
+    """Returns the time of one kernel. Options are those of `simulate kernel KIND`, by name.
 
     kernel("gemm", gpu="H100", m=8192, n=14336, k=4096)["seconds"]"""
     return json.loads(_core.answer("kernel", json.dumps({"kernel": kind, **without_none(options)})))

@@ -7,19 +7,19 @@ from . import _core
 from ._models import model_text
 from ._options import documentation, option_key, options_of, signature, without_none
 
-# Options that say one thing in several ways. A changed one takes the place of the others.
+# Groups of options of which a job has one. Changing one removes the others of its group.
 ALTERNATIVES = [{option_key(name) for name in group} for group in json.loads(_core.alternatives())]
 
 
 class Job:
-    # The docstring and the signature are made from the options, at the end of this file.
+    # The end of this file sets docstring and signature from the options.
 
-    read = ""  # of from_file() and its kin: the text that --from prints
+    read = ""  # set by from_file(), from_text() and from_config(): the text that --from prints
 
     def __init__(self, **options):
         unknown = [key for key in options if key not in options_of("options")]
         if unknown:
-            _core.answer("job", json.dumps({unknown[0]: ""}))  # raises the error that names the nearest options
+            _core.answer("job", json.dumps({unknown[0]: ""}))  # raises an error with the nearest options
         options = without_none(options)
         if "model" in options:
             options["model"] = model_text(options["model"])
@@ -41,12 +41,12 @@ class Job:
 
     @property
     def options(self):
-        """The options that are given, by their names."""
+        """The given options by name."""
         return dict(self._options)
 
     def replace(self, **changes):
-        """Returns the job with other options; None removes an option. A new batch replaces a global_batch or accumulation,
-        and the other way round; so do tokens and epochs."""
+        """Returns a job with changed options; None removes an option. A new batch replaces global_batch or accumulation, and
+        vice versa. Likewise, tokens and epochs replace each other."""
         options = dict(self._options)
         for key, value in changes.items():
             for other in [key, *(other for group in ALTERNATIVES if key in group for other in group)]:
@@ -59,7 +59,7 @@ class Job:
         return job
 
     def command_line(self):
-        """Returns the command with the same answer."""
+        """Returns the `simulate job` command that gives the same answer."""
         words = ["simulate", "job"]
         for key, value in self._options.items():
             option = options_of("options")[key]["option"]
@@ -78,12 +78,12 @@ class Job:
     def from_file(cls, path, format="", **options):
         """Reads a launch script or configuration, as `simulate job --from` does; `options` override it.
 
-        The job's attribute `read` lists which keys were read and which were not."""
+        The attribute `read` of the job lists the keys that were read and those that were not."""
         return cls._from_launch(os.fspath(path), "", format, options)
 
     @classmethod
     def from_text(cls, text, format="", **options):
-        """Reads the text of such a file."""
+        """Reads the text of a launch script or configuration."""
         if not text.strip():
             raise _core.LockstepError("text: nothing is in it; allowed: a launch script or a configuration")
         return cls._from_launch("text", text, format, options)
@@ -123,7 +123,7 @@ class Job:
 
 
 def _yaml_text(config):
-    """ConfigContainer.to_yaml() prints where no path is given, or returns the text, by version."""
+    """Depending on its version, ConfigContainer.to_yaml() without a path prints or returns the text."""
     import contextlib
     import io
 

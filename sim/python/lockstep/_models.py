@@ -1,12 +1,12 @@
-"""Models that are objects of other libraries, as texts that the option `model` takes."""
+"""Converts models that are objects of other libraries to texts for the option `model`."""
 import json
 
 from . import _core
 
 
 def model_text(model):
-    """Returns a name, a path or a text as it is, and a HuggingFace configuration, or that of a module, as JSON. Other
-    modules are traced by fit_probe()."""
+    """Returns a name, path or text unchanged, and a HuggingFace configuration (or a module's) as JSON. Other modules are
+    traced by fit_probe()."""
     if isinstance(model, str):
         return model
     if isinstance(model, dict):
@@ -22,7 +22,7 @@ def model_text(model):
 
 
 def _plain(value):
-    """Replaces values that JSON cannot hold, such as torch.dtype, by their text."""
+    """Replaces values that JSON cannot represent, such as torch.dtype, by their text."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -10,7 +10,7 @@ PYTHON_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 @functools.lru_cache(maxsize=None)
 def options_of(question):
-    """{key: {"option", "type", "list", "minimum", "maximum", "choices", "help"}} of "options" or "plan_options"."""
+    """Returns {key: {"option", "type", "list", "minimum", "maximum", "choices", "help"}} for "options" or "plan_options"."""
     return {option["key"]: option for option in json.loads(_core.answer(question, "{}"))}
 
 
@@ -30,7 +30,7 @@ def range_text(option):
 
 
 def documentation(question, head):
-    """A docstring with a line for every option."""
+    """Returns a docstring with one line per option."""
     lines = [head, "", "Options:"]
     for key, option in options_of(question).items():
         lines.append(f"    {key}: {range_text(option)}. {option['help']}")
@@ -38,13 +38,13 @@ def documentation(question, head):
 
 
 def signature(question):
-    """The options as keyword arguments with None as default."""
+    """Returns a signature with the options as keyword arguments whose default is None."""
     parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in options_of(question)]
     return inspect.Signature(parameters)
 
 
 def without_none(options):
-    """Plain values for JSON; options that are None are not given."""
+    """Removes options that are None, and converts the others to plain values for JSON."""
     given = {}
     for key, value in options.items():
         if value is None:

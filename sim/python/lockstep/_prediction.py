@@ -25,8 +25,8 @@ def predict_many(jobs, threads=None, progress=None):
     """Predicts Jobs, or dictionaries of options, in parallel threads. Returns a list of dictionaries in the order of the jobs,
     ready for pandas.DataFrame: "status" ("ok", "does-not-fit" or "refused"), "reason" (empty if ok), the job's options, and the
     numbers of predict() at the largest number of GPUs that fits. "model", "gpu" and "software" are as given; "model_id", "gpu_id"
-    and "software_id" are their names in the catalogue. A job that is refused does not stop the others. `progress(done, total)`
-    is called after each job, in the order of the jobs."""
+    and "software_id" are their names in the catalogue. A refused job does not stop the others. `progress(done, total)` is
+    called after each job, in the order of the jobs."""
     jobs = list(jobs)
 
     def row_of(job):
@@ -50,8 +50,8 @@ def predict_many(jobs, threads=None, progress=None):
 
 
 class Prediction(collections.abc.Mapping):
-    """Numbers of a job at its largest number of GPUs, by key: a row of a pandas.DataFrame. `rows` has one for each number
-    of GPUs. SI units; low and high bound an 80 % prediction interval."""
+    """Maps keys to the numbers of a job at its largest number of GPUs: a row of a pandas.DataFrame. `rows` has one row for
+    each number of GPUs. SI units; low and high bound an 80 % prediction interval."""
 
     def __init__(self, job, answered):
         self.job = job
@@ -90,7 +90,7 @@ class Prediction(collections.abc.Mapping):
 
     @property
     def refused(self):
-        """[{"gpus", "status", "reason"}]: the numbers of GPUs that were asked for and have no row."""
+        """[{"gpus", "status", "reason"}]: the requested numbers of GPUs that have no row."""
         return self._document.get("refused", [])
 
     @property
@@ -116,17 +116,17 @@ class Prediction(collections.abc.Mapping):
 
     @property
     def memory(self):
-        """{"bytes", "capacity_bytes", "parts": {"weights", "gradients", ...}} of a GPU."""
+        """{"bytes", "capacity_bytes", "parts": {"weights", "gradients", ...}}, per GPU."""
         return self._of_largest("memory")
 
     @property
     def assumptions(self):
-        """What was assumed: [{"pointer", "value", "kind", "source"}]."""
+        """The inputs of the prediction: [{"pointer", "value", "kind", "source"}]."""
         return self._of_largest("assumptions")
 
     @property
     def splits(self):
-        """The fastest splits of the largest number of GPUs; empty where none was searched."""
+        """The fastest splits for the largest number of GPUs; empty if none was searched."""
         splits = self._document.get("splits", [])
         return splits[-1]["splits"] if splits else []
 
@@ -140,7 +140,7 @@ class Prediction(collections.abc.Mapping):
 
     @property
     def breakdown(self):
-        """The parts of an iteration, in seconds, which add up to it: computing, and what a GPU waits for."""
+        """Seconds of an iteration by part: computing, and each cause of waiting. They add up to the iteration's time."""
         point = max(self._result["points"], key=lambda one: one["gpus"])
         split = point.get("details", {}).get("split")
         if split is None:
@@ -151,33 +151,33 @@ class Prediction(collections.abc.Mapping):
 
     @property
     def iteration_s(self):
-        """Mean seconds of an iteration."""
+        """Mean time of an iteration, in seconds."""
         return max(self._result["points"], key=lambda one: one["gpus"])["iteration_s"]["mean"]
 
     def layers(self):
-        """Times of the layers on one GPU: [{"layer", "forward_s", "backward_s", "update_s", "parameters",
+        """Returns times of the layers on one GPU: [{"layer", "forward_s", "backward_s", "update_s", "parameters",
         "gradient_bytes"}]."""
         return json.loads(self._answered.layers())
 
     def timeline(self):
-        """Chrome trace events, for Perfetto: of a split job one iteration on the first GPU of each pipeline stage, otherwise
-        some iterations of the first 16 GPUs and the last."""
+        """Returns Chrome trace events, for Perfetto. If the job is split: one iteration on the first GPU of each pipeline
+        stage. Otherwise: some iterations of the first 16 GPUs and the last."""
         return json.loads(self._answered.timeline())
 
     def scenario(self):
-        """The job as a scenario: what `simulate job --scenario` writes."""
+        """Returns the job as a scenario, as `simulate job --scenario` writes it."""
         return json.loads(self._answered.scenario())
 
     def to_dict(self):
-        """What `simulate job --json` writes."""
+        """Returns the dict that `simulate job --json` writes."""
         return json.loads(self.to_json())
 
     def to_json(self):
-        """Returns that as a text."""
+        """Returns the JSON text that `simulate job --json` writes."""
         return self._answered.job()
 
     def table(self):
-        """What `simulate job` prints."""
+        """Returns the text that `simulate job` prints."""
         return self._answered.table()
 
     def __str__(self):

@@ -1,4 +1,4 @@
-"""Measured rates: of a profile that calibrate wrote, and of a module that is measured here."""
+"""Measured rates: from a profile that calibrate wrote, or from a module that is measured here."""
 import importlib.util
 import json
 import pathlib
@@ -16,17 +16,17 @@ class Profile:
 
     @property
     def fits(self):
-        """Lines through what was measured: [{"probe", "key", "variable", "pieces", ...}]."""
+        """The fits to the measurements: [{"probe", "key", "variable", "pieces", ...}]."""
         return self._document["fits"]
 
     @property
     def samples(self):
-        """What was measured: [{"probe", "key", "seconds"}]."""
+        """The measurements: [{"probe", "key", "seconds"}]."""
         return self._document["samples"]
 
     def rate(self, batch, model=None):
-        """Samples/s of one device at `batch`, as measured, for the option `rate`. `model` selects one of several measured
-        models. Raises LockstepError for a batch that was not measured."""
+        """Returns the measured samples/s of one device at `batch`, for the option `rate`. `model` selects one of several
+        measured models. Raises LockstepError for a batch that was not measured."""
         measured, models = {}, set()
         for sample in self.samples:
             key = sample["key"]
@@ -56,16 +56,16 @@ class ModuleProbe:
     def __init__(self, model, precision, seconds, gpu):
         self.model = model            # lockstep/model/1
         self.precision = precision
-        self.seconds = seconds        # of an iteration, by batch
-        self.gpu = gpu                # name of the measured GPU; None: a processor
+        self.seconds = seconds        # per iteration, by batch
+        self.gpu = gpu                # name of the measured GPU; None: measured on a CPU
 
     def rate(self, batch):
-        """Samples/s of this device at a measured batch."""
+        """Returns the samples/s of this device at a measured batch."""
         return batch / self.seconds[batch]
 
     def job(self, batch=None, **options):
-        """Returns a Job with this model and its precision. If a GPU was measured at `batch`, the job has its rate, which is
-        scaled where `gpu` names another GPU. For a measured GPU that Lockstep does not know, give `rate_gpu`, or rate=None."""
+        """Returns a Job with this model and its precision. If a GPU was measured at `batch`, the job has its rate; if `gpu` is
+        another GPU, the rate is scaled. If Lockstep does not know the measured GPU, give `rate_gpu`, or rate=None."""
         batch = batch if batch is not None else max(self.seconds)
         options.setdefault("precision", self.precision)
         if self.gpu and batch in self.seconds:
@@ -78,8 +78,8 @@ class ModuleProbe:
 def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
     """Traces a torch.nn.Module and measures its iterations on its device.
 
-    batch(size) returns (inputs, targets), loss(outputs, targets) the loss. Without an optimizer, SGD with a learning rate of
-    zero runs, which keeps the weights. The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
+    batch(size) returns (inputs, targets); loss(outputs, targets) returns the loss. The default optimizer is SGD with a
+    learning rate of zero, which keeps the weights. The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
     probe = _probe_module()
     if optimizer is None:
         import torch
@@ -99,7 +99,7 @@ def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
 
 
 def _probe_module():
-    """The PyTorch probe, installed beside the scenarios or in the sources."""
+    """Loads the PyTorch probe, from the installation (next to the scenarios) or from the source tree."""
     for above in pathlib.Path(__file__).resolve().parents:
         for place in (above / "share/lockstep/lockstep_probe.py", above / "calib/torch/lockstep_probe.py"):
             if place.exists():
