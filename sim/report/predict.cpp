@@ -225,13 +225,14 @@ void check_memory(const LoadedScenario& loaded, const std::string& file) {
 Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace) {
   Predictions predictions(loaded.variants, trace);
   predictions.run(jobs);
-  Report report{loaded, {}, {}};
+  Report report{loaded, {}, {}, {}};
   for (std::size_t v = 0; v < loaded.variants.size(); ++v)
     for (std::size_t i = 0; i < loaded.variants[v].gpus.size(); ++i)
       report.points.push_back(report_point(loaded.variants[v], predictions.point(v, i), predictions.baseline(v, i)));
   for (const Scenario& scenario : loaded.variants)
     for (const ReportPoint& row : report.points)
       if (row.variant == scenario.variant) compare(scenario, row, report);
+  if (loaded.shares_cluster) report.shared = predict_shared_cluster(loaded.variants);
   return report;
 }
 

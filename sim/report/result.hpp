@@ -5,6 +5,7 @@
 
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/point/point.hpp"
+#include "sim/point/shared_cluster.hpp"
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim::report {
@@ -43,6 +44,7 @@ struct [[nodiscard]] Report {
   LoadedScenario loaded;
   std::vector<ReportPoint> points;  ///< by variant, then GPU count
   std::vector<Comparison> comparisons;
+  std::optional<SharedCluster> shared{};  ///< jobs at the same time, or background traffic
 };
 
 /// Predicts every number of GPUs of every variant, and missing baselines at each batch size. `trace`: for the largest

@@ -222,6 +222,38 @@ std::string variants_text(const Report& report) {
   return "Variants compared:\n" + table.text() + "\n";
 }
 
+// "0-7, 12" for nodes 0 to 7 and 12.
+std::string nodes_text(std::vector<int> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < nodes.size(); first = last + 1) {
+    last = first;
+    while (last + 1 < nodes.size() && nodes[last + 1] == nodes[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(nodes[first]);
+    if (last > first) text += "-" + std::to_string(nodes[last]);
+  }
+  return text;
+}
+
+std::string shared_text(const Report& report) {
+  if (!report.shared) return "";
+  const SharedCluster& shared = *report.shared;
+  TextTable table(true);
+  table.add({"job", "GPUs", "nodes", "alone", "together", "low", "high", "slower by",
+             samples_name(report.loaded.variants.front()) + "/s"});
+  for (const SharedJob& job : shared.jobs)
+    table.add({job.name, std::to_string(job.gpus), nodes_text(job.nodes), iteration_time_text(job.alone_s),
+               iteration_time_text(job.together_s), iteration_time_text(job.together_low_s),
+               iteration_time_text(job.together_high_s), formatted("%.1f %%", 100 * (job.slowdown() - 1)),
+               rate_text(job.samples_per_s())});
+  std::string text = "Together on the cluster";
+  if (shared.background_flows > 0) text += ", with " + std::to_string(shared.background_flows) + " background flows";
+  text += " (iteration times; the tables above have each job alone):\n" + table.text();
+  if (shared.replays > 1)
+    text += "Median, least and most of " + std::to_string(shared.replays) + " replays with random starts.\n";
+  return text + "\n";
+}
+
 std::string value_text(PublishedMetric metric, double value, const std::string& samples) {
   switch (metric) {
     case PublishedMetric::scaling_efficiency:
@@ -265,7 +297,7 @@ std::string comparisons_text(const Report& report) {
 std::string table_text(const Report& report) {
   std::string text;
   for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
-  text += variants_text(report);
+  text += report.shared ? shared_text(report) : variants_text(report);
   text += comparisons_text(report);
   for (const std::string& line : imprecise_profiles(report.loaded.variants)) text += line + ".\n";
   double wall_s = 0;

@@ -214,6 +214,18 @@ Problem find_split_at_problem(int gpus, const Scenario& s) {
   return find_batch_problem(*s.parallel, gpus / s.parallel->gpus_of_replica());
 }
 
+Problem find_background_problem(const Scenario& s) {
+  for (std::size_t i = 0; i < s.background.size(); ++i) {
+    const std::string pointer = "/background/" + std::to_string(i);
+    const int largest = std::max(s.background[i].from_node, s.background[i].to_node);
+    if (s.cluster.nic.per_node == 0) return {{pointer, "the cluster has no network", "allowed: without it"}};
+    if (largest >= s.cluster.nodes)
+      return {{pointer, "node " + std::to_string(largest) + " of a cluster of " + std::to_string(s.cluster.nodes),
+               "allowed: 0 to " + std::to_string(s.cluster.nodes - 1)}};
+  }
+  return {};
+}
+
 Problem find_point_problem(const std::string& pointer, int gpus, const Scenario& s) {
   if (Problem problem = find_gpus_problem(pointer, gpus, s)) return problem;
   if (Problem problem = find_nodes_used_problem(pointer, gpus, s)) return problem;
@@ -253,6 +265,7 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_bucket_copies_problem(s)) return problem;
   if (Problem problem = find_half_parameters_problem(s)) return problem;
   if (Problem problem = find_convergence_problem(s)) return problem;
+  if (Problem problem = find_background_problem(s)) return problem;
   if (Problem problem = find_gpus_problem("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)
     if (Problem problem = find_point_problem("/gpus/" + std::to_string(i), s.gpus[i], s)) return problem;

@@ -19,14 +19,16 @@ const ObjectFormat<JobEntry>& job_format() {
   static const ObjectFormat<JobEntry> format = [] {
     ObjectFormat<JobEntry> f("jobs");
     f.text("name", &JobEntry::name).means("in tables and results; another one for each job");
-    f.whole("gpus", &JobEntry::gpus, 1, kMostGpus).means("number of GPUs of the job, in place of the scenario's `gpus`");
+    f.whole("gpus", &JobEntry::gpus, 1, kMostGpus)
+        .means("number of GPUs of the job, in place of the scenario's `gpus`");
     auto nodes = f.custom("nodes", "array of whole", "numbers from 0",
                           {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 1}});
     nodes.optional("the lowest that no job uses").means("nodes of the job, in the order of its ranks");
     nodes.reads([](const JsonNode&, JobEntry&) {});
     nodes.writes([](const JobEntry&) { return Json(); });
     auto set = f.custom("set", "object", "", {{"type", "object"}});
-    set.optional("none").means("values that differ from the scenario's: `{\"/json/pointer\": value}`, not of the cluster");
+    set.optional("none").means(
+        "values that differ from the scenario's: `{\"/json/pointer\": value}`, not of the cluster");
     set.reads([](const JsonNode&, JobEntry&) {});
     set.writes([](const JobEntry&) { return Json(); });
     return f;

@@ -293,8 +293,7 @@ void add_results(Format& f) {
   list.optional("none").means("[variants](#variants)");
   list.reads([](const JsonNode&, Scenario&) {});  // read_variants()
   list.writes([](const Scenario&) { return Json(); });
-  auto jobs = f.custom("jobs", "array", "at least one",
-                       {{"type", "array"}, {"items", job_schema()}, {"minItems", 1}});
+  auto jobs = f.custom("jobs", "array", "at least one", {{"type", "array"}, {"items", job_schema()}, {"minItems", 1}});
   jobs.optional("none").means("[jobs](#jobs) that run on the cluster at the same time; not with `variants`");
   jobs.reads([](const JsonNode&, Scenario&) {});  // read_variants()
   jobs.writes([](const Scenario&) { return Json(); });
