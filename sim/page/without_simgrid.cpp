@@ -25,6 +25,10 @@ namespace {
 Replay replay_messages(const Program&, const Cluster&, const Jitter&, const ReplayOptions&) {
   refuse_messages();
 }
+std::vector<Replay> replay_messages_of_jobs(const std::vector<JobToReplay>&, const std::vector<BackgroundFlow>&,
+                                            const ReplayOptions&) {
+  refuse_messages();
+}
 
 std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster&) {
   refuse_messages();

@@ -65,7 +65,7 @@ class MessageReplay {
 
   void start_stream(int gpu, int stream) {
     compat::add_actor(mailboxes_ + "gpu" + std::to_string(gpu) + "." + program_.streams[to_index(stream)],
-                      platform_.gpu_host(gpu), [this, gpu, stream] { run_stream(gpu, stream); });
+                      platform_.host(cluster_.gpu(gpu)), [this, gpu, stream] { run_stream(gpu, stream); });
   }
 
   void run_stream(int gpu, int stream) {
@@ -268,7 +268,9 @@ void start_background(const std::vector<BackgroundFlow>& background, const Platf
     sg4::Host *const from = platform.cpu_host(flow.from_node), *const to = platform.cpu_host(flow.to_node);
     compat::add_actor("background", from, [=] {
       sg4::Actor::self()->daemonize();
-      sg4::Comm::sendto_init(from, to)->set_payload_size(kEndless)->set_rate(flow.bytes_per_s)->wait();
+      const sg4::CommPtr comm = sg4::Comm::sendto_init();
+      comm->set_payload_size(kEndless)->set_rate(flow.bytes_per_s);  // before it starts, as its ends are known
+      comm->set_source(from)->set_destination(to)->wait();
     });
   }
 }
