@@ -213,6 +213,9 @@ void predict_from_records(const Options& o) {
 
 void search(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = load_scenario(o);
+  if (loaded.shares_cluster)
+    throw InputError("--optimise " + o.optimise + ": " + o.scenario +
+                     " has \"jobs\" or \"background\", which a search does not predict; allowed: without them");
   check_outputs_beside(loaded, o);
   const std::vector<sim::Optimisation> curves = sim::optimise(loaded, o.optimise, jobs_of(o));
   if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);

@@ -215,7 +215,7 @@ std::vector<Axis> read_axes(const JsonNode& node) {
 
 constexpr std::size_t kLargestScenario = std::size_t{64} << 20;  // the JSON reader's limit
 
-ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string& path) {
+ScenarioTemplate load_scenario_template(const JsonNode& root, const std::string& path) {
   const JsonNode node = root.at("scenario");
   const std::string variant = root.has("variant") ? root.at("variant").text() : "";
   if (node.is_object()) {
@@ -232,6 +232,17 @@ ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string&
     node.fail("cannot read " + in_quotes(file) + ": " + why,
               "allowed: a scenario's file, by its path from the plan's folder");
   return ScenarioTemplate::load(file, variant);
+}
+
+// Refuses scenarios whose jobs run at the same time.
+ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string& path) {
+  ScenarioTemplate base = load_scenario_template(root, path);
+  for (const auto* key : {"jobs", "background"})
+    if (base.json().contains(key))
+      root.at("scenario")
+          .fail(std::string("has \"") + key + "\", and a plan predicts each point alone on its cluster",
+                "allowed: without it; simulate SCENARIO.json predicts what shares a cluster");
+  return base;
 }
 
 // An objective with money requires a price of GPUs, in the plan or in a point.

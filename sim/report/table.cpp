@@ -247,7 +247,9 @@ std::string shared_text(const Report& report) {
                iteration_time_text(job.together_high_s), formatted("%.1f %%", 100 * (job.slowdown() - 1)),
                rate_text(job.samples_per_s())});
   std::string text = "Together on the cluster";
-  if (shared.background_flows > 0) text += ", with " + std::to_string(shared.background_flows) + " background flows";
+  if (shared.background_flows > 0)
+    text += ", with " + std::to_string(shared.background_flows) +
+            (shared.background_flows == 1 ? " background flow" : " background flows");
   text += " (iteration times; the tables above have each job alone):\n" + table.text();
   if (shared.replays > 1)
     text += "Median, least and most of " + std::to_string(shared.replays) + " replays with random starts.\n";

@@ -161,7 +161,8 @@ TEST_CASE("mistakes at the top") {
        "/schema: \"lockstep/cluster/2\" is unknown; allowed: lockstep/cluster/1"},
       {changed("/colour", "1"),
        "/: unknown key \"colour\"; known: schema, $schema, name, description, nodes, gpus_per_node, gpu, "
-       "host, profile, intra_node, nic, fabric"},
+       "host, profile, intra_node, nic, fabric, "
+       "nodes_used, faults"},
       {changed("/nodes", "0"), "/nodes: value 0 is out of range; allowed: 1 to 1048576"},
       {changed("/nodes", "2.5"), "/nodes: expected a whole number, got 2.5; allowed: 1 to 1048576"},
       {changed("/nodes", R"({"value": 2.5, "kind": "assumed", "source": "s"})"),

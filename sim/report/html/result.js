@@ -73,6 +73,22 @@ function variantsSection(groups) {
     ...(isTimed ? [{title: 'Time to accuracy', note: 'On ' + plural(common, 'GPU'), number: true, value: group => at(group, common).time_to_accuracy_s, text: group => format.duration(at(group, common).time_to_accuracy_s)}] : [])]}));
 }
 
+// Jobs at the same time on one cluster: how much each is slowed by the others and by background traffic.
+function sharedSection(shared) {
+  if (!shared) return null;
+  const spread = row => format.milliseconds(row.together_s_low) + ' to ' + format.milliseconds(row.together_s_high);
+  const flows = shared.background_flows > 0 ? ', with ' + plural(shared.background_flows, 'background flow') : '';
+  return section('shared', 'Together on the cluster',
+    h('p', {}, 'Iteration times' + flows + '. Other tables have each job alone. Low and high are the least and the most of ' + plural(shared.replays, 'replay') + ' with random starts.'),
+    comparisonChart('Slowdown of each job', shared.jobs.map(job => ({name: job.job, value: job.slowdown})), {label: 'Iteration time together over alone', show: value => trimmed(value), full: value => value.toFixed(3)}),
+    dataTable({caption: 'Jobs together', rows: shared.jobs, fileName: 'shared.csv', columns: [
+      {title: 'Job', rowHeader: true, value: row => row.job}, {title: 'GPUs', number: true, value: row => row.gpus, text: row => format.count(row.gpus)},
+      {title: 'Alone', number: true, value: row => row.alone_s, text: row => format.milliseconds(row.alone_s)},
+      {title: 'Together', number: true, value: row => row.together_s, text: row => format.milliseconds(row.together_s)},
+      {title: 'Low to high', value: spread},
+      {title: 'Slower by', number: true, value: row => row.slowdown - 1, text: row => format.percent(row.slowdown - 1)}]}));
+}
+
 function timeCharts(groups, isOneCount) {
   const timed = groups.map(group => ({...group, points: group.points.filter(point => isNumber(point.time_to_accuracy_s))})).filter(
     group => group.points.length > 0);
@@ -146,7 +162,7 @@ function resultPage(result) {
   const isOneCount = groups.every(group => group.points.length === 1);
   showHeader('simulation', scenario.name || 'A simulation', scenario.description, settingsOf(scenario));
   return [
-    resultAnswer(result.points, (scenario.convergence || {}).target), variantsSection(groups),
+    ...(result.shared_cluster ? [sharedSection(result.shared_cluster)] : [resultAnswer(result.points, (scenario.convergence || {}).target), variantsSection(groups)]),
     section('scaling', 'Throughput and scaling', h('div', {class: 'charts'}, speedCharts(groups, isOneCount), timeCharts(groups, isOneCount))),
     section('breakdown', 'Where an iteration goes', breakdownOf(groups)),
     section('points', 'All predictions', resultTable(result.points)),
