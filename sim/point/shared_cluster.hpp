@@ -12,7 +12,7 @@
 
 namespace lockstep::sim::point {
 
-/// Of one job. Times are medians over the replays, in seconds per iteration.
+/// A job and its times. They are medians over the replays, in seconds per iteration.
 struct SharedJob {
   std::string name;
   int gpus = 0;

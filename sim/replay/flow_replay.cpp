@@ -12,7 +12,7 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// Advances all jobs and their messages together, from event to event.
+// This class advances all jobs and their messages together, from event to event.
 class FlowReplay {
  public:
   FlowReplay(const std::vector<JobToReplay>& jobs, const std::vector<BackgroundFlow>& background,
