@@ -4,7 +4,7 @@
 
 #include "engine/model/graph.hpp"
 #include "sim/scenario/choices.hpp"
-#include "sim/scenario/cluster_spec.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::cost {
 
@@ -21,10 +21,21 @@ inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
 /// FLOP per multiply-add of a model in training: 2, for the forward pass and for the gradients of inputs and weights.
 constexpr double kTrainingFlopPerMac = 3 * 2;
 
-/// FLOP/s per GPU of the model's arithmetic, without recomputation. Attention counts as if nothing were masked
-/// (Chowdhery et al. 2022, appendix B).
-inline double model_flops_per_gpu(const model::Graph& model, double samples_per_s, int gpus) {
-  return kTrainingFlopPerMac * static_cast<double>(model.macs()) * samples_per_s / gpus;
+/// FLOP of the model's arithmetic on a sample in training, without recomputation. Attention counts as if nothing were
+/// masked (Chowdhery et al. 2022, appendix B). Frozen weights of adapters have no gradients: two thirds.
+inline double training_flop(const Scenario& scenario) {
+  const model::Graph& model = scenario.model;
+  if (!scenario.parallel || scenario.parallel->lora_rank == 0)
+    return kTrainingFlopPerMac * static_cast<double>(model.macs());
+  double flop = 0;
+  for (const model::Layer& layer : model.layers)
+    flop += (layer.parameters.empty() ? 3 : 2) * 2 * static_cast<double>(layer.macs);
+  return flop;
+}
+
+/// FLOP/s per GPU of that arithmetic.
+inline double model_flops_per_gpu(const Scenario& scenario, double samples_per_s, int gpus) {
+  return training_flop(scenario) * samples_per_s / gpus;
 }
 
 }  // namespace lockstep::sim::cost

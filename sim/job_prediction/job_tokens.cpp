@@ -61,7 +61,7 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
   row.tokens_per_s = samples.predicted * tokens;
   row.low = samples.low * tokens;
   row.high = samples.high * tokens;
-  row.flops_per_gpu = model_flops_per_gpu(scenario.model, samples.predicted, row.gpus);
+  row.flops_per_gpu = model_flops_per_gpu(scenario, samples.predicted, row.gpus);
   const double peak = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
   row.hfu = row.mfu * (1 + recomputed_share(scenario));

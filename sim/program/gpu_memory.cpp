@@ -284,8 +284,14 @@ GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
 }
 
 double checkpoint_bytes(const Scenario& s) {
-  return s.compute.update_element_bytes() * static_cast<double>(s.model.parameter_count()) *
-         (1 + model::update_arrays(s.compute.optimizer).state);
+  const model::KeptPrecisions& kept = s.compute.kept;
+  const double of_update = s.compute.update_element_bytes();
+  const double of_weights = kept.master == model::MasterWeights::none ? activation_bytes(s.compute.precision)
+                            : kept.master                             ? bytes_of(*kept.master)
+                                                                      : of_update;
+  const double of_state = kept.state ? bytes_of(*kept.state) : of_update;
+  return static_cast<double>(s.model.parameter_count()) *
+         (of_weights + of_state * model::update_arrays(s.compute.optimizer).state);
 }
 
 std::string memory_text(double bytes, double capacity_bytes) {

@@ -72,8 +72,8 @@ struct [[nodiscard]] GpuMemory {
 /// If the auto-tuner chooses the learners, one is counted. `gpus` >= 1.
 GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 
-/// Bytes of weights and optimizer state in single precision. They count once, whatever the number of GPUs that hold
-/// them.
+/// Bytes of weights and optimizer state as they are kept, in single precision unless the scenario says otherwise. They
+/// count once, whatever the number of GPUs that hold them.
 double checkpoint_bytes(const Scenario& scenario);
 
 /// "36.7 of 79.6 GiB"

@@ -128,7 +128,10 @@ LearnerMemory learner_memory(const Scenario& scenario, int batch) {
   memory.model_bytes = 4 * static_cast<double>(scenario.model.parameter_count());
   memory.outputs_bytes = outputs_bytes(scenario.model, batch, activation_bytes(scenario.compute.precision));
   memory.workspace_bytes = scenario.learners.workspace_bytes;
-  memory.optimizer_state_bytes = memory.model_bytes * model::update_arrays(scenario.compute.optimizer).state;
+  const model::KeptPrecisions& kept = scenario.compute.kept;
+  memory.optimizer_state_bytes = static_cast<double>(scenario.model.parameter_count()) *
+                                 (kept.state ? bytes_of(*kept.state) : 4) *
+                                 model::update_arrays(scenario.compute.optimizer).state;
   memory.input_bytes = scenario.input.prefetch * double(batch) * scenario.input.bytes_per_sample;
   return memory;
 }

@@ -12,7 +12,7 @@
 namespace lockstep::sim::replay {
 namespace {
 
-// This class advances all jobs and their messages together, from event to event.
+// This class moves all jobs and their messages from event to event, and keeps the clock.
 class FlowReplay {
  public:
   FlowReplay(const std::vector<JobToReplay>& jobs, const std::vector<BackgroundFlow>& background,

@@ -4,6 +4,7 @@
 
 #include "engine/base/index.hpp"
 #include "sim/cost/token_cost.hpp"
+#include "sim/cost/utilisation.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replica/adapters.hpp"
 #include "sim/replica/recomputation.hpp"
@@ -359,7 +360,7 @@ double recomputed_share(const Scenario& scenario) {
   const double layers = graph.transformer ? graph.transformer->spec.layers : 0;
   const double recomputed = double(spec.recompute_layers) * spec.pipeline * spec.chunks();
   const double of_layers = spec.recompute_layers > 0 && layers > 0 ? std::min(1.0, recomputed / layers) : 1;
-  return of_layers * macs / (3 * static_cast<double>(graph.macs()));
+  return of_layers * 2 * macs / training_flop(scenario);
 }
 
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage) {

@@ -130,7 +130,7 @@ void count_tokens(const Scenario& scenario, ReportPoint& row) {
   if (scenario.model.tokens == 0) return;
   const double samples_per_s = row.point.samples_per_s();
   row.tokens_per_s = samples_per_s * scenario.model.tokens;
-  row.model_flops_per_gpu = model_flops_per_gpu(scenario.model, samples_per_s, row.point.gpus);
+  row.model_flops_per_gpu = model_flops_per_gpu(scenario, samples_per_s, row.point.gpus);
   row.peak_flops = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.recomputed_share = recomputed_share(scenario);
 }

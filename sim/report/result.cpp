@@ -124,6 +124,7 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   json["published"] = Json::array();
   for (const Comparison& c : report.comparisons) json["published"].push_back(comparison_json(c));
   json["assumptions"] = assumptions_json(report.loaded);
+  if (!report.loaded.notes.empty()) json["notes"] = report.loaded.notes;
   const std::vector<std::string> imprecise = imprecise_profiles(report.loaded.variants);
   if (!imprecise.empty()) json["imprecise"] = imprecise;
   return json;

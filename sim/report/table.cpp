@@ -300,6 +300,7 @@ std::string table_text(const Report& report) {
   std::string text;
   for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
   text += report.shared ? shared_text(report) : variants_text(report);
+  for (const std::string& note : report.loaded.notes) text += note + ".\n";
   text += comparisons_text(report);
   for (const std::string& line : imprecise_profiles(report.loaded.variants)) text += line + ".\n";
   double wall_s = 0;

@@ -125,19 +125,13 @@ Problem find_servers_problem(int gpus, const Scenario& s) {
   return find_separate_problem("/parameter_server/servers", s.parameter_server->servers, gpus, s);
 }
 
-// Refuses a profile of another model, and numbers of GPUs without a law or too far outside the profile's runs.
+// Refuses a profile of another model.
 Problem find_convergence_problem(const Scenario& s) {
   if (!s.convergence || !s.convergence->profile) return {};
   const ConvergenceProfile& profile = *s.convergence->profile;
-  const std::string pointer = "/convergence/profile";
-  if (profile.model != s.model.name)
-    return {{pointer, "its runs trained " + in_quotes(profile.model) + ", not " + in_quotes(s.model.name), ""}};
-  if (s.trains_learners() && s.learners.auto_tune) return {};  // the number of learners is not known yet
-  for (const int gpus : s.gpus) {
-    const auto why = why_not_covered(profile, *profile.target_named(s.convergence->target), training_setting(s, gpus));
-    if (why) return {{pointer, "at " + std::to_string(gpus) + " GPUs " + *why, ""}};
-  }
-  return {};
+  if (profile.model == s.model.name) return {};
+  return {{"/convergence/profile", "its runs trained " + in_quotes(profile.model) + ", not " + in_quotes(s.model.name),
+           ""}};
 }
 
 Problem find_bucket_copies_problem(const Scenario& s) {
@@ -164,6 +158,12 @@ Problem find_half_parameters_problem(const Scenario& s) {
   if (s.algorithm != Algorithm::s_sgd && s.algorithm != Algorithm::sharded)
     return {{pointer, "is not modelled of " + name_of(s.algorithm), "allowed: without it; s-sgd and sharded have it"}};
   return {};
+}
+
+// Learners train weights in single precision, so that there are no others.
+Problem find_master_weights_problem(const Scenario& s) {
+  if (!s.trains_learners() || !s.compute.kept.master || *s.compute.kept.master == model::MasterWeights::fp32) return {};
+  return {{"/compute/master_weights", "learners keep their weights in single precision", "allowed: fp32"}};
 }
 
 Problem find_recomputation_problem(const Scenario& s) {
@@ -264,6 +264,7 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_profile_problem(s)) return problem;
   if (Problem problem = find_bucket_copies_problem(s)) return problem;
   if (Problem problem = find_half_parameters_problem(s)) return problem;
+  if (Problem problem = find_master_weights_problem(s)) return problem;
   if (Problem problem = find_convergence_problem(s)) return problem;
   if (Problem problem = find_background_problem(s)) return problem;
   if (Problem problem = find_gpus_problem("/baseline/gpus", s.baseline_gpus, s)) return problem;
@@ -283,8 +284,21 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   return {};
 }
 
+std::optional<ScenarioProblem> find_uncovered_training(const Scenario& s) {
+  if (!s.convergence || !s.convergence->profile) return {};
+  if (s.trains_learners() && s.learners.auto_tune) return {};  // the number of learners is not known yet
+  const ConvergenceProfile& profile = *s.convergence->profile;
+  for (const int gpus : s.gpus) {
+    const auto why = why_not_covered(profile, *profile.target_named(s.convergence->target), training_setting(s, gpus));
+    if (why) return {{"/convergence/profile", "at " + std::to_string(gpus) + " GPUs " + *why, ""}};
+  }
+  return {};
+}
+
 void check(const Scenario& s) {
-  if (const Problem problem = find_problem(s))
+  Problem problem = find_problem(s);
+  if (!problem) problem = find_uncovered_training(s);
+  if (problem)
     throw InputError(s.name + ": " + problem->pointer + ": " + problem->wrong +
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));
 }

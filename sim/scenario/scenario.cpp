@@ -69,6 +69,31 @@ void apply(JsonDocument& document, const std::vector<std::pair<std::string, std:
   fill_baseline(document);
 }
 
+void fail_at(const JsonNode& root, const std::optional<ScenarioProblem>& problem) {
+  if (problem) node_at(root, problem->pointer).fail(problem->wrong, problem->allowed);
+}
+
+void read_members(const JsonNode& root, const std::string& variant,
+                  const std::function<bool(const std::string& key)>& is_read, Scenario& scenario) {
+  scenario.variant = variant;
+  scenario_format().read_some(root, scenario, is_read);
+  settle_batch(root, scenario);
+  scenario.published = read_published(root.at("published"), variant, read_variants(root));
+}
+
+// Reads a variant of several. One without a law of convergence is compared without a time to accuracy; `note` says why.
+Scenario read_variant(const JsonNode& root, const std::string& variant, std::string& note) {
+  Scenario scenario;
+  read_members(
+      root, variant, [](const std::string&) { return true; }, scenario);
+  fail_at(root, find_problem(scenario));
+  if (const std::optional<ScenarioProblem> uncovered = find_uncovered_training(scenario)) {
+    note = variant + ": no time to accuracy, because " + uncovered->wrong;
+    scenario.convergence.reset();
+  }
+  return scenario;
+}
+
 // Lists an assumption once if several variants use it.
 void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
   for (const Assumption& a : more) {
@@ -104,12 +129,9 @@ void apply_setting(JsonDocument& document, const std::string& pointer, const std
 
 void read_scenario(const JsonNode& root, const std::string& variant,
                    const std::function<bool(const std::string& key)>& is_read, Scenario& scenario) {
-  scenario.variant = variant;
-  scenario_format().read_some(root, scenario, is_read);
-  settle_batch(root, scenario);
-  scenario.published = read_published(root.at("published"), variant, read_variants(root));
-  if (const std::optional<ScenarioProblem> problem = find_problem(scenario))
-    node_at(root, problem->pointer).fail(problem->wrong, problem->allowed);
+  read_members(root, variant, is_read, scenario);
+  fail_at(root, find_problem(scenario));
+  fail_at(root, find_uncovered_training(scenario));
 }
 
 Scenario read_scenario(const JsonNode& root, const std::string& variant) {
@@ -162,13 +184,17 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
     throw InputError("--gpus: " + path + " has \"jobs\", each with its number of GPUs; allowed: without --gpus");
   loaded.resolved = document.json();
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  for (const Variant& variant : read_variants(document.root())) {
+  const std::vector<Variant> variants = read_variants(document.root());
+  for (const Variant& variant : variants) {
     JsonDocument varied = as_written;
     for (const auto& [pointer, text] : variant.settings) {
       apply_setting(varied, pointer, text, variant.origin, folder);
     }
     apply(varied, settings, gpus);
-    loaded.variants.push_back(read_scenario(varied.root(), variant.name));
+    std::string note;
+    loaded.variants.push_back(variants.size() > 1 ? read_variant(varied.root(), variant.name, note)
+                                                  : read_scenario(varied.root(), variant.name));
+    if (!note.empty()) loaded.notes.push_back(note);
     add_assumptions(loaded.assumptions, varied.assumptions());
     const auto inputs = inputs_of(varied, loaded.variants.back());
     loaded.inputs.insert(inputs.begin(), inputs.end());

@@ -215,6 +215,7 @@ TrainingSetting training_setting(const Scenario& scenario, int gpus);
 struct LoadedScenario {
   std::vector<Scenario> variants;  ///< or jobs; one without a name if the file lists none
   bool shares_cluster = false;     ///< the variants are jobs that run at the same time, or there is background traffic
+  std::vector<std::string> notes;  ///< what cannot be predicted of single variants
   Json resolved;                   ///< as read, with references replaced by their content, and defaults filled in
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs;  ///< file -> SHA-256

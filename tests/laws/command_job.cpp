@@ -98,7 +98,7 @@ JobAnswer answer(const CommandJob& job) {
   answer.samples_per_iteration = run.samples() * run.accumulation;
   answer.memory_bytes = static_cast<double>(sim::gpu_memory(run.scenario, run.gpus, run.batch_per_gpu).total_bytes());
   const double peak = sim::utilisation_peak_flops(run.scenario.cluster.gpu, run.scenario.compute.precision);
-  if (peak > 0) answer.mfu = sim::model_flops_per_gpu(run.scenario.model, answer.samples_per_s, row.gpus) / peak;
+  if (peak > 0) answer.mfu = sim::model_flops_per_gpu(run.scenario, answer.samples_per_s, row.gpus) / peak;
   return answer;
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/memory_report.hpp"
+#include "sim/scenario/check.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
@@ -54,6 +55,25 @@ TEST_CASE("Bytes per parameter by hand: with Adam in mixed precision 2 + 2 + 4 +
   CHECK(per_parameter(Precision::fp32, Optimizer::adam) == 16);
   CHECK(per_parameter(Precision::fp32, Optimizer::lars) == 12);
   CHECK(per_parameter(Precision::tf32, Optimizer::sgd) == 8);
+}
+
+TEST_CASE("A narrow optimizer state narrows checkpoints and the state of learners as well") {
+  Scenario s = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::adam);
+  const double parameters = parameters_of(s);
+  CHECK(checkpoint_bytes(s) == (4 + 2 * 4) * parameters);
+  s.compute.kept.state = model::StatePrecision::bf16;
+  CHECK(checkpoint_bytes(s) == (4 + 2 * 2) * parameters);
+  s.compute.kept.master = model::MasterWeights::none;
+  CHECK(checkpoint_bytes(s) == (2 + 2 * 2) * parameters);
+
+  Scenario learners = scenario_of("resnet50", Precision::mixed, Optimizer::momentum);
+  learners.algorithm = Algorithm::sma;
+  const double in_single = gpu_memory(learners, 1, 16).optimizer_state_bytes;
+  learners.compute.kept.state = model::StatePrecision::bf16;
+  CHECK(in_single == 4 * parameters_of(learners));
+  CHECK(gpu_memory(learners, 1, 16).optimizer_state_bytes == in_single / 2);
+  learners.compute.kept.master = model::MasterWeights::none;
+  CHECK_THAT(find_problem(learners)->wrong, Catch::Matchers::Contains("single precision"));
 }
 
 TEST_CASE("A loss in single precision has 8 bytes of each score more where scores are in half precision") {

@@ -313,6 +313,24 @@ TEST_CASE("software that is not stated is what trains such splits") {
   CHECK(sim::usual_software(job.job.split) == "Megatron-LM");
 }
 
+TEST_CASE("frozen weights of adapters have no gradients: model FLOP are 4 a weight and token, and attention's 6") {
+  sim::JobQuestion job = llama();
+  job.gpus = {64};
+  const sim::JobPrediction all = sim::predict_job(job, catalogue(), 1);
+  job.job.split.give("lora_rank", 16);
+  const sim::JobPrediction adapters = sim::predict_job(job, catalogue(), 1);
+  const auto flop_of_token = [](const sim::JobPrediction& predicted) {
+    const Json row = sim::job_tokens_json(predicted).at(0);
+    return row["model_flops_per_gpu"].get<double>() * 64 / row["tokens_per_s"].get<double>();
+  };
+  double of_attention = 0;
+  const model::Graph& graph = all.largest().samples_per_s.task.target.front().scenario.model;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.parameters.empty()) of_attention += 6.0 * static_cast<double>(layer.macs) / graph.tokens;
+  CHECK(of_attention > 0);
+  CHECK(flop_of_token(adapters) == Approx(flop_of_token(all) * 2 / 3 + of_attention / 3).epsilon(1e-9));
+}
+
 TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compares") {
   sim::JobQuestion job = llama();
   job.gpus = {64};

@@ -106,4 +106,17 @@ TEST_CASE("a profile that does not fit the scenario is refused") {
   CHECK(error(files, {{"/batch_per_gpu", "64"}}).empty());  // beyond the runs, but not far: a note at the prediction
 }
 
+TEST_CASE("of several variants, one without a law of convergence has no time to accuracy, and a note says why") {
+  ProfileFiles files;
+  files.scenario["variants"] = {{{"name", "plain"}, {"set", Json::object()}},
+                                {{"name", "elastic"}, {"set", {{"/algorithm", "ea-sgd"}, {"/learners/fill", 0.5}}}}};
+  const sim::LoadedScenario loaded = files.load();
+  REQUIRE(loaded.variants.size() == 2);
+  CHECK(loaded.variants[0].convergence);
+  CHECK_FALSE(loaded.variants[1].convergence);
+  REQUIRE(loaded.notes.size() == 1);
+  CHECK(loaded.notes[0].find("elastic: no time to accuracy, because ") == 0);
+  CHECK(loaded.notes[0].find("has no law of \"ea-sgd\"") != std::string::npos);
+}
+
 }  // namespace lockstep::tests
