@@ -86,6 +86,7 @@ const std::vector<LogFormat>& log_formats() {
       {"gloo", [](Text text, Text path, Asked r) { return import_gloo(text, path, collective_options(r)); }},
       {"nvbandwidth", [](Text text, Text path, Asked) { return import_nvbandwidth(text, path); }},
       {"p2p", [](Text text, Text path, Asked) { return import_p2p_bandwidth(text, path); }},
+      {"perftest", [](Text text, Text path, Asked) { return import_perftest(text, path); }},
       {"torch-trace", [](Text text, Text path, Asked r) { return import_torch_trace(text, path, r.torch); }},
       {"torch-probe", [](Text text, Text path, Asked) { return import_torch_probe(text, path); }},
       {"csv",

@@ -63,6 +63,10 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 /// host ("engine").
 Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
 
+/// perftest (perftest.hpp): samples of "copy" from "node0" to "node1". "measures" in the key distinguishes bandwidth, at
+/// which messages follow each other, from latency. Of tests in both directions, one direction gets half the total.
+Imported import_perftest(const std::string& text, const std::string& name);
+
 /// nvidia-smi topo -m: the links between GPUs and to NICs, as facts of the device: {"topology": {"gpus": [...],
 /// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.
 Imported import_topology(const std::string& text, const std::string& name);

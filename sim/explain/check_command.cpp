@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/step_trace.hpp"
@@ -15,6 +16,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 
 namespace lockstep::sim::explain {
@@ -65,8 +67,8 @@ JobQuestion question_of_log(const CheckOptions& o, const calib::TrainingLog& log
   return question;
 }
 
-MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::string& file, const IsGiven& is_given) {
-  const calib::TrainingLog log = calib::read_training_log(text, file);
+MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
+  const std::string& file = log.file;
   MeasuredStep step;
   step.file = file;
   step.question = question_of_log(o, log, is_given);
@@ -201,14 +203,24 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
   Measurements measured;
   std::vector<calib::StepTrace> ranks;
   for (const std::string& file : o.files) {
-    const std::string text = calib::log_text(file);
-    if (calib::is_torch_trace(text)) {
+    const std::string bytes = calib::log_bytes(file);
+    const bool is_event_file = calib::is_event_file(bytes);
+    const std::string text = is_event_file ? "" : calib::text_from(bytes, file);
+    if (is_event_file) {
+      measured.steps.push_back(step_of(o, calib::read_event_log(bytes, file), is_given));
+      check_complete(measured.steps.back().question, file);
+    } else if (calib::is_torch_trace(text)) {
       ranks.push_back(calib::read_step_trace(text, file));
+    } else if (calib::is_perftest(text)) {
+      const Job& job = o.question.job;
+      const std::vector<MeasuredCollective> transfers =
+          measured_transfers(text, file, job.network.stated, job.gpus_per_node, catalogue);
+      measured.collectives.insert(measured.collectives.end(), transfers.begin(), transfers.end());
     } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else {
-      measured.steps.push_back(step_of(o, text, file, is_given));
+      measured.steps.push_back(step_of(o, calib::read_training_log(text, file), is_given));
       check_complete(measured.steps.back().question, file);
     }
   }
@@ -237,10 +249,12 @@ std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
-      "check", "Compares logs of nccl-tests, logs or traces of trainings with their prediction, and names causes");
+      "check",
+      "Compares logs of nccl-tests and perftest, logs or traces of trainings with their prediction, and names causes");
   sub->add_option(
       "files", o.files,
-      "Logs of nccl-tests, rccl-tests, or of trainings; PyTorch profiler traces, of a job one for each rank");
+      "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), or of trainings; PyTorch profiler traces, of a job one "
+      "for each rank");
   sub->add_option("--against", o.good_file,
                   "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
