@@ -67,6 +67,11 @@ Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
 /// which messages follow each other, from latency. Of tests in both directions, one direction gets half the total.
 Imported import_perftest(const std::string& text, const std::string& name);
 
+/// Chakra's execution traces (.et): the durations of NCCL's kernels become "collective"; they include waiting for other
+/// ranks. Ranks come from the process groups that PyTorch notes, else from the options. Throws InputError if a kernel's
+/// name contradicts its type, and for PyTorch's own execution traces (JSON), which have no times.
+Imported import_chakra(const std::string& bytes, const std::string& name, const CollectiveLogOptions& options = {});
+
 /// nvidia-smi topo -m: the links between GPUs and to NICs, as facts of the device: {"topology": {"gpus": [...],
 /// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.
 Imported import_topology(const std::string& text, const std::string& name);

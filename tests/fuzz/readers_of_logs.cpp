@@ -130,6 +130,10 @@ std::vector<Reader> readers_of_logs() {
       log("p2p", [](const std::string& text) { return import_p2p_bandwidth(text, path()); }, {own("p2p.txt")}),
       log("perftest", [](const std::string& text) { return import_perftest(text, path()); },
           {data("perftest_write_bw.txt"), data("perftest_write_lat.txt")}),
+      Reader{"chakra",
+             [=](const std::string& bytes) { return profile_of(import_chakra(bytes, path(), ranks)); },
+             path(),
+             {own("chakra.et")}},
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
       // As it lies in a file: gzip's bytes.
