@@ -184,20 +184,29 @@ class EventLog {
 
   void take_wall_times() {
     std::vector<double> evaluations_s;
-    const std::pair<const std::string, std::vector<ScalarPoint>>* longest = nullptr;
+    const std::pair<const std::string, std::vector<ScalarPoint>>*longest = nullptr, *of_samples = nullptr;
     for (const auto& entry : file_.scalars) {
+      auto*& best = counts_samples(entry.first) ? of_samples : longest;
       if (is_of_evaluation(entry.first)) {
         for (const ScalarPoint& point : entry.second) evaluations_s.push_back(point.wall_time_s);
-      } else if (!counts_samples(entry.first) && (longest == nullptr || entry.second.size() > longest->second.size())) {
-        longest = &entry;
+      } else if (best == nullptr || entry.second.size() > best->second.size()) {
+        best = &entry;
       }
     }
-    log_.format = "tensorboard";
+    log_.format = is_of_megatron() ? "megatron" : "tensorboard";
+    if (longest == nullptr) {
+      longest = of_samples;
+      log_.unit = StepUnit::sample;
+    }
     if (longest == nullptr) return;
     std::sort(evaluations_s.begin(), evaluations_s.end());
     log_.steps = wall_times(longest->second, evaluations_s);
     if (log_.steps.empty()) return take_mean();
     builder_.say("step times are differences of the time stamps of " + in_quotes(longest->first));
+  }
+
+  bool is_of_megatron() const {
+    return file_.scalars.count("batch-size") > 0 && file_.scalars.count("batch-size vs samples") > 0;
   }
 
   // HuggingFace's Trainer writes the mean of the whole training at its end.
@@ -229,8 +238,22 @@ class EventLog {
       set_batch();
       builder_.set_fact("software", "megatron");
     }
+    if (log_.format == "tensorboard") take_trainer_arguments();
     if (log_.format == "torchtitan") builder_.set_fact("software", "torchtitan");
     if (log_.format == "nemo") set_count("global_batch_size", "global_batch");
+  }
+
+  // HuggingFace's Trainer writes its arguments as JSON.
+  void take_trainer_arguments() {
+    const auto text = file_.texts.find("args/text_summary");
+    if (text == file_.texts.end()) return;
+    const Json arguments = Json::parse(text->second, nullptr, false);
+    if (!arguments.is_object()) return;
+    const auto batch = arguments.find("per_device_train_batch_size");
+    if (batch != arguments.end() && batch->is_number_integer() && *batch >= 1 && *batch <= 1 << 20)
+      builder_.set_fact("microbatch", *batch);
+    for (const char* precision : {"bf16", "fp16"})
+      if (arguments.value(precision, Json()) == Json(true)) builder_.set_fact("precision", precision);
   }
 
   // A global batch may ramp up: steps of smaller ones do not count.

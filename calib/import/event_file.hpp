@@ -8,7 +8,7 @@
 // Step times are in "iteration-time" (Megatron-LM), "train_step_timing in s" (NeMo) or "time_metrics/end_to_end(s)"
 // (torchtitan). Files of HuggingFace's Trainer and Lightning have none of them. There the tag with most points counts: a
 // step takes the difference of wall_time between two points over the difference of their steps. Tags whose steps count
-// samples are skipped. Megatron-LM also writes "batch-size", "world-size", and its arguments as texts.
+// samples (DeepSpeed) come last, and give seconds per sample. Megatron-LM also writes "batch-size", "world-size", and its arguments as texts.
 #include <cstdint>
 #include <map>
 #include <string>

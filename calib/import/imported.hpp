@@ -64,7 +64,7 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
 
 /// perftest (perftest.hpp): samples of "copy" from "node0" to "node1". "measures" in the key distinguishes bandwidth, at
-/// which messages follow each other, from latency. Of tests in both directions, one direction gets half the total.
+/// which messages follow each other, from latency. For tests in both directions, one direction gets half the total.
 Imported import_perftest(const std::string& text, const std::string& name);
 
 /// Chakra's execution traces (.et): the durations of NCCL's kernels become "collective"; they include waiting for other

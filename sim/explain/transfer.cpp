@@ -66,6 +66,9 @@ TransferFacts facts_of(const calib::TransferTest& test, const NetworkFound& netw
   facts.text = (test.device.empty() ? "" : test.device + ", ") + type + ", MTU " + std::to_string(mtu) + " B" +
                (test.mtu_bytes > 0 ? "" : " (assumed)") + ": at most " + format_bandwidth(facts.bytes_per_s) +
                " of a port of " + network_words(network);
+  if (mtu < kLargestMtu)
+    facts.text += "; with an MTU of " + std::to_string(kLargestMtu) + " B at most " +
+                  format_bandwidth(facts.bytes_per_s * payload_share(type, kLargestMtu) / payload_share(type, mtu));
   return facts;
 }
 

@@ -121,8 +121,11 @@ TEST_CASE("step times by time stamps are those by the step's own scalar") {
     events.add_scalar("train/loss", step, now_s, 4);
     events.add_scalar("train/learning_rate", step, now_s, 1e-4f);
   }
+  events.add_text("args", 1.7e9, R"({"per_device_train_batch_size": 4, "bf16": true, "fp16": false})");
   const TrainingLog log = read_event_log(events.bytes(), "a");
   CHECK(log.format == "tensorboard");
+  CHECK(log.job.at("microbatch") == 4);
+  CHECK(log.job.at("precision") == "bf16");
   CHECK(log.steady.median_s == Approx(1.5));
   bool has_evaluations = false;
   for (const LeftOutSteps& group : log.steady.left_out)
@@ -134,6 +137,25 @@ TEST_CASE("step times by time stamps are those by the step's own scalar") {
   CHECK(has_evaluations);
   REQUIRE(log.said.size() == 1);
   CHECK_THAT(log.said.front(), Contains("time stamps"));
+}
+
+TEST_CASE("tags whose steps count samples give the time of a sample, and Megatron-LM is known without its step time") {
+  EventWriter deepspeed, megatron;
+  for (int step = 1; step <= 40; ++step) {
+    deepspeed.add_scalar("Train/Samples/train_loss", 64 * step, 1.7e9 + 2 * step, 5);
+    deepspeed.add_scalar("Train/Samples/lr", 64 * step, 1.7e9 + 2 * step, 1e-4f);
+    for (const char* tag : {"batch-size", "lm loss"}) megatron.add_scalar(tag, step, 1.7e9 + 2 * step, 64);
+    megatron.add_scalar("batch-size vs samples", 64 * step, 1.7e9 + 2 * step, 64);
+  }
+  const TrainingLog of_samples = read_event_log(deepspeed.bytes(), "a", "", {{"global_batch", 64}});
+  CHECK(of_samples.unit == StepUnit::sample);
+  CHECK(of_samples.steady.median_s == Approx(2.0 / 64));
+  CHECK(of_samples.step_seconds().value() == Approx(2));
+  const TrainingLog of_steps = read_event_log(megatron.bytes(), "a");
+  CHECK(of_steps.format == "megatron");
+  CHECK(of_steps.unit == StepUnit::step);
+  CHECK(of_steps.steady.median_s == Approx(2));
+  CHECK(of_steps.job.at("global_batch") == 64);
 }
 
 TEST_CASE("events that were restarted, of two programs, or in milliseconds are told apart") {

@@ -7,6 +7,7 @@
 #include "tests/calib/perftest_log.hpp"
 #include "tests/catch.hpp"
 #include "tests/check/catalogue.hpp"
+#include "tests/check/nccl_log.hpp"
 #include "tests/cli/process.hpp"
 
 namespace lockstep::tests {
@@ -54,6 +55,29 @@ TEST_CASE("a NIC at its line rate is normal, at half of it slow because of the N
   CHECK(slow.speed == sim::Speed::slow);
   CHECK(slow.causes.front().id == sim::CauseId::slow_nic);
   CHECK(slow.causes.front().gain == Approx(49.7 / 24.8).epsilon(0.02));
+}
+
+TEST_CASE("a normal NIC speaks against a slow one as the cause of slow collectives") {
+  const TemporaryFolder folder;
+  sim::CheckOptions options;
+  options.question.job.network.stated = "8x NDR";
+  const std::string slow = folder.write(
+      "slow.log", nccl_log({"all_reduce", 16, 2, "NVIDIA H100 80GB HBM3", {{1 << 28, 165}, {1 << 30, 180}}}));
+  const auto probability = [&](const std::vector<std::string>& files) {
+    options.files = files;
+    const auto none = [](const std::string&) { return false; };
+    const sim::CheckResult result = sim::check(sim::read_measurements(options, catalogue(), none), catalogue(), 1);
+    CHECK(result.speed == sim::Speed::slow);
+    for (const sim::RankedCause& cause : result.causes)
+      if (cause.id == sim::CauseId::slow_nic) return cause.probability;
+    return 0.0;
+  };
+  const double alone = probability({slow});
+  const double with_normal = probability({slow, folder.write("nic.log", sweep(49e9))});
+  const double with_slow = probability({slow, folder.write("slow_nic.log", sweep(12.4e9))});
+  CHECK(alone > 0.05);
+  CHECK(with_normal < 0.2 * alone);
+  CHECK(with_slow > alone);
 }
 
 TEST_CASE("twice the line rate is normal in both directions at once") {
