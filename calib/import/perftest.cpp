@@ -228,6 +228,62 @@ class PerftestLog {
   int average_ = -1, peak_ = -1, rate_ = -1, typical_ = -1, least_ = -1, most_ = -1;  ///< their columns; -1: none
 };
 
+bool is_perftest_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{' && text.find("\"test_info\"") != std::string::npos &&
+         text.find("\"MsgSize\"") != std::string::npos;
+}
+
+double number_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::string text_in_info(const Json& info, const char* key) {
+  const auto found = info.find(key);
+  return found != info.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// --out_json: one size, and no unit of the bandwidth, which follows from MsgRate.
+TransferTest perftest_of_json(const std::string& text, const std::string& name) {
+  const JsonDocument document = JsonDocument::parse(text, name);
+  const JsonNode info_node = document.root().at("test_info"), results_node = document.root().at("results");
+  const Json &info = info_node.json(), &results = results_node.json();
+  if (!info.is_object() || !results.is_object())
+    throw InputError(name + ": /results: is no object; allowed: the file that --out_json of perftest writes");
+  TransferTest test;
+  const std::string title = text_in_info(info, "test");  // "RDMA_Write_Bidirectional_BW_Test"
+  for (const char* verb : {"Send", "RDMA_Write", "RDMA_Read"})
+    if (title.rfind(verb, 0) == 0) test.verb = verb;
+  test.is_both_ways = title.find("_Bidirectional_") != std::string::npos;
+  test.device = text_in_info(info, "Device");
+  test.link_type = text_in_info(info, "Link_type");
+  const double mtu = number_in(info, "Mtu"), pairs = number_in(info, "Number_of_qps");
+  test.mtu_bytes = mtu >= 1 && mtu <= 1 << 16 ? static_cast<int>(mtu) : 0;
+  test.queue_pairs = pairs >= 1 && pairs <= kMostQueuePairs ? static_cast<int>(pairs) : 1;
+  if (text_in_info(info, "Dual_port") == "ON") test.ports = kMostPorts;
+  const double bytes = number_in(results, "MsgSize"), average = number_in(results, "BW_average");
+  const double by_rate = number_in(results, "MsgRate") * 1e6 * bytes;  // bytes/s
+  const double typical = number_in(results, results.contains("t_typical") ? "t_typical" : "t_avg");
+  double seconds = typical * kUsec;
+  if (average > 0) {
+    const auto is_unit = [&](double unit) { return std::abs(by_rate / unit - average) <= kTolerance * average; };
+    if (!is_unit(kMebi) && !is_unit(kGigabit))
+      throw InputError(name + ": /results/BW_average: is " + short_number(average) + ", and MsgRate of MsgSize is " +
+                       short_number(by_rate / kMebi) + " MiB/sec or " + short_number(by_rate / kGigabit) +
+                       " Gb/sec; allowed: the file as --out_json wrote it");
+    seconds = (test.is_both_ways ? 2 : 1) * bytes / by_rate;
+  } else {
+    test.quantity = TransferQuantity::latency;
+  }
+  if (!(bytes >= 1 && bytes <= kMostBytes && seconds > 0))
+    throw InputError(name +
+                     ": /results: has no size with a bandwidth or a latency; allowed: the file that --out_json " +
+                     "of perftest writes");
+  test.rows.push_back({bytes, seconds, 1});
+  return test;
+}
+
 Json key_of(const TransferTest& test, double bytes) {
   Json key{{"test", test.name()},
            {"measures", test.quantity == TransferQuantity::latency ? "latency" : "bandwidth"},
@@ -251,6 +307,7 @@ std::string TransferTest::name() const {
 }
 
 bool is_perftest(const std::string& text) {
+  if (is_perftest_json(text)) return true;
   const std::size_t head = text.find("#bytes");
   if (head == std::string::npos || text.find("#iterations", head) == std::string::npos) return false;
   return text.find("BW average[", head) != std::string::npos || text.find("t_avg[usec]", head) != std::string::npos ||
@@ -259,6 +316,7 @@ bool is_perftest(const std::string& text) {
 
 std::vector<TransferTest> read_perftest(const std::string& text, const std::string& name,
                                         std::vector<std::string>& refused) {
+  if (is_perftest_json(text)) return {perftest_of_json(text, name)};
   return PerftestLog(name, refused).read(text);
 }
 

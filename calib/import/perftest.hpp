@@ -42,7 +42,7 @@ struct TransferTest {
   std::string name() const;
 };
 
-/// True if the text has a title or a table of perftest.
+/// True if the text has a table of perftest, or is a file of its --out_json.
 bool is_perftest(const std::string& text);
 
 /// The runs of a file, at least one, each with at least one row. Lines that are no rows are skipped; `refused` gets

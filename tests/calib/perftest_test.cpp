@@ -104,6 +104,29 @@ TEST_CASE("rows that are cut off are refused, and warnings among them are none")
   CHECK_THAT(refused.front(), Contains("cut off"));
 }
 
+TEST_CASE("files of --out_json have no unit: it follows from the rate of messages") {
+  const auto json = [](double average, double rate) {
+    char text[600];
+    std::snprintf(text, sizeof text,
+                  "{\n\"test_info\": {\n\"test\": \"RDMA_Write_Bidirectional_BW_Test\",\n\"Dual_port\": \"OFF\",\n"
+                  "\"Device\": \"mlx5_0\",\n\"Number_of_qps\": 2,\n\"Mtu\": 4096,\n\"Link_type\": \"Ethernet\"\n},\n"
+                  "\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": 0.00,\n"
+                  "\"BW_average\": %.2f,\n\"MsgRate\": %.6f\n}\n}\n",
+                  average, rate);
+    return std::string(text);
+  };
+  const double bytes_per_s = 24e9, rate_mpps = bytes_per_s / 65536 / 1e6;
+  for (double unit : {1048576.0, 1.25e8}) {
+    const TransferTest test = only_test(json(bytes_per_s / unit, rate_mpps));
+    CHECK(test.is_both_ways);
+    CHECK(test.queue_pairs == 2);
+    CHECK(test.link_type == "Ethernet");
+    CHECK(rate(test, 0) == Approx(bytes_per_s / 2).epsilon(1e-3));
+  }
+  CHECK_THAT(error_of([&] { only_test(json(100, 1)); }), Contains("BW_average: is 100") && Contains("62500 MiB/sec"));
+  CHECK(is_perftest(json(1, 1)));
+}
+
 TEST_CASE("samples of perftest are transfers between two nodes, and repetitions one series") {
   const std::string text = data("perftest_write_bw.txt");
   const Imported log = import_perftest(text + text, "a.txt");

@@ -129,7 +129,7 @@ std::vector<Reader> readers_of_logs() {
            data("nvbandwidth_others_srun.txt")}),
       log("p2p", [](const std::string& text) { return import_p2p_bandwidth(text, path()); }, {own("p2p.txt")}),
       log("perftest", [](const std::string& text) { return import_perftest(text, path()); },
-          {data("perftest_write_bw.txt"), data("perftest_write_lat.txt")}),
+          {data("perftest_write_bw.txt"), data("perftest_write_lat.txt"), own("perftest.json")}),
       Reader{"chakra",
              [=](const std::string& bytes) { return profile_of(import_chakra(bytes, path(), ranks)); },
              path(),
