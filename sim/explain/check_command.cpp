@@ -73,6 +73,8 @@ void fill_defaults(JobQuestion& question, const MeasuredDefaults& defaults) {
   if (job.gpu.stated.empty()) job.gpu.stated = defaults.gpu;
   const bool has_batch = job.batch_per_gpu > 0 || job.global_batch > 0 || job.accumulation > 0;
   if (has_batch || question.gpus.size() != 1) return;
+  job.batch_per_gpu = defaults.batch_per_gpu;
+  job.accumulation = defaults.accumulation;
   const double samples = defaults.samples_per_gpu * question.gpus.front();
   if (samples == std::floor(samples)) job.global_batch = static_cast<std::int64_t>(samples);
 }

@@ -33,14 +33,20 @@ CheckOptions measured_options(const RetargetOptions& o) {
   measured.question.job = o.command.question.job;
   measured.question.ignores_memory = true;
   Job& job = measured.question.job;
-  measured.defaults = {job.gpu.stated, 0, true, "--step-gpus", "--step-batch", "--step-batch"};
+  MeasuredDefaults& defaults = measured.defaults;
+  defaults.gpu = job.gpu.stated;
+  defaults.batch_per_gpu = job.batch_per_gpu;
+  defaults.accumulation = job.accumulation;
+  defaults.is_of_one_gpu = true;
+  defaults.gpus_option = "--step-gpus";
+  defaults.batch_option = defaults.global_batch_option = "--step-batch";
   const int most = o.command.question.gpus.empty() ? 0 : o.command.question.largest();
-  if (most > 0) measured.defaults.samples_per_gpu = static_cast<double>(job.global_batch) / most;
+  if (most > 0) defaults.samples_per_gpu = static_cast<double>(job.global_batch) / most;
   job.gpu.stated = step.gpu;
   if (!step.network.empty()) job.network.stated = step.network;
   if (step.gpus > 0) measured.question.gpus = {step.gpus};
   job.global_batch = step.global_batch;
-  if (step.global_batch > 0) job.batch_per_gpu = 0;
+  job.batch_per_gpu = job.accumulation = 0;
   return measured;
 }
 
@@ -51,6 +57,7 @@ MeasuredStep read_step(const RetargetOptions& o, const Catalogue& catalogue, con
     if (option == "--gpu") return !step.gpu.empty();
     if (option == "--gpus") return step.gpus > 0;
     if (option == "--global-batch") return step.global_batch > 0;
+    if (option == "--batch" || option == "--accumulation") return false;
     return is_given(option);
   };
   const Measurements measured = read_measurements(options, catalogue, is_of_measured);
@@ -94,6 +101,7 @@ JobQuestion retargeted_question(const RetargetOptions& o, const Catalogue& catal
   if (wanted.job.global_batch > 0 || wanted.job.batch_per_gpu > 0) {
     question.job.global_batch = wanted.job.global_batch;
     question.job.batch_per_gpu = wanted.job.batch_per_gpu;
+    question.job.accumulation = wanted.job.accumulation;
   }
 
   GivenStep& step = question.step;

@@ -155,6 +155,14 @@ TEST_CASE("a log predicts as simulate job does with its step time, and what it l
   megatron.job.software = by_log.job.software;
   CHECK(iteration_s(by_log) == Approx(iteration_s(megatron)).epsilon(1e-6));
 
+  // A batch per GPU of the requested job does not replace the batch in the log.
+  sim::JobQuestion per_gpu = without_data(job_on({64}, 0));
+  per_gpu.job.split = {};
+  per_gpu.job.batch_per_gpu = 4;
+  CHECK(retargeted(options_of(per_gpu, {file})).step.global_batch == 16);
+  CHECK(retargeted(options_of(per_gpu, {file})).job.batch_per_gpu == 4);
+  CHECK(retargeted(options_of(without_data(job_on({64}, 0)), {file})).job.global_batch == 16);
+
   EventWriter nothing;
   for (int step = 1; step <= 30; ++step) nothing.add_scalar("train/loss", step, 1.7e9 + step, 2);
   const std::string bare = folder.write("bare", nothing.bytes());
