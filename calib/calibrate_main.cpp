@@ -16,6 +16,7 @@
 #ifdef LOCKSTEP_WITH_CHECK
 #include "sim/api/names.hpp"
 #include "sim/explain/check_command.hpp"
+#include "sim/explain/retarget.hpp"
 #endif
 
 namespace {
@@ -178,6 +179,8 @@ int main(int argc, char** argv) {
 #ifdef LOCKSTEP_WITH_CHECK
   sim::CheckOptions check;
   CLI::App* const check_command = sim::declare_check(app, check);
+  sim::RetargetOptions retarget;
+  CLI::App* const retarget_command = sim::declare_retarget(app, retarget);
 #endif
   app.require_subcommand(0, 1);
   return run_program(
@@ -189,6 +192,7 @@ int main(int argc, char** argv) {
 #ifdef LOCKSTEP_WITH_CHECK
         const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
         if (*check_command) return sim::answer_check(check, *check_command, cores, words);
+        if (*retarget_command) return sim::answer_retarget(retarget, *retarget_command, cores);
 #endif
         if (*import_command) return calib::import_measurements(import);
         if (*scenario_command) return calib::write_scenario(scenario);

@@ -73,6 +73,7 @@ constexpr const char *kTrainingLog = "training-log", *kMlperf = "mlperf";
 struct LogFormat {
   std::string name;
   Imported (*read)(const std::string& text, const std::string& path, const ImportRequest& r);
+  bool is_binary = false;
 };
 
 using Text = const std::string&;
@@ -86,6 +87,8 @@ const std::vector<LogFormat>& log_formats() {
       {"gloo", [](Text text, Text path, Asked r) { return import_gloo(text, path, collective_options(r)); }},
       {"nvbandwidth", [](Text text, Text path, Asked) { return import_nvbandwidth(text, path); }},
       {"p2p", [](Text text, Text path, Asked) { return import_p2p_bandwidth(text, path); }},
+      {"perftest", [](Text text, Text path, Asked) { return import_perftest(text, path); }},
+      {"chakra", [](Text text, Text path, Asked r) { return import_chakra(text, path, collective_options(r)); }, true},
       {"torch-trace", [](Text text, Text path, Asked r) { return import_torch_trace(text, path, r.torch); }},
       {"torch-probe", [](Text text, Text path, Asked) { return import_torch_probe(text, path); }},
       {"csv",
@@ -98,7 +101,8 @@ const std::vector<LogFormat>& log_formats() {
 
 Imported import_file(const ImportRequest& request, const std::string& path) {
   for (const LogFormat& format : log_formats())
-    if (format.name == request.format) return format.read(log_text(path), path, request);
+    if (format.name == request.format)
+      return format.read(format.is_binary ? log_bytes(path) : log_text(path), path, request);
   throw InputError("import " + request.format + ": no such format; allowed: " + joined(import_formats()));
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "calib/command/commands.hpp"
+#include "calib/import/event_file.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/mlperf.hpp"
 #include "calib/import/training_log.hpp"
@@ -59,7 +60,7 @@ int import_trainings(const ImportRequest& request) {
   const Json facts = facts_of(request);
   Json records = Json::array();
   for (const std::string& path : request.files) {
-    const TrainingLog log = read_training_log(log_text(path), path, request.program, facts);
+    const TrainingLog log = read_training_file(path, request.program, facts);
     for (const std::string& line : log.said) std::fprintf(stderr, "calibrate: %s: %s\n", path.c_str(), line.c_str());
     records.push_back(training_record(log, request.results_source.empty() ? "training logs" : request.results_source));
     const std::optional<double> seconds = log.step_seconds();

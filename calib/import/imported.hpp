@@ -63,6 +63,15 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 /// host ("engine").
 Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
 
+/// perftest (perftest.hpp): samples of "copy" from "node0" to "node1". "measures" in the key distinguishes bandwidth, at
+/// which messages follow each other, from latency. For tests in both directions, one direction gets half the total.
+Imported import_perftest(const std::string& text, const std::string& name);
+
+/// Chakra's execution traces (.et): the durations of NCCL's kernels become "collective"; they include waiting for other
+/// ranks. Ranks come from the process groups that PyTorch notes, else from the options. Throws InputError if a kernel's
+/// name contradicts its type, and for PyTorch's own execution traces (JSON), which have no times.
+Imported import_chakra(const std::string& bytes, const std::string& name, const CollectiveLogOptions& options = {});
+
 /// nvidia-smi topo -m: the links between GPUs and to NICs, as facts of the device: {"topology": {"gpus": [...],
 /// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.
 Imported import_topology(const std::string& text, const std::string& name);

@@ -108,15 +108,23 @@ std::string without_colours(const std::string& line) {
 
 }  // namespace
 
-std::string log_text(const std::string& path, std::size_t most_bytes) {
-  std::string text, why;
-  if (!try_read_file(path, most_bytes, text, why)) throw InputError(path + ": cannot be read: " + why);
-  if (begins_with(text, "\x1f\x8b")) text = uncompressed(path, most_bytes);
+std::string log_bytes(const std::string& path, std::size_t most_bytes) {
+  std::string bytes, why;
+  if (!try_read_file(path, most_bytes, bytes, why)) throw InputError(path + ": cannot be read: " + why);
+  if (begins_with(bytes, "\x1f\x8b")) bytes = uncompressed(path, most_bytes);
+  return bytes;
+}
+
+std::string text_from(std::string text, const std::string& path) {
   if (begins_with(text, "\xff\xfe") || begins_with(text, "\xfe\xff"))
     throw InputError(path + ": UTF-16; allowed: UTF-8");
   if (begins_with(text, "\xef\xbb\xbf")) text.erase(0, 3);
   replace_what_is_no_utf8(text);
   return text;
+}
+
+std::string log_text(const std::string& path, std::size_t most_bytes) {
+  return text_from(log_bytes(path, most_bytes), path);
 }
 
 std::string plain_line(const std::string& line) {

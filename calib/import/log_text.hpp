@@ -11,6 +11,11 @@ constexpr double kMostBytes = 1e15;  ///< the largest size of an operation that 
 
 inline constexpr std::size_t kLargestLog = std::size_t{1} << 30;
 
+/// The bytes of the file, uncompressed. Throws InputError as log_text() does, except for the text's encoding.
+std::string log_bytes(const std::string& path, std::size_t most_bytes = kLargestLog);
+/// The bytes of `path` as text: see log_text().
+std::string text_from(std::string bytes, const std::string& path);
+
 /// The text of the file, uncompressed and without a byte order mark; bytes that are not UTF-8 become U+FFFD. Throws
 /// InputError if it cannot be read, exceeds `most_bytes` (also uncompressed), is damaged or UTF-16, or is compressed
 /// and this build has no zlib.

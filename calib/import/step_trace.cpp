@@ -37,6 +37,7 @@ struct GpuKernel {
   double launch_us = 0;  ///< its begin if the launch was not recorded
   StepPart part = StepPart::memory;
   std::size_t collective = 0;  ///< its key, of communication
+  std::string group{};         ///< of communication
 };
 
 using CollectiveKey = std::tuple<std::string, int, std::int64_t>;
@@ -89,10 +90,19 @@ class StepTraceReader {
       kernel.part = StepPart::communication;
       kernel.collective = index_of(call ? CollectiveKey{call->operation, call->ranks, call->bytes}
                                         : CollectiveKey{operation_of_kernel(small), 0, 0});
+      kernel.group = group_of(args);
     } else if (!is_copy) {
       kernel.part = kernel_part(name);
     }
     kernels_.push_back(kernel);
+  }
+
+  // PyTorch 2 writes ranks as a text or a list, shortened in large groups. All processes have the same names of groups.
+  static std::string group_of(const Json& args) {
+    const auto ranks = args.find("Process Group Ranks");
+    if (ranks != args.end() && ranks->is_array() && !ranks->empty()) return ranks->dump();
+    const std::string text = text_or(args, "Process Group Ranks", "");
+    return text.empty() || text == "[]" ? text_or(args, "Process Group Name", "") : text;
   }
 
   std::size_t index_of(const CollectiveKey& key) {
@@ -159,13 +169,18 @@ class StepTraceReader {
       of_key.shortest_s = of_key.calls == 0 ? seconds : std::min(of_key.shortest_s, seconds);
       of_key.seconds += seconds;
       ++of_key.calls;
+      step.calls.push_back({kernel.collective, kernel.group, (kernel.begin_us - window.begin_us) * 1e-6,
+                            (kernel.end_us - window.begin_us) * 1e-6});
     }
     pass_to(window.end_us, nullptr);
+    std::vector<std::size_t> places(keys_.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       if (collectives[i].calls == 0 && collectives[i].exposed_s == 0) continue;
+      places[i] = step.collectives.size();
       std::tie(collectives[i].operation, collectives[i].ranks, collectives[i].bytes) = keys_[i];
       step.collectives.push_back(collectives[i]);
     }
+    for (CollectiveCall& call : step.calls) call.collective = places[call.collective];
     return step;
   }
 

@@ -60,12 +60,20 @@ struct StepCollective {
   double shortest_s = 0;  ///< shortest call, which waits the least
 };
 
+/// Describes one NCCL kernel of a step.
+struct CollectiveCall {
+  std::size_t collective = 0;     ///< its place in TracedStep::collectives
+  std::string group;              ///< ranks of its process group, else the group's name; empty: not noted
+  double begin_s = 0, end_s = 0;  ///< from the step's begin
+};
+
 struct TracedStep {
   std::int64_t number = 0;  ///< the profiler's step number
   double seconds = 0;
   PartSeconds parts{};          ///< add up to `seconds`
   std::vector<PartSpan> spans;  ///< neighbours have different parts
   std::vector<StepCollective> collectives;
+  std::vector<CollectiveCall> calls;  ///< that began in the step, in order
 };
 
 struct StepTrace {

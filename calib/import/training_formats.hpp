@@ -54,6 +54,9 @@ class TrainingLogBuilder {
 
 const std::vector<TrainingFormat>& training_readers();
 
+/// Adds the user's facts, which may not contradict the log's, and finds the steady steps. Throws InputError.
+void finish_training_log(TrainingLog& log, const Json& facts);
+
 /// The number that follows `key` in the line, after blanks, ':' and '='. Skips commas between thousands and ignores the
 /// text after the number. None if there is no such key, or no positive finite number after it.
 std::optional<double> number_after(const std::string& line, const std::string& key);

@@ -193,9 +193,13 @@ TrainingLog read_training_log(const std::string& text, const std::string& file, 
   if (!format.empty() && std::count(training_formats().begin(), training_formats().end(), format) == 0)
     throw InputError("--format " + format + ": unknown; allowed: " + joined(training_formats()));
   TrainingLog log = recognised(text, file, format);
+  finish_training_log(log, facts);
+  return log;
+}
+
+void finish_training_log(TrainingLog& log, const Json& facts) {
   apply_facts(log, facts);
   log.steady = steady_steps(log.steps);
-  return log;
 }
 
 Json training_record(const TrainingLog& log, const std::string& source) {

@@ -43,6 +43,7 @@ class Checker {
   }
 
   static std::string log_of(const MeasuredCollective& collective) {
+    if (collective.transfer) return collective.file + ", " + collective.operation;
     const int gpus = collective.question.gpus.front(), nodes = gpus / std::max(1, collective.question.gpus_per_node);
     return collective.file + ", " + collective.operation + ", " + gpus_text(gpus) +
            (nodes > 1 ? " on " + std::to_string(nodes) + " nodes" : "");
@@ -58,19 +59,21 @@ class Checker {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
       const std::vector<Expected> expected = predict_collective(collective, {catalogue_, jobs_}, &read);
-      if (collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
+      if (!collective.transfer && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
         read.replace(6, 10, collective.operation);
       result_.read.push_back(read.substr(0, read.find_last_not_of(".\n") + 1));
       if (expected.empty()) continue;
       const std::size_t log = add_log(log_of(collective));
       const int gpus = collective.question.gpus.front();
-      const double factor = calib::bus_factor(collective.operation, gpus);
+      const double factor =
+          collective.transfer ? collective.transfer->directions : calib::bus_factor(collective.operation, gpus);
+      const bool is_latency = collective.transfer && collective.transfer->is_latency;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const auto& point = collective.points[i];
         const auto bytes = static_cast<double>(point.bytes);
-        result_.observations.push_back({format_bytes(bytes), point.seconds, expected[i], expected[i], factor * bytes,
-                                        bytes, std::min(1.0, kIndependent / static_cast<double>(expected.size())),
-                                        collective.file, log});
+        result_.observations.push_back(
+            {format_bytes(bytes), point.seconds, expected[i], expected[i], is_latency ? 0 : factor * bytes, bytes,
+             std::min(1.0, kIndependent / static_cast<double>(expected.size())), collective.file, log});
       }
     }
     for (MeasuredStep& step : measured_.steps) {
@@ -151,6 +154,7 @@ class Checker {
           all.push_back(fault);
     };
     for (const MeasuredCollective& collective : measured_.collectives) {
+      if (collective.transfer) continue;
       const AllReduceQuestion& q = collective.question;
       add(machine_faults(catalogue_,
                          machine_of(catalogue_, q.gpu, q.link, q.network, q.gpus_per_node, q.gpus.front())));
@@ -162,6 +166,8 @@ class Checker {
                                                 job.gpus_per_node, step.question.gpus.front())));
       add(job_faults({predictions_[i].scenario, step.is_mean, step.precision_is_logged, step.recomputation_is_logged}));
     }
+    for (const MeasuredCollective& collective : measured_.collectives)
+      if (collective.transfer) add(transfer_faults());
     return all;
   }
 

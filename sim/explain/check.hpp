@@ -11,9 +11,18 @@
 
 namespace lockstep::sim::explain {
 
-/// A collective of nccl-tests at several sizes, on one number of GPUs.
+/// Describes a transfer over one NIC (transfer.hpp).
+struct TransferFacts {
+  bool is_latency = false;  ///< one message at a time
+  int directions = 1;       ///< 2: both at once
+  double bytes_per_s = 0;   ///< upper bound in one direction, by line rate and headers
+  double latency_s = 0;
+  std::string text;
+};
+
+/// A collective of nccl-tests at several sizes, on one number of GPUs; or a transfer by perftest.
 struct MeasuredCollective {
-  std::string file, operation;  ///< "all-reduce", "all-gather", "reduce-scatter"
+  std::string file, operation;  ///< "all-reduce", "all-gather", "reduce-scatter"; "RDMA_Write BW"
   AllReduceQuestion question;   ///< machine and one number of GPUs; sizes are those of `points`
   struct Point {
     std::int64_t bytes = 0;
@@ -22,6 +31,7 @@ struct MeasuredCollective {
         0;  ///< standard deviation of log(seconds) over repetitions; up to 64 KiB and larger sizes are pooled
   };
   std::vector<Point> points;
+  std::optional<TransferFacts> transfer{};  ///< none: a collective
 };
 
 /// A step of a training.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/step_trace.hpp"
@@ -15,6 +16,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 
 namespace lockstep::sim::explain {
@@ -40,7 +42,8 @@ void fill_split(GivenSplit& ours, const Json& facts, const IsGiven& is_given) {
   }
 }
 
-void check_number(const std::string& file, const Json& facts, const char* key, const char* option, std::int64_t given) {
+void check_number(const std::string& file, const Json& facts, const char* key, const std::string& option,
+                  std::int64_t given) {
   const auto fact = facts.find(key);
   if (given > 0 && fact != facts.end() && fact->get<std::int64_t>() != given)
     throw InputError(file + ": has " + key + " " + fact->dump() + ", and " + option + " " + std::to_string(given) +
@@ -50,8 +53,8 @@ void check_number(const std::string& file, const Json& facts, const char* key, c
 JobQuestion question_of_log(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
   Json facts = log.job;
   const bool names_model = !o.question.job.model.stated.empty();
-  check_number(log.file, facts, "gpus", "--gpus", o.question.gpus.empty() ? 0 : o.question.gpus.front());
-  check_number(log.file, facts, "global_batch", "--global-batch", o.question.job.global_batch);
+  check_number(log.file, facts, "gpus", o.defaults.gpus_option, o.question.gpus.empty() ? 0 : o.question.gpus.front());
+  check_number(log.file, facts, "global_batch", o.defaults.global_batch_option, o.question.job.global_batch);
   if (names_model)
     for (const char* key : {"params", "layers", "hidden", "heads", "vocab"}) facts.erase(key);
   if (is_given("--batch") || is_given("--accumulation")) facts.erase("global_batch");
@@ -65,11 +68,23 @@ JobQuestion question_of_log(const CheckOptions& o, const calib::TrainingLog& log
   return question;
 }
 
-MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::string& file, const IsGiven& is_given) {
-  const calib::TrainingLog log = calib::read_training_log(text, file);
+void fill_defaults(JobQuestion& question, const MeasuredDefaults& defaults) {
+  Job& job = question.job;
+  if (job.gpu.stated.empty()) job.gpu.stated = defaults.gpu;
+  const bool has_batch = job.batch_per_gpu > 0 || job.global_batch > 0 || job.accumulation > 0;
+  if (has_batch || question.gpus.size() != 1) return;
+  job.batch_per_gpu = defaults.batch_per_gpu;
+  job.accumulation = defaults.accumulation;
+  const double samples = defaults.samples_per_gpu * question.gpus.front();
+  if (samples == std::floor(samples)) job.global_batch = static_cast<std::int64_t>(samples);
+}
+
+MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
+  const std::string& file = log.file;
   MeasuredStep step;
   step.file = file;
   step.question = question_of_log(o, log, is_given);
+  fill_defaults(step.question, o.defaults);
   const double seconds = log.steady.median_s;
   (log.unit == calib::StepUnit::step     ? step.seconds
    : log.unit == calib::StepUnit::sample ? step.sample_s
@@ -86,20 +101,21 @@ MeasuredStep step_of(const CheckOptions& o, const std::string& text, const std::
   return step;
 }
 
-void check_complete(const JobQuestion& question, const std::string& what) {
+void check_complete(const JobQuestion& question, const std::string& what, const MeasuredDefaults& defaults) {
   std::string missing;
   if (question.job.model.stated.empty() && question.job.shape.hidden == 0) missing += " --model";
   if (question.job.gpu.stated.empty()) missing += " --gpu";
-  if (question.gpus.size() != 1) missing += " --gpus";
+  if (question.gpus.size() != 1) missing += " " + defaults.gpus_option;
   if (question.job.batch_per_gpu == 0 && question.job.global_batch == 0 && question.job.accumulation == 0)
-    missing += " --batch or --global-batch";
+    missing += " " + defaults.batch_option;
   if (!missing.empty()) throw InputError(what + ": the job is not complete; also give" + missing);
 }
 
 // The GPU as given, else by the name that the log has of it.
 std::string gpu_of(const std::string& given, const std::string& logged, const Catalogue& catalogue,
-                   const std::string& file) {
+                   const std::string& file, const std::string& otherwise = "") {
   const GpuEntry* const named = read_gpu_name(catalogue.gpus, logged).entry;
+  if (given.empty() && named == nullptr && !otherwise.empty()) return otherwise;
   if (given.empty() && named == nullptr)
     throw InputError(file + ": does not name the GPU" + (logged.empty() ? "" : " in words that the catalogue has") +
                      "; allowed: with --gpu");
@@ -173,13 +189,17 @@ MeasuredStep traced_step_of(const CheckOptions& o, std::vector<calib::StepTrace>
   const calib::StepTrace& first = step.traced.ranks.front();
   step.file = first.file;
   step.question = o.question;
-  step.question.job.gpu.stated = gpu_of(o.question.job.gpu.stated, first.gpu, catalogue, first.file);
+  step.question.job.gpu.stated = gpu_of(o.question.job.gpu.stated, first.gpu, catalogue, first.file, o.defaults.gpu);
   if (first.world_size > 1) {
     step.logged = {{"gpus", first.world_size}};
-    check_number(first.file, step.logged, "gpus", "--gpus", o.question.gpus.empty() ? 0 : o.question.gpus.front());
+    check_number(first.file, step.logged, "gpus", o.defaults.gpus_option,
+                 o.question.gpus.empty() ? 0 : o.question.gpus.front());
     step.question.gpus = {first.world_size};
+  } else if (step.question.gpus.empty() && o.defaults.is_of_one_gpu) {
+    step.question.gpus = {1};
   }
-  check_complete(step.question, first.file);
+  fill_defaults(step.question, o.defaults);
+  check_complete(step.question, first.file, o.defaults);
   step.seconds = step.traced.seconds();
   step.scatter = step.traced.scatter();
   const std::size_t steps = first.steps.size(), traced = step.traced.ranks.size();
@@ -201,15 +221,25 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
   Measurements measured;
   std::vector<calib::StepTrace> ranks;
   for (const std::string& file : o.files) {
-    const std::string text = calib::log_text(file);
-    if (calib::is_torch_trace(text)) {
+    const std::string bytes = calib::log_bytes(file);
+    const bool is_event_file = calib::is_event_file(bytes);
+    const std::string text = is_event_file ? "" : calib::text_from(bytes, file);
+    if (is_event_file) {
+      measured.steps.push_back(step_of(o, calib::read_event_log(bytes, file), is_given));
+      check_complete(measured.steps.back().question, file, o.defaults);
+    } else if (calib::is_torch_trace(text)) {
       ranks.push_back(calib::read_step_trace(text, file));
+    } else if (calib::is_perftest(text)) {
+      const Job& job = o.question.job;
+      const std::vector<MeasuredCollective> transfers =
+          measured_transfers(text, file, job.network.stated, job.gpus_per_node, catalogue);
+      measured.collectives.insert(measured.collectives.end(), transfers.begin(), transfers.end());
     } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else {
-      measured.steps.push_back(step_of(o, text, file, is_given));
-      check_complete(measured.steps.back().question, file);
+      measured.steps.push_back(step_of(o, calib::read_training_log(text, file), is_given));
+      check_complete(measured.steps.back().question, file, o.defaults);
     }
   }
   if (!ranks.empty()) measured.steps.push_back(traced_step_of(o, std::move(ranks), catalogue));
@@ -219,7 +249,7 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
     step.question = o.question;
     step.seconds = *o.step_time_s;
     step.is_mean = true;
-    check_complete(step.question, "--step-time");
+    check_complete(step.question, "--step-time", o.defaults);
     measured.steps.push_back(step);
   }
   if (measured.collectives.empty() && measured.steps.empty())
@@ -237,10 +267,12 @@ std::optional<Measurements> read_good_log(const CheckOptions& o, const Catalogue
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
-      "check", "Compares logs of nccl-tests, logs or traces of trainings with their prediction, and names causes");
+      "check",
+      "Compares logs of nccl-tests and perftest, logs or traces of trainings with their prediction, and names causes");
   sub->add_option(
       "files", o.files,
-      "Logs of nccl-tests, rccl-tests, or of trainings; PyTorch profiler traces, of a job one for each rank");
+      "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), or of trainings; PyTorch profiler traces, of a job one "
+      "for each rank");
   sub->add_option("--against", o.good_file,
                   "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")

@@ -11,6 +11,17 @@
 
 namespace lockstep::sim::explain {
 
+/// Says what `calibrate predict` assumes of the measured job if neither the options nor the file say it, and by which
+/// options a user can.
+struct MeasuredDefaults {
+  std::string gpu;                          ///< empty: none
+  double samples_per_gpu = 0;               ///< of an iteration, as a global batch; 0: none
+  int batch_per_gpu = 0, accumulation = 0;  ///< in place of a global batch; 0: none
+  bool is_of_one_gpu = false;               ///< a trace without a number of processes is of one GPU
+  std::string gpus_option = "--gpus", global_batch_option = "--global-batch",
+              batch_option = "--batch or --global-batch";
+};
+
 struct CheckOptions {
   std::vector<std::string> files;
   std::string good_file;  ///< --against; empty: none
@@ -20,6 +31,7 @@ struct CheckOptions {
   std::string operation;
   int ranks = 0, nodes = 0;
   std::string json, html, catalogue;
+  MeasuredDefaults defaults{};
 };
 
 CLI::App* declare_check(CLI::App& app, CheckOptions& o);

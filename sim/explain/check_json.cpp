@@ -30,7 +30,19 @@ Json breakdown_json(const StepBreakdown& breakdown) {
     collectives.push_back(entry);
   }
   for (const TracedRank& one : breakdown.ranks)
-    ranks.push_back({{"rank", one.rank}, {"file", one.file}, {"step_s", one.seconds}, {"own_s", one.own_s}});
+    ranks.push_back({{"rank", one.rank},
+                     {"file", one.file},
+                     {"step_s", one.seconds},
+                     {"own_s", one.own_s},
+                     {"waits_s", one.waits.waits_s},
+                     {"delays_s", one.waits.delays_s},
+                     {"last_arrivals", one.waits.last_arrivals}});
+  Json path = Json::array();
+  for (const PathSegment& one : breakdown.path)
+    path.push_back({{"rank", breakdown.ranks[one.rank].rank},
+                    {"part", name_of(one.part)},
+                    {"begin_s", one.begin_s},
+                    {"end_s", one.end_s}});
   Json json{{"step", breakdown.step},
             {"measured_s", breakdown.measured_s},
             {"expected_s", breakdown.expected.seconds},
@@ -38,7 +50,9 @@ Json breakdown_json(const StepBreakdown& breakdown) {
             {"high_s", breakdown.expected.high_s},
             {"parts", parts},
             {"collectives", collectives},
-            {"ranks", ranks}};
+            {"ranks", ranks},
+            {"matched_calls", breakdown.matched_calls},
+            {"critical_path", path}};
   if (breakdown.straggler) {
     json["straggler"] = breakdown.ranks[*breakdown.straggler].rank;
     json["wait_for_straggler_s"] = breakdown.wait_for_straggler_s;

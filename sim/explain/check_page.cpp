@@ -70,6 +70,7 @@ class TimelinePicture {
   explicit TimelinePicture(const StepBreakdown& breakdown)
       : breakdown_(breakdown), longest_s_(std::max(breakdown.measured_s, breakdown.expected.seconds)) {
     for (const TracedRank& rank : breakdown.ranks) longest_s_ = std::max(longest_s_, rank.seconds);
+    if (!breakdown.path.empty()) longest_s_ = std::max(longest_s_, breakdown.path.back().end_s);
   }
 
   std::string text() {
@@ -82,6 +83,7 @@ class TimelinePicture {
         shown.push_back(i);
     if (shown.size() > kMostLines) shown.pop_back();
     for (std::size_t i : shown) add_rank(i);
+    if (!breakdown_.path.empty()) add_path();
     add_axis();
     return svg::document(kWidth, y_ + 10, "Timelines of the step, measured and expected", body_);
   }
@@ -119,6 +121,23 @@ class TimelinePicture {
       add_bar(span.part, span.begin_s, std::min(span.end_s, rank.seconds));
     y_ += kRowStep;
   }
+  // Its parts, with the rank's number where there is room.
+  void add_path() {
+    add_label("critical path");
+    for (const PathSegment& one : breakdown_.path) add_bar(one.part, one.begin_s, one.end_s);
+    y_ += kRowHeight + 2;
+    std::size_t first = 0;
+    for (std::size_t i = 1; i <= breakdown_.path.size(); ++i) {
+      const PathSegment& begin = breakdown_.path[first];
+      if (i < breakdown_.path.size() && breakdown_.path[i].rank == begin.rank) continue;
+      const double from = x_of(begin.begin_s), to = x_of(breakdown_.path[i - 1].end_s);
+      const std::string label = std::to_string(breakdown_.ranks[begin.rank].rank);
+      if (to - from > 10 + 7 * static_cast<double>(label.size()))
+        body_ += svg::text((from + to) / 2, y_ + 11, "middle", label);
+      first = i;
+    }
+    y_ += kRowStep - kRowHeight + 8;
+  }
   void add_axis() {
     const double step_s = svg::step_of(longest_s_, 8);
     body_ += svg::line(x_of(0), y_, x_of(longest_s_), y_, "#555555");
@@ -140,15 +159,19 @@ std::string paragraph(const std::string& text) {
 }
 
 std::string breakdown_section(const StepBreakdown& breakdown) {
-  std::string html = "<section>\n<h2>Where the step's time goes</h2>\n<div class=\"scroller\" tabindex=\"0\">" +
-                     TimelinePicture(breakdown).text() + "</div>\n" +
-                     paragraph(
-                         "The upper two bars have each part's time in one piece, the others the order in which a GPU "
-                         "went through them. Whatever lasts shorter than a pixel is not drawn.") +
-                     html_table(part_rows(breakdown));
+  std::string html =
+      "<section>\n<h2>Where the step's time goes</h2>\n<div class=\"scroller\" tabindex=\"0\">" +
+      TimelinePicture(breakdown).text() + "</div>\n" +
+      paragraph(
+          "The upper two bars have each part's time in one piece, the others the order in which a GPU "
+          "went through them. Whatever lasts shorter than a pixel is not drawn. The numbers below the critical "
+          "path are ranks.") +
+      html_table(part_rows(breakdown));
   if (!breakdown.collectives.empty()) html += html_table(collective_rows(breakdown));
-  const std::string straggler = straggler_text(breakdown);
-  return html + (straggler.empty() ? "" : paragraph(straggler)) + "</section>\n";
+  if (breakdown.matched_calls > 0) html += html_table(rank_rows(breakdown));
+  for (const std::string& text : {straggler_text(breakdown), path_text(breakdown)})
+    if (!text.empty()) html += paragraph(text);
+  return html + "</section>\n";
 }
 
 std::string causes_section(const CheckResult& result) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -8,6 +10,8 @@
 
 namespace lockstep::sim::explain {
 namespace {
+
+constexpr std::size_t kMostRankRows = 8, kMostPathRanks = 4;
 
 std::string value_of(const Observation& one, double seconds) {
   return one.bus_factor_bytes > 0 ? format_bandwidth(one.bus_factor_bytes / seconds) : format_seconds(seconds);
@@ -59,8 +63,22 @@ std::string table_text(const TextRows& rows, bool begins_with_names) {
 std::string breakdown_text(const StepBreakdown& breakdown) {
   std::string text = table_text(part_rows(breakdown), true);
   if (!breakdown.collectives.empty()) text += table_text(collective_rows(breakdown), true);
+  if (breakdown.matched_calls > 0) text += table_text(rank_rows(breakdown), true);
   const std::string straggler = straggler_text(breakdown);
-  return straggler.empty() ? text : text + "\n" + straggler + "\n";
+  if (!straggler.empty()) text += "\n" + straggler + "\n";
+  const std::string path = path_text(breakdown);
+  return path.empty() ? text : text + path + "\n";
+}
+
+// Lists the longest first: "40.0 ms matrix multiplication (GEMM), 3.00 ms idle".
+std::string seconds_list(const std::map<std::string, double>& seconds, std::size_t most) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, value] : seconds) sorted.emplace_back(-value, name);
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i)
+    text += (i > 0 ? ", " : "") + format_seconds(-sorted[i].first) + " " + sorted[i].second;
+  return text + (sorted.size() > most ? ", ..." : "");
 }
 
 double relative_error(const RankedCause& cause) {
@@ -210,10 +228,41 @@ TextRows collective_rows(const StepBreakdown& breakdown) {
   return rows;
 }
 
+TextRows rank_rows(const StepBreakdown& breakdown) {
+  TextRows rows{{"rank", "step", "own work", "waits for others", "others wait for it", "last to arrive"}};
+  std::vector<const TracedRank*> ranks;
+  for (const TracedRank& one : breakdown.ranks) ranks.push_back(&one);
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const TracedRank* a, const TracedRank* b) { return a->waits.delays_s > b->waits.delays_s; });
+  if (ranks.size() > kMostRankRows) ranks.resize(kMostRankRows);
+  if (breakdown.matched_calls == 0) ranks.clear();
+  for (const TracedRank* one : ranks)
+    rows.push_back({std::to_string(one->rank), format_seconds(one->seconds), format_seconds(one->own_s),
+                    format_seconds(one->waits.waits_s), format_seconds(one->waits.delays_s),
+                    std::to_string(one->waits.last_arrivals) + " of " + std::to_string(breakdown.matched_calls)});
+  return rows;
+}
+
+std::string path_text(const StepBreakdown& breakdown) {
+  if (breakdown.path.empty()) return "";
+  std::map<std::string, double> by_rank, by_part;
+  for (const PathSegment& one : breakdown.path) {
+    by_rank["on rank " + std::to_string(breakdown.ranks[one.rank].rank)] += one.end_s - one.begin_s;
+    by_part[part_title(one.part)] += one.end_s - one.begin_s;
+  }
+  return "Critical path over the ranks: " + format_seconds(breakdown.path.back().end_s) +
+         ". By rank: " + seconds_list(by_rank, kMostPathRanks) +
+         ". By part: " + seconds_list(by_part, calib::kStepParts) + ".";
+}
+
 std::string straggler_text(const StepBreakdown& breakdown) {
   if (breakdown.ranks.size() < 2) return "";
   if (!breakdown.straggler) return "No rank lags behind the others by 2 % of the step.";
   const TracedRank& slowest = breakdown.ranks[*breakdown.straggler];
+  if (breakdown.matched_calls > 0)
+    return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file + "). It is the last to arrive at " +
+           std::to_string(slowest.waits.last_arrivals) + " of " + std::to_string(breakdown.matched_calls) +
+           " collectives, where the others wait " + format_seconds(breakdown.wait_for_straggler_s) + " for it.";
   return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file +
          "). Without waiting for others it takes " + format_seconds(slowest.own_s) + ", " +
          format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others.";

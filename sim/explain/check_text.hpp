@@ -30,6 +30,10 @@ std::vector<std::string> read_lines(const CheckResult& result);
 TextRows measurement_rows(const CheckResult& result);
 TextRows part_rows(const StepBreakdown& breakdown);
 TextRows collective_rows(const StepBreakdown& breakdown);
+/// Shows the ranks with the largest delays. Only the head remains without matched collectives.
+TextRows rank_rows(const StepBreakdown& breakdown);
+/// Sums the critical path's seconds by rank and by part; empty without a path.
+std::string path_text(const StepBreakdown& breakdown);
 /// Empty for a single rank.
 std::string straggler_text(const StepBreakdown& breakdown);
 

@@ -138,9 +138,9 @@ std::vector<FaultVariant> ring_variants() {
   return {no_switch, rings};
 }
 
-std::vector<FaultVariant> launch_variants() {
+std::vector<FaultVariant> launch_variants(const std::vector<double>& all_microseconds) {
   std::vector<FaultVariant> variants;
-  for (double microseconds : {30.0, 100.0, 300.0}) {
+  for (double microseconds : all_microseconds) {
     FaultVariant variant = with_text(short_number(microseconds) + " us more for each operation");
     variant.change_workload = [microseconds](Workload& workload) {
       workload.scenario.communication.launch_overhead_s += microseconds * 1e-6;
@@ -252,8 +252,13 @@ std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine
     faults.push_back({CauseId::slow_link, shares(scale_links_of_node, {0.5, 0.25})});
     if (machine.link->is_nvlink) faults.push_back({CauseId::no_nvls, ring_variants()});
   }
-  faults.push_back({CauseId::slow_launch, launch_variants()});
+  faults.push_back({CauseId::slow_launch, launch_variants({30, 100, 300})});
   return faults;
+}
+
+std::vector<Fault> transfer_faults() {
+  return {{CauseId::slow_nic, shares(scale_network, {0.5, 0.25})},
+          {CauseId::slow_launch, launch_variants({3, 10, 30})}};
 }
 
 std::vector<Fault> job_faults(const MeasuredJobFacts& facts) {

@@ -41,6 +41,9 @@ NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, cons
 /// Faults that such a machine can have, whatever runs on it.
 std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine);
 
+/// Lists faults of a NIC, of the path to it, and of the host that posts its messages.
+std::vector<Fault> transfer_faults();
+
 /// Facts of a measured job that decide which faults it can have.
 struct MeasuredJobFacts {
   Scenario scenario;     ///< of the expectation

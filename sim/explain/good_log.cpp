@@ -11,6 +11,7 @@ namespace {
 constexpr double kLeastOfSmall = 0.08;
 
 std::string collective_text(const MeasuredCollective& one) {
+  if (one.transfer) return one.operation;
   const int gpus = one.question.gpus.front();
   return one.operation + " on " + std::to_string(gpus) + " " + one.question.gpu + ", " +
          std::to_string(std::min(gpus, one.question.gpus_per_node)) + " a node";

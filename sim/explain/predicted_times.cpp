@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_fields.hpp"
 #include "sim/job_prediction/job_split.hpp"
@@ -48,6 +49,10 @@ class FaultyCatalogue {
 
 std::vector<Expected> predict_collective(const MeasuredCollective& collective, const PredictionSettings& settings,
                                          std::string* read) {
+  if (collective.transfer) {
+    if (read != nullptr) *read = transfer_text(collective);
+    return predict_transfer(collective, settings.variant);
+  }
   AllReduceQuestion question = with_machine_of(collective.question, settings.variant);
   for (const MeasuredCollective::Point& point : collective.points)
     question.sizes.push_back(std::to_string(point.bytes) + " B");

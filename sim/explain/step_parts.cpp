@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/statistics.hpp"
+#include "sim/explain/rank_waits.hpp"
 #include "sim/point/point.hpp"
 #include "sim/point/split_point.hpp"
 #include "sim/program/jitter.hpp"
@@ -126,8 +127,20 @@ std::vector<CollectiveTime> measured_collectives(const TracedJob& traced) {
   return list;
 }
 
+void set_straggler(StepBreakdown& breakdown, std::size_t rank, double lag_s) {
+  if (lag_s < kLeastLag * breakdown.measured_s) return;
+  breakdown.straggler = rank;
+  breakdown.wait_for_straggler_s = lag_s;
+}
+
 void find_straggler(StepBreakdown& breakdown) {
   if (breakdown.ranks.size() < 2) return;
+  if (breakdown.matched_calls > 0) {
+    const auto last =
+        std::max_element(breakdown.ranks.begin(), breakdown.ranks.end(),
+                         [](const TracedRank& a, const TracedRank& b) { return a.waits.delays_s < b.waits.delays_s; });
+    return set_straggler(breakdown, static_cast<std::size_t>(last - breakdown.ranks.begin()), last->waits.delays_s);
+  }
   const auto slowest = static_cast<std::size_t>(
       std::max_element(breakdown.ranks.begin(), breakdown.ranks.end(),
                        [](const TracedRank& a, const TracedRank& b) { return a.own_s < b.own_s; }) -
@@ -135,10 +148,7 @@ void find_straggler(StepBreakdown& breakdown) {
   std::vector<double> others;
   for (std::size_t i = 0; i < breakdown.ranks.size(); ++i)
     if (i != slowest) others.push_back(breakdown.ranks[i].own_s);
-  const double lag_s = breakdown.ranks[slowest].own_s - median(others);
-  if (lag_s < kLeastLag * breakdown.measured_s) return;
-  breakdown.straggler = slowest;
-  breakdown.wait_for_straggler_s = lag_s;
+  set_straggler(breakdown, slowest, breakdown.ranks[slowest].own_s - median(others));
 }
 
 }  // namespace
@@ -214,6 +224,10 @@ StepBreakdown break_down(const TracedJob& traced, const Expected& expected, cons
     breakdown.ranks.push_back(
         {rank.file, rank.rank, step.seconds, step.spans, step.seconds - part_of(step.parts, StepPart::communication)});
   }
+  RankAnalysis analysis = analyse_ranks(traced);
+  for (std::size_t i = 0; i < breakdown.ranks.size(); ++i) breakdown.ranks[i].waits = analysis.ranks[i];
+  breakdown.matched_calls = analysis.matched_calls;
+  breakdown.path = std::move(analysis.path);
   find_straggler(breakdown);
   return breakdown;
 }

@@ -29,12 +29,27 @@ struct CollectiveTime {
   std::optional<Expected> expected;  ///< none: an operation, size or group of GPUs that is not predicted
 };
 
+struct RankWaits {
+  double waits_s = 0;  ///< that this rank waits for the last one, over all matched calls
+  double delays_s =
+      0;  ///< that the others wait for this rank: median of the others, over the calls at which it is last
+  int last_arrivals = 0;  ///< number of those calls
+};
+
+/// Covers a stretch of the critical path.
+struct PathSegment {
+  std::size_t rank = 0;  ///< its place in StepBreakdown::ranks
+  calib::StepPart part = calib::StepPart::idle;
+  double begin_s = 0, end_s = 0;  ///< from the path's begin; segments follow each other
+};
+
 struct TracedRank {
   std::string file;
   int rank = 0;
   double seconds = 0;
   std::vector<calib::PartSpan> spans;  ///< of the step, in order
   double own_s = 0;                    ///< step time minus exposed communication
+  RankWaits waits{};
 };
 
 /// Measured and expected parts add up to the measured and the expected step; so do the lost times to the difference.
@@ -45,10 +60,13 @@ struct StepBreakdown {
   std::vector<PartTime> parts;  ///< one for each StepPart, means over the ranks
   std::vector<CollectiveTime> collectives;
   std::vector<TracedRank> ranks;  ///< by rank
-  /// Index in `ranks` of the straggler, the rank with the longest time of its own. This must exceed the median of the
-  /// other ranks by at least 2 % of the step. None: no rank does so, or there is only one.
+  int matched_calls = 0;          ///< collectives found on at least two ranks (rank_waits.hpp)
+  /// Index in `ranks` of the straggler, the rank with the largest delays_s; without matched calls, the one whose own
+  /// time exceeds the median of the others the most. At least 2 % of the step. None: no rank does so, or there is only
+  /// one.
   std::optional<std::size_t> straggler;
   double wait_for_straggler_s = 0;  ///< seconds that the median rank waits for the straggler
+  std::vector<PathSegment> path;    ///< critical path over the ranks; empty without matched calls
 };
 
 /// Traces of a job's ranks, and the step that stands for all: the one whose mean duration over the ranks is the median.

@@ -21,11 +21,13 @@ struct GivenStep {
 
 /// The factor that a measured iteration implies (measured_step.hpp).
 struct FittedStep {
-  GivenStep given;         ///< as given, with number of GPUs and batch filled in
-  std::string gpu;         ///< the catalogue's id
-  std::string split{};     ///< text of the split, if it was searched
-  double predicted_s = 0;  ///< without the measurement
-  double time_factor = 1;  ///< multiplies the predicted time of every layer
+  GivenStep given;                   ///< as given, with number of GPUs and batch filled in
+  std::string gpu;                   ///< the catalogue's id
+  std::string split{};               ///< text of the split, if it was searched
+  double predicted_s = 0;            ///< without the measurement
+  double time_factor = 1;            ///< multiplies the predicted time of every layer
+  double computing_s = 0;            ///< measured step without exposed communication, by traces; 0: not known
+  double predicted_computing_s = 0;  ///< the same as predicted; 0: not known
 };
 
 struct JobQuestion {

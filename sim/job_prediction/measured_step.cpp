@@ -156,8 +156,13 @@ std::string measured_step_text(const JobQuestion& question) {
                      with_thousands(static_cast<double>(step.given.global_batch)) + " samples on " +
                      gpus_text(step.given.gpus) + (step.given.gpu.empty() ? "" : " (" + step.gpu + ")") +
                      (step.split.empty() ? "" : ", " + step.split) + ".\n  " + duration_text(step.predicted_s) +
-                     " were predicted; with all layers " + formatted("%.3g", step.time_factor) +
-                     " times as long as the laws say, both agree.\n";
+                     " were predicted; ";
+  const std::string factor = "all layers " + formatted("%.3g", step.time_factor) + " times as long as the laws say";
+  if (step.computing_s > 0)
+    text += "without exposed communication " + duration_text(step.computing_s) + " were measured and " +
+            duration_text(step.predicted_computing_s) + " predicted, which agree with " + factor + ".\n";
+  else
+    text += "with " + factor + ", both agree.\n";
   if (step.time_factor > kUnlikelyFactor || step.time_factor < 1 / kUnlikelyFactor)
     text += "  So far from 1, something else than computing differs: calibrate check --step-time names causes.\n";
   return text;
@@ -171,6 +176,10 @@ Json measured_step_json(const FittedStep& step) {
             {"predicted_step_s", step.predicted_s},
             {"time_factor", step.time_factor}};
   if (!step.split.empty()) json["split"] = step.split;
+  if (step.computing_s > 0) {
+    json["computing_s"] = step.computing_s;
+    json["predicted_computing_s"] = step.predicted_computing_s;
+  }
   return json;
 }
 

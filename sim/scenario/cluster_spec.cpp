@@ -5,6 +5,7 @@
 #include "sim/scenario/cluster_faults.hpp"
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/file_schema.hpp"
+#include "sim/scenario/measured_transfer.hpp"
 
 namespace lockstep::sim::scenario {
 
@@ -132,22 +133,29 @@ std::vector<int> read_attach(const JsonNode& list, int per_node, const NodeShape
   return attach;
 }
 
-ObjectFormat<NicSpec> nic_format(const NodeShape& shape) {
+Json with_transfer(const Json& quantity_schema) {
+  return {{"anyOf", Json::array({quantity_schema, transfer_schema()})}};
+}
+
+// `profile` belongs to the cluster; null: there is none.
+ObjectFormat<NicSpec> nic_format(const NodeShape& shape, const calib::Profile* profile = nullptr) {
   ObjectFormat<NicSpec> f("nic");
   f.sourced_whole("per_node", &NicSpec::per_node, 1, shape.gpus)
       .means("NICs; GPU i of a node uses NIC `i * per_node / gpus_per_node`, rounded down");
   const LinkQuantity &of_bandwidth = link_bandwidth(), &of_latency = link_latency();
-  auto bandwidth = f.custom("bandwidth", of_bandwidth.type, of_bandwidth.range, of_bandwidth.schema);
-  bandwidth.means("of one NIC");
-  bandwidth.reads([](const JsonNode& node, NicSpec& nic) {
-    nic.link.bandwidth_bytes_per_s = node.sourced_quantity(Dimension::bandwidth, kBandwidth);
+  auto bandwidth = f.custom("bandwidth", of_bandwidth.type, of_bandwidth.range, with_transfer(of_bandwidth.schema));
+  bandwidth.means("of one NIC; or `{\"from\": \"node0\", \"to\": \"node1\"}`: as [perftest](#nic) measured it");
+  bandwidth.reads([profile](const JsonNode& node, NicSpec& nic) {
+    nic.link.bandwidth_bytes_per_s = names_transfer(node) ? measured_nic_bandwidth(node, profile)
+                                                          : node.sourced_quantity(Dimension::bandwidth, kBandwidth);
   });
   bandwidth.writes(
       [](const NicSpec& nic) { return Json(quantity_text(nic.link.bandwidth_bytes_per_s, Dimension::bandwidth)); });
-  auto latency = f.custom("latency", of_latency.type, of_latency.range, of_latency.schema);
-  latency.means("of one NIC; a message between nodes pays it twice");
-  latency.reads([](const JsonNode& node, NicSpec& nic) {
-    nic.link.latency_s = node.sourced_quantity(Dimension::time, kLatency);
+  auto latency = f.custom("latency", of_latency.type, of_latency.range, with_transfer(of_latency.schema));
+  latency.means("of one NIC; a message between nodes pays it twice; or a transfer, as for `bandwidth`");
+  latency.reads([profile](const JsonNode& node, NicSpec& nic) {
+    nic.link.latency_s =
+        names_transfer(node) ? measured_nic_latency(node, profile) : node.sourced_quantity(Dimension::time, kLatency);
   });
   latency.writes([](const NicSpec& nic) { return Json(quantity_text(nic.link.latency_s, Dimension::time)); });
   f.boolean("gpudirect", &NicSpec::gpudirect).means("`false`: staged in host memory at both ends, of the GPU's socket");
@@ -165,9 +173,10 @@ ObjectFormat<NicSpec> nic_format(const NodeShape& shape) {
   return f;
 }
 
-ObjectFormat<NicSpec> nic_format(const ClusterSpec& cluster) {
+ObjectFormat<NicSpec> nic_format(const ClusterSpec& cluster, const calib::Profile* profile = nullptr) {
   return nic_format(NodeShape{cluster.gpus_per_node, cluster.intra_node.kind,
-                              static_cast<int>(cluster.intra_node.pcie.switches.size())});
+                              static_cast<int>(cluster.intra_node.pcie.switches.size())},
+                    profile);
 }
 
 // Parts that are read earlier determine how later ones are read.
@@ -184,7 +193,7 @@ void add_parts(ObjectFormat<ClusterSpec>& f) {
   intra_node.reads([](const JsonNode&, ClusterSpec&) {});
   auto nic = f.custom("nic", "object", "", nic_format(NodeShape{kMostGpusPerNode}).schema());
   nic.optional("required from 2 nodes on").means("[nic](#nic)");
-  nic.reads([](const JsonNode& node, ClusterSpec& cluster) { nic_format(cluster).read(node, cluster.nic); });
+  nic.reads([](const JsonNode&, ClusterSpec&) {});  // like intra_node
   nic.writes([](const ClusterSpec& cluster) {
     return cluster.nic.per_node == 0 ? Json() : nic_format(cluster).write(cluster.nic);
   });
@@ -248,18 +257,17 @@ const ObjectFormat<ClusterSpec>& cluster_format() {
 }
 
 ClusterSpec read_cluster(const JsonNode& node) {
-  const std::vector<std::string> of_network{"nic", "fabric"};
-  const auto is_of_network = [&](const std::string& key) {
-    return std::count(of_network.begin(), of_network.end(), key) > 0 || key == "nodes_used" || key == "faults";
-  };
+  // The fabric needs the NICs' bandwidth; faults and nodes_used are checked against nodes and NICs.
+  const auto is_late = [](const std::string& key) { return key == "fabric" || key == "nodes_used" || key == "faults"; };
   ClusterSpec cluster;
-  cluster_format().read_some(node, cluster, [&](const std::string& key) { return !is_of_network(key); });
+  cluster_format().read_some(node, cluster, [&](const std::string& key) { return !is_late(key); });
   std::optional<calib::Profile> profile;
   if (const auto measured = node.find("profile")) profile = calib::profile_from_json(*measured);
   cluster.intra_node = read_intra_node(node.at("intra_node"), cluster.gpus_per_node, profile ? &*profile : nullptr);
   if (cluster.nodes > 1)  // a single server needs no network
-    for (const std::string& key : of_network) node.at(key);
-  cluster_format().read_some(node, cluster, is_of_network);
+    for (const char* key : {"nic", "fabric"}) node.at(key);
+  if (const auto nic = node.find("nic")) nic_format(cluster, profile ? &*profile : nullptr).read(*nic, cluster.nic);
+  cluster_format().read_some(node, cluster, is_late);
   return cluster;
 }
 

@@ -30,14 +30,15 @@ class KinetoTrace {
   }
   /// An NCCL kernel as PyTorch 2 notes it; `elements` of bf16.
   void add_collective(const std::string& name, double launch_us, double begin_us, double duration_us,
-                      std::int64_t elements, int ranks) {
+                      std::int64_t elements, int ranks, const std::string& group = "") {
+    Json args{{"Collective name", name},
+              {"In msg nelems", elements},
+              {"Out msg nelems", elements},
+              {"Group size", ranks},
+              {"dtype", "BFloat16"}};
+    if (!group.empty()) args["Process Group Ranks"] = group;
     add_kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", launch_us, begin_us,
-               duration_us, 20,
-               {{"Collective name", name},
-                {"In msg nelems", elements},
-                {"Out msg nelems", elements},
-                {"Group size", ranks},
-                {"dtype", "BFloat16"}});
+               duration_us, 20, args);
   }
   std::string text() const { return root_.dump(); }
 

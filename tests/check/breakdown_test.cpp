@@ -271,11 +271,15 @@ TEST_CASE("calibrate check prints where a step's time goes, and writes it as JSO
   for (const Json& part : breakdown["parts"]) lost += part["lost_s"].get<double>();
   CHECK(lost == Approx(breakdown["measured_s"].get<double>() - breakdown["expected_s"].get<double>()).margin(1e-9));
   CHECK(breakdown["straggler"] == 3);
+  CHECK(breakdown["ranks"][3]["last_arrivals"] == 1);
+  CHECK(breakdown["ranks"][3]["delays_s"].get<double>() == Approx(20e-6));
+  CHECK(breakdown["critical_path"].back()["end_s"].get<double>() == Approx(breakdown["measured_s"].get<double>()));
+  CHECK_THAT(outcome.out, Contains("others wait for it") && Contains("Critical path over the ranks:"));
   CHECK(breakdown["collectives"][0]["operation"] == "all-reduce");
   CHECK(json["provenance"]["inputs"].size() == 4);
   const std::string page = slurp(folder.path("check.html"));
   CHECK_THAT(page, Contains("<svg") && Contains(">measured</text>") && Contains(">expected</text>"));
-  CHECK_THAT(page, Contains("rank 3, slowest") && Contains("default-src 'none'"));
+  CHECK_THAT(page, Contains("rank 3, slowest") && Contains("critical path") && Contains("default-src 'none'"));
   CHECK(page.find("<script") == std::string::npos);
 }
 

@@ -1,6 +1,7 @@
 // Logs of other tools, up to the profile that `calibrate import` writes of them.
 #include <fstream>
 
+#include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/import/mlperf.hpp"
@@ -57,6 +58,34 @@ Json training_log(const std::string& text) {
   return Json::array({calib::training_record(log, "fuzzed")});
 }
 
+// A mutated record has a wrong checksum, which would hide the reader of its message.
+std::string with_checksums(std::string bytes) {
+  constexpr std::size_t kHead = 12, kChecksum = 4;
+  const auto set_checksum = [&](std::size_t at, std::size_t from, std::size_t count) {
+    const std::uint32_t crc = calib::crc32c(bytes.substr(from, count));
+    const std::uint32_t masked = (crc >> 15 | crc << 17) + 0xa282ead8u;
+    for (std::size_t i = 0; i < kChecksum; ++i) bytes[at + i] = static_cast<char>(masked >> (8 * i) & 0xff);
+  };
+  for (std::size_t at = 0; bytes.size() - at >= kHead;) {
+    std::uint64_t length = 0;
+    for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[at + i]);
+    set_checksum(at + 8, at, 8);
+    at += kHead;
+    if (length > bytes.size() - at || bytes.size() - at - length < kChecksum) break;
+    set_checksum(at + length, at, length);
+    at += length + kChecksum;
+  }
+  return bytes;
+}
+
+Json event_file(const std::string& content) {
+  const Json facts{{"model", "llama3-8b"}, {"gpu", "H100"}};
+  calib::TrainingLog log = calib::read_event_log(with_checksums(content), path(), "", facts);
+  if (!log.job.contains("gpus")) log.job["gpus"] = 8;
+  if (!log.job.contains("global_batch")) log.job["global_batch"] = 8;
+  return Json::array({calib::training_record(log, "fuzzed")});
+}
+
 Json step_trace(const std::string& text) {
   Json steps = Json::array();
   for (const calib::TracedStep& step : calib::read_step_trace(from_disk(text), path()).steps)
@@ -99,6 +128,12 @@ std::vector<Reader> readers_of_logs() {
           {data("nvbandwidth_copies.txt"), data("nvbandwidth_copies.json"), data("nvbandwidth_others.json"),
            data("nvbandwidth_others_srun.txt")}),
       log("p2p", [](const std::string& text) { return import_p2p_bandwidth(text, path()); }, {own("p2p.txt")}),
+      log("perftest", [](const std::string& text) { return import_perftest(text, path()); },
+          {data("perftest_write_bw.txt"), data("perftest_write_lat.txt"), own("perftest.json")}),
+      Reader{"chakra",
+             [=](const std::string& bytes) { return profile_of(import_chakra(bytes, path(), ranks)); },
+             path(),
+             {own("chakra.et")}},
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
       // As it lies in a file: gzip's bytes.
@@ -124,6 +159,7 @@ std::vector<Reader> readers_of_logs() {
           {own("torch_probe.jsonl")}),
       Reader{"step-trace", step_trace, path(), {data("torch_trace.json")}},
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
+      Reader{"event-file", event_file, path(), {own("events.out.tfevents")}},
       Reader{"training-log",
              training_log,
              path(),

@@ -1,0 +1,24 @@
+#pragma once
+// Which rank the others wait for, from traces of several ranks whose clocks need not agree.
+//
+// A collective ends on all of its ranks at about the same time, so the rank with the shortest kernel arrived last. Rank r
+// waits for it (duration of r) - (shortest duration). Calls are matched over the ranks by operation, size and process
+// group, in their order.
+#include <vector>
+
+#include "sim/explain/step_parts.hpp"
+
+namespace lockstep::sim::explain {
+
+struct RankAnalysis {
+  std::vector<RankWaits> ranks;   ///< in the order of TracedJob::ranks
+  int matched_calls = 0;          ///< collectives that were found on at least two ranks; 0: nothing else is known
+  std::vector<PathSegment> path;  ///< neighbours differ in rank or part
+};
+
+/// Follows the critical path backwards from the end of the rank whose step ends last. Within a rank it follows the
+/// rank's timeline. Where only a matched call runs, the path contains the call from its last arrival on, and continues
+/// with the rank that arrived last.
+RankAnalysis analyse_ranks(const TracedJob& traced);
+
+}  // namespace lockstep::sim::explain

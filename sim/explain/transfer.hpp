@@ -1,0 +1,30 @@
+#pragma once
+// Messages between two nodes over one NIC, measured by perftest, compared with the NIC's line rate.
+//
+// Bandwidth: line rate x MTU / (MTU + headers of a packet). The headers are the standards' (transfer.cpp). It is an
+// upper bound. Latency: the network's latency in the catalogue plus bytes over that bandwidth; twice the latency for
+// the round trip of a read. Sizes below kLatencyBytes of a bandwidth test are left out: the rate of messages limits
+// them, which is not simulated.
+#include "calib/import/perftest.hpp"
+#include "sim/explain/check.hpp"
+
+namespace lockstep::sim::explain {
+
+/// Largest share of the line rate that payload can have. `link_type`: "IB" or "Ethernet", as perftest prints it; others
+/// count as Ethernet with RoCE v2. `mtu_bytes` > 0.
+double payload_share(const std::string& link_type, int mtu_bytes);
+
+/// The measurements of a file, one for each test and direction. `network` is a text of network_grammar.hpp, of which
+/// one port is compared. Throws InputError for an unknown network, one without RDMA, one that contradicts the file's
+/// link type, and a file without sizes that can be compared.
+std::vector<MeasuredCollective> measured_transfers(const std::string& text, const std::string& file,
+                                                   const std::string& network, int gpus_per_node,
+                                                   const Catalogue& catalogue);
+
+/// Times of its points, in their order, with the variant's change of the NIC; null: no fault.
+std::vector<Expected> predict_transfer(const MeasuredCollective& measured, const FaultVariant* variant);
+
+/// Says what the measurement was compared with.
+std::string transfer_text(const MeasuredCollective& measured);
+
+}  // namespace lockstep::sim::explain
