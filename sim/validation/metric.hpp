@@ -43,8 +43,8 @@ enum class Metric {
   bandwidth_for_linear,
   throughput_gain_tau,
   node_traffic,
-  parameter_servers,  ///< their number; only given, never predicted
-  peak_memory,        ///< of the GPU with the highest peak
+  parameter_servers,  ///< how many there were; only given
+  peak_memory,        ///< of the GPU that needs most
 };
 
 /// The units that a metric may have (measure.cpp).
