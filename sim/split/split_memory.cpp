@@ -14,8 +14,8 @@ double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, 
          options.activations.element;
 }
 
-// Returns the elements per token that a recurrence's backward pass holds: gradients of its input, the input convolved
-// again, and the states of a chunk with their gradients in single precision.
+// Returns the elements per token that a recurrence's backward pass holds. They are gradients of its input, the input
+// convolved again, and a chunk's states with their gradients in single precision.
 double recurrence_work(const TransformerShape& shape) {
   const model::RecurrenceShape& r = shape.recurrence;
   const double states =

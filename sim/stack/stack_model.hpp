@@ -89,7 +89,7 @@ struct [[nodiscard]] Workload {
   int batch_per_gpu = 1;             ///< iteration: samples of a micro-step
   int accumulation = 1;              ///< iteration: micro-steps per exchange and update
   std::vector<std::int64_t> bytes;   ///< all_reduce: of each operation, which run one after the other
-  double share = 1;                  ///< all_reduce: the part that is performed; half for a reduce-scatter or an all-gather
+  double share = 1;                  ///< all_reduce: performed part; half for a reduce-scatter or an all-gather
   double node_line_bytes_per_s = 0;  ///< all_reduce: rate of all ports of a node; 0: one node
   StalenessSpec staleness;
   int label = 0;  ///< workloads that are timed together and have the same label take equally long; 0: no label
