@@ -19,8 +19,8 @@ namespace lockstep::sim::program {
 /// If the host synchronises, as in the released program:
 /// * The differences of m learners are 1 + 4 m kernels. The sum is cleared (1 pass). For each learner, its replica is
 ///   copied (2) and three sums are computed (3 each).
-/// * The average model is 4 kernels: the all-reduce's result is cleared (1), momentum added (3), the result kept (2), and
-///   the average moved (3). EA-SGD has only the first and the last.
+/// * The average model is 4 kernels: the all-reduce's result is cleared (1), momentum added (3), the result kept (2);
+///   then the average is moved (3). EA-SGD has only the first and the last.
 SmaCost sma_cost(const Scenario& scenario, int batch);
 SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterations);
 
