@@ -8,9 +8,9 @@
 
 namespace lockstep::sim::cost {
 
-/// Returns the peak FLOP/s over which a job's utilisation (MFU) is computed. As is common, it is the dense
-/// half-precision peak for mixed precision and for fewer bits, so that a job in fp8 can be compared with one in bf16.
-/// So torchtitan's get_peak_flops() (torchtitan/tools/utils.py) also returns bf16's peak whatever the precision. Single
+/// Returns the peak FLOP/s to which a job's utilisation (MFU) is relative. For mixed precision and for fewer bits, it
+/// is the dense half-precision peak, as is common, so that a job in fp8 can be compared with one in bf16.
+/// (torchtitan's get_peak_flops(), torchtitan/tools/utils.py, also returns bf16's peak for every precision.) Single
 /// precision and tf32 have their own peaks. GPUs without units of half precision compute in single precision. 0:
 /// unknown.
 inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
@@ -18,10 +18,10 @@ inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);
 }
 
-/// FLOP per multiply-add of a model in training: 2, for the forward pass and for the gradients of inputs and weights.
+/// FLOP per multiply-add of a model in training: 2 in each of forward pass, gradient of inputs, gradient of weights.
 constexpr double kTrainingFlopPerMac = 3 * 2;
 
-/// FLOP/s per GPU of the model's arithmetic, without recomputation. Attention counts as if nothing were masked
+/// Returns the FLOP/s per GPU of the model's arithmetic, without recomputation. Attention counts without a mask
 /// (Chowdhery et al. 2022, appendix B).
 inline double model_flops_per_gpu(const model::Graph& model, double samples_per_s, int gpus) {
   return kTrainingFlopPerMac * static_cast<double>(model.macs()) * samples_per_s / gpus;
