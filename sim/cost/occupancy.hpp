@@ -1,14 +1,14 @@
 #pragma once
 // Estimates the fraction of a GPU that a model's kernels can use, from their number of threads.
 //
-// A GPU runs at most S R threads at once: S multiprocessors with R resident threads each. Of these, a kernel of n
-// threads fills
+// A GPU runs at most S R threads at once: S multiprocessors with R resident threads each. A kernel of n threads then
+// fills this fraction of the GPU:
 //
 //   o = min(1, n / (S R))
 //
-// of the GPU. Element-wise kernels (activation, normalisation, pooling, sums) have a thread per element of the larger
-// of input and output and R = `streaming_threads`. Matrix kernels (implicit GEMMs of convolutions, fully-connected
-// layers) have a thread per `outputs_per_thread` outputs, and R = `matrix_threads`, since outputs lie in registers. Their
+// Element-wise kernels (activation, normalisation, pooling, sums) have a thread per element of the larger of input and
+// output, and R = `streaming_threads`. Matrix kernels (convolutions as implicit GEMM, fully-connected layers) have a
+// thread per `outputs_per_thread` outputs, and R = `matrix_threads`, because the outputs lie in registers. Their
 // backward kernels do the same multiply-adds and are assumed to have as many threads (for the gradient of the weights,
 // by splitting its sum over the batch).
 //
