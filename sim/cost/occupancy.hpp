@@ -4,7 +4,7 @@
 // A GPU runs at most S R threads at once: S multiprocessors with R resident threads each. A kernel of n threads then
 // fills this fraction of the GPU:
 //
-//   o = min(1, n / (S R))
+//   `o = min(1, n / (S R))`.
 //
 // Element-wise kernels (activation, normalisation, pooling, sums) have a thread per element of the larger of input and
 // output, and R = `streaming_threads`. Matrix kernels (convolutions as implicit GEMM, fully-connected layers) have a
