@@ -24,7 +24,7 @@ Json all_reduce_answer(const Json& options, const Catalogue& given) {
   return all_reduce_json(all_reduce_times(command.question, catalogue.get(), 0));
 }
 
-// Converts the kernel's options to words of its command line. The option "kernel" selects the kind.
+// The kernel's options become words of its command line. The option "kernel" gives its kind.
 Json kernel_answer(const Json& options, const Catalogue& catalogue) {
   CLI::App app;
   KernelOptions command;

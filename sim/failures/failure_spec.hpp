@@ -11,7 +11,7 @@
 namespace lockstep::sim::failures {
 
 struct FailureSpec {
-  double per_node_day = 0;                      ///< interruptions of the job, per node of up to 8 GPUs and day
+  double per_node_day = 0;                      ///< interruptions of the whole job, per node of up to 8 GPUs and day
   double restart_s = 0;                         ///< from the interruption to useful work, except loading
   double repair_s = 0;                          ///< until a repaired node replaces the failed one
   int spares = 0;                               ///< standby nodes, which are billed
