@@ -132,8 +132,8 @@ CompletionNames completion_names() {
   return names;
 }
 
-// Runs as one of mpirun's processes, or alone. If all processes find the same error, the first reports it. A failure in
-// one process ends all.
+// Runs as one of mpirun's processes, or alone. If all processes find the same error, the first one reports it. A
+// failure in one process ends all of them.
 int measure_with_others(const calib::MeasureRequest& request, int argc, char** argv) {
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
   if (processes->count() == 1) return calib::measure_devices(request, *processes);

@@ -37,7 +37,7 @@ std::vector<std::string> model_files_of(const train::Request& request) {
   return paths;
 }
 
-/// Refuses to overwrite a checkpoint: it may be hours of work, and its run may have ended.
+/// Refuses to overwrite a checkpoint. It may contain hours of work, and its run may have ended.
 void keep_what_was_trained(const train::Request& request) {
   if (request.checkpoint.empty() || request.resume || request.overwrite) return;
   if (std::filesystem::exists(request.checkpoint))

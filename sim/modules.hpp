@@ -1,6 +1,6 @@
 #pragma once
-// Declares the namespace of every module. They are inline: code of a later module writes `Program`, not `program::Program`,
-// but equal names of two modules never meet at link time.
+// Declares the namespace of every module. They are inline: code of a later module writes `Program` and not
+// `program::Program`, but equal names of two modules never clash at link time.
 namespace lockstep::sim {
 inline namespace api {}
 inline namespace catalogue {}

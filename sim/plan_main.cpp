@@ -32,9 +32,9 @@ struct Options {
   std::string plan;
   sim::JobPlan words;
   sim::FromOptions from;
-  CLI::App* job = nullptr;  // the subcommand
+  CLI::App* job = nullptr;  // the subcommand `plan job`
   std::string made_plan, catalogue;
-  std::string assumed;  // by plan job, for the end of its answer
+  std::string assumed;  // set by plan job; printed at the end of the answer
   bool is_of_words = false;
   std::string html, json, csv, markdown, journal;
   bool watches = false;
@@ -91,7 +91,7 @@ std::vector<std::string> outputs_of(const Options& o) {
   return outputs;
 }
 
-// Empty: nothing is kept.
+// Returns the journal's path; empty: no journal.
 std::string journal_of(const Options& o) {
   if (!o.journal.empty()) return o.journal;
   const std::vector<std::string> outputs = outputs_of(o);
@@ -127,7 +127,7 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   print_result(o.json, sim::plan_table(result) + o.assumed);
 }
 
-// The page as far as it is known: once a second, and seldom enough that most of the time goes to the points.
+// Writes the page with the results so far: at most once a second, and so rarely that most time goes to the points.
 sim::PlanWatch watch_of(const Options& o, const std::vector<std::string>& argv) {
   if (!o.watches) return {};
   using Clock = std::chrono::steady_clock;
@@ -194,7 +194,7 @@ sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
   return plan;
 }
 
-// Rank 0 says what is wrong with the input; the others, which read the same, end silently with it.
+// If the input is wrong, rank 0 reports it. The others read the same input and exit silently.
 int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
         const int code = run(options, words, session);
         if (!session.has_lost_rank()) return code;
         std::fflush(nullptr);
-        std::_Exit(code);  // MPI's own end at exit would wait for the dead rank
+        std::_Exit(code);  // MPI's own exit handler would wait for the dead rank
       },
       sim::completion_names);
 }

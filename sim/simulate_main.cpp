@@ -63,7 +63,7 @@ std::vector<std::string> optimised_settings() {
   return settings;
 }
 
-// --quiet and --log, which the program and each of its commands take.
+// Declares --quiet and --log, which the program and each of its commands take.
 void declare_reporting(CLI::App& app) {
   app.add_flag("--quiet", "No progress line");
   app.add_option_function<std::string>(
@@ -128,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
   return settings;
 }
 
-// Those asked for, else traced_gpus(), of the largest point.
+// Returns the requested GPUs, or else traced_gpus(), for the largest point.
 std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
   if (o.trace.empty() && !o.trace_gpus.empty())
     throw InputError("--trace-gpus: no trace is asked for; allowed: beside --trace FILE");
@@ -289,7 +289,7 @@ int answer(JobOptions& o, CLI::App& app) {
   return expected.exit_code();
 }
 
-// An output that is asked for and would not be written is refused.
+// Refuses a requested output that this mode would not write.
 void check_outputs_of_mode(const Options& o) {
   const bool predicts = !o.list_models && o.show_model.empty() && o.show_schema.empty() &&
                         o.scenario_template.empty() && o.records.empty();
@@ -313,7 +313,7 @@ void check_outputs_of_mode(const Options& o) {
   }
 }
 
-// A subcommand has options of its own: those before it would be ignored.
+// Refuses options before a subcommand, which has options of its own: they would be ignored.
 void check_alone(const CLI::App& app, const CLI::App& subcommand) {
   for (const CLI::Option* option : app.get_options())
     if (option->count() > 0 && option->get_name() != "--quiet" && option->get_name() != "--log")

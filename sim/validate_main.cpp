@@ -1,4 +1,4 @@
-// validate: predicts every published result that the project knows and says how far off it is. See --help.
+// validate: predicts every published result in the suites and reports the errors. See --help.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -75,7 +75,7 @@ void tell(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-// Looked for once the command line is read: --help works without them.
+// Folders are searched after the command line was read, so that --help works without them.
 void find_folders(Options& o) {
   if (o.catalogue.empty()) o.catalogue = sim::default_catalogue_folder();
   if (o.suites.empty()) o.suites = sim::default_catalogue_folder() + "/../published/suites";
@@ -85,7 +85,7 @@ void write_constants(const Options& o, const sim::Catalogue& catalogue) {
   write_json_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue), 1);
 }
 
-// Every record as of an unseen source; what its experiment gives is used where it gives something.
+// Predicts every record as one of an unseen source. If its experiment gives results, uses these.
 std::vector<sim::Prediction> predictions_of(const std::vector<sim::LeftOut>& left_out,
                                             const std::vector<const sim::Record*>& targets) {
   std::map<std::string, const sim::Prediction*> of_record;
@@ -101,7 +101,7 @@ struct Report {
   std::vector<sim::FitSensitivity> sensitivities;
 };
 
-// Bounds are calibrated on what is predicted without each record's source, of all suites whichever are shown.
+// Calibrates bounds on predictions that leave out each record's source, from all suites, even if only some are shown.
 Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const std::vector<sim::Suite>& chosen,
                  const std::vector<sim::Record>& records, const sim::Catalogue& known) {
   sim::FittedConstants fitted = sim::fit_constants(known, records, o.jobs, tell, o.sensitivity);

@@ -19,7 +19,7 @@ struct AllReduceOptions {
   std::vector<std::string> expectations;
 };
 
-/// --expect of the commands that predict.
+/// Declares --expect, for the commands that predict.
 inline void declare_expectations(CLI::App& app, std::vector<std::string>& expectations) {
   app.add_option(
          "--expect", expectations,
@@ -28,7 +28,7 @@ inline void declare_expectations(CLI::App& app, std::vector<std::string>& expect
       ->allow_extra_args(false);
 }
 
-/// Declares the options that state the question.
+/// Declares the options that define the question.
 inline OptionTexts declare_all_reduce_question(CLI::App& app, AllReduceQuestion& q) {
   OptionTexts texts;
   CLI::Option* const cluster = app.add_option("--cluster", q.cluster, "A cluster file; or the machine in words:");

@@ -9,9 +9,9 @@
 namespace lockstep::sim::api {
 namespace {
 
-constexpr int kInThisProcess = 0;  // of predict_job() and similar functions: forks no process
+constexpr int kInThisProcess = 0;  // number of processes for predict_job() and similar functions: forks none
 
-// Data parallelism in closed form has no timeline, so it is replayed instead, unless that would take long.
+// Data parallelism in closed form has no timeline. It is therefore replayed, unless that would take long.
 LoadedScenario with_timeline(LoadedScenario loaded) {
   constexpr int kMostReplayed = 1024;
   Scenario& scenario = loaded.variants.front();

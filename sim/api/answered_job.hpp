@@ -1,5 +1,5 @@
 #pragma once
-// Predicts a job once and gives several outputs of it.
+// Predicts a job once, and writes several outputs of the prediction.
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::api {
 
-/// A catalogue, extended by GPUs that are given as files.
+/// A catalogue, extended by GPUs from files.
 class CatalogueWithFiles {
  public:
   /// `catalogue` must outlive it.
@@ -30,9 +30,9 @@ class AnsweredJob {
   Json job() const;           ///< simulate job --json
   Json scenario() const;      ///< simulate job --scenario
   std::string table() const;  ///< simulate job
-  Json result() const;        ///< simulate --json, of the scenario
-  Json layers() const;        ///< layers_json() at the largest number of GPUs
-  Json timeline() const;      ///< Chrome trace events of traced_gpus() at the largest number of GPUs
+  Json result() const;        ///< simulate --json, for that scenario
+  Json layers() const;        ///< layers_json() on the largest number of GPUs
+  Json timeline() const;      ///< Chrome trace events of traced_gpus() on the largest number of GPUs
 
  private:
   LoadedScenario loaded() const;

@@ -24,7 +24,7 @@ Json all_reduce_answer(const Json& options, const Catalogue& given) {
   return all_reduce_json(all_reduce_times(command.question, catalogue.get(), 0));
 }
 
-// The kernel's options become words of its command line; the option "kernel" selects the kind.
+// The kernel's options become words of its command line. The option "kernel" gives its kind.
 Json kernel_answer(const Json& options, const Catalogue& catalogue) {
   CLI::App app;
   KernelOptions command;
@@ -46,7 +46,7 @@ Json loss_answer(const Json& options, const Catalogue& given) {
 
 using Answer = std::function<Json(const Json& options, const Catalogue& catalogue)>;
 
-// An answer that belongs to a job.
+// Returns an answer about a job.
 template <class Of>
 Answer of_job(Of (AnsweredJob::*of)() const) {
   return [of](const Json& options, const Catalogue& catalogue) {

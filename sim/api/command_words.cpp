@@ -76,7 +76,7 @@ std::vector<std::string> kernel_words(const Json& options) {
 }
 
 void give_words(CLI::App& app, std::vector<std::string> words) {
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
   try {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {

@@ -1,5 +1,5 @@
 #pragma once
-// Options given by their keys, as Python's arguments or a JSON object, instead of on a command line.
+// Takes options by their keys, as Python's arguments or a JSON object, in place of a command line.
 //
 //   {"model": "llama3_70b", "gpus": [64, 128], "sequence_parallel": false}
 //      ->  --model=llama3_70b --gpus=64,128 --no-sequence-parallel
@@ -11,18 +11,18 @@
 
 namespace lockstep::sim::api {
 
-/// Converts these options to the words of a command line. Null options are skipped; an object is passed as its JSON
-/// text. Throws InputError for a key that `texts` does not have, and lists the nearest ones. Also throws it for a
-/// boolean where a value is needed, and for a list where one value is allowed.
+/// Converts these options to the words of a command line. Null options are skipped. An object becomes its JSON text.
+/// Throws InputError for a key that `texts` does not have, and lists the nearest ones. Also throws it for a boolean
+/// where a value is needed, and for a list where one value is allowed.
 std::vector<std::string> command_words(const Json& options, const OptionTexts& texts);
 
-/// Makes these words of "kernel", the kind and its options: {"kernel": "gemm", "m": 8192} gives kernel gemm --m=8192.
+/// Makes these words from "kernel", the kind, and its options: {"kernel": "gemm", "m": 8192} becomes gemm --m=8192.
 std::vector<std::string> kernel_words(const Json& options);
 
-/// Gives the words to `app`. Throws InputError with the message that a command line would get.
+/// Passes the words to `app`. Throws InputError with the message of a command line.
 void give_words(CLI::App& app, std::vector<std::string> words);
 
-/// Gives the options to `app`, which checks them as it does a command line's. Throws InputError with its message.
+/// Passes the options to `app`, which checks them like a command line. Throws InputError with its message.
 void give_options(CLI::App& app, const Json& options, const OptionTexts& texts);
 
 }  // namespace lockstep::sim::api

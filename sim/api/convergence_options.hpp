@@ -58,7 +58,7 @@ inline void require_noise_scale(const ConvergenceProfile& profile) {
 }
 
 inline void build_profile(const ConvergenceOptions& o) {
-  check_outputs({o.output});  // a profile that is fitted anew may stay in its place
+  check_outputs({o.output});  // a profile that is fitted again may replace itself
   if (!o.mlperf.empty()) return build_reference_profile(o);
   if (o.records.empty())
     throw InputError("simulate convergence: no records; allowed: records of train, or --mlperf NETWORK");

@@ -9,11 +9,11 @@ namespace lockstep::sim::api {
 
 struct JobCommand {
   JobQuestion question;
-  std::string tokens, samples, flops, critical_batch;  ///< as given, "15T", "5M", "3.8e25", "4M"
+  std::string tokens, samples, flops, critical_batch;  ///< as given: "15T", "5M", "3.8e25", "4M"
 };
 
-/// Declares all options of `simulate job` that state the question. The program declares those that say where the answer
-/// is written.
+/// Declares all options of `simulate job` that define the question. The program declares the options for
+/// output.
 inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   OptionTexts texts = declare_job(app, o.question);
   declare_measured_step(app, o.question.step, texts);

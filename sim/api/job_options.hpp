@@ -25,7 +25,7 @@ inline std::string network_help() {
          ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)";
 }
 
-/// Returns the help of a fact, given its key.
+/// Returns the help of a fact with this key.
 inline std::string job_help(const std::string& key) {
   if (key == "network") return network_help();
   std::string help;
@@ -97,7 +97,7 @@ class JobOptionDeclarer {
 
 inline constexpr const char *kSequenceParallel = "--sequence-parallel", *kSequence = "--sequence";
 
-/// Declares --sequence N: tokens of a sequence, like --seq-length. Without a number it is the former name of
+/// Declares --sequence N: tokens of a sequence, like --seq-length. Without a number, it is the old name of
 /// --sequence-parallel.
 inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
   const Range lengths{1, 1 << 24};
@@ -121,14 +121,14 @@ inline void declare_sequence(CLI::App& app, Job& job, OptionTexts& texts) {
       lengths);
 }
 
-/// Declares the option of a key of "parallel"; it takes the same values as a scenario.
+/// Declares the option of a key of "parallel". It takes the values of a scenario.
 inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFieldName& name, const FieldText& field,
                                 OptionTexts& texts) {
   const auto give = [&split, key = field.key, option = name.option](const Json& value) {
     split.give(key, value, option);
     if (key == "lora_rank") split.task = kAdapters;
   };
-  // A value that may carry its origin is given plainly on the command line.
+  // If a value may carry its origin in a scenario, the command line takes the value alone.
   const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
   const std::string type = schema.value("type", "");
   if (type == "boolean") {
@@ -168,7 +168,7 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
   }
 }
 
-/// Declares and describes all options of a job except its numbers of GPUs; `lists`: keys that the program declares
+/// Declares and describes all options of a job except its numbers of GPUs. `lists` are keys that the program declares
 /// itself.
 inline OptionTexts declare_job(CLI::App& app, JobQuestion& question, const std::set<std::string>& lists = {}) {
   OptionTexts texts;
@@ -225,7 +225,7 @@ inline void declare_measured_step(CLI::App& app, GivenStep& step, OptionTexts& t
       OptionType::text);
 }
 
-/// Adds the option of checkpoint storage, for `simulate job` and `plan job`.
+/// Adds the option for checkpoint storage, for `simulate job` and `plan job`.
 inline void declare_storage(CLI::App& app, JobQuestion& question, OptionTexts& texts) {
   const auto check = [](const std::string& text) {
     try {
@@ -255,7 +255,7 @@ inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& 
             OptionType::text);
 }
 
-/// Checks a price: a number, "2.5/h" or "$2.5/h", in USD per GPU and hour. The option takes the number.
+/// Checks a price, as a number, "2.5/h" or "$2.5/h", in USD per GPU-hour. The option gets the number.
 inline CLI::Validator price_check() {
   return CLI::Validator([](std::string& text) { return to_usd_per_hour(text, kPrices.low, kPrices.high); }, "PRICE");
 }

@@ -11,7 +11,7 @@
 
 namespace lockstep::sim::api {
 
-/// One kind of kernel as a subcommand. Its options become the cells of a table's row, so that one reader serves both.
+/// One kind of kernel as a subcommand. Its options become cells of a table's row, so that one reader serves both.
 struct KernelCommand {
   CLI::App* app = nullptr;
   KernelKind kind = KernelKind::gemm;
@@ -117,7 +117,7 @@ inline CLI::App* declare_kernel(CLI::App& app, KernelOptions& o) {
   return sub;
 }
 
-/// Converts sizes with a unit to bytes; options that were not given become no cells.
+/// Converts sizes with a unit to bytes. Options that are not given become no cells.
 inline KernelCells kernel_cells(const KernelCommand& command) {
   KernelCells cells;
   for (const auto& [column, text] : command.cells)

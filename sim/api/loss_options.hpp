@@ -18,13 +18,13 @@ namespace lockstep::sim::api {
 
 struct LossOptions {
   LossQuestion question;
-  std::vector<std::string> tokens, flops, batch_tokens;  ///< as given, "15T"
+  std::vector<std::string> tokens, flops, batch_tokens;  ///< as given, such as "15T"
   std::string parameters, deadline, budget, critical_batch;
-  std::string fit, name, data, output;  ///< of a law of the user's
+  std::string fit, name, data, output;  ///< for a law of the user's
   std::string json, svg, catalogue;
 };
 
-/// Declares the options that state the question.
+/// Declares the options that define the question.
 inline OptionTexts declare_loss_question(CLI::App& app, LossOptions& o) {
   OptionTexts texts = declare_job(app, o.question.job, {"global_batch", "batch_per_gpu", "epochs"});
   const auto texts_of = [&](const char* name, std::vector<std::string>& values, const char* help) {
@@ -102,7 +102,7 @@ inline LossQuestion loss_question_of(const LossOptions& o) {
   return question;
 }
 
-/// Fits a law, writes it to a file, and returns a summary for people.
+/// Fits a law, writes it to a file, and returns a summary for human readers.
 inline std::string fit_law(const LossOptions& o, const Catalogue& catalogue) {
   const LossTable table = read_loss_points(o.fit);
   const LossLaw prior = find_loss_law(o.question.job.loss_law, catalogue);

@@ -1,5 +1,5 @@
 #pragma once
-// Lists the names that options take.
+// Lists the names that options accept.
 #include "engine/base/completion.hpp"
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
@@ -7,11 +7,11 @@
 
 namespace lockstep::sim::api {
 
-/// {"models", "gpus", "links", "networks", "software", "algorithms"}: [{"id", "name", "aliases"}], of GPUs also
-/// "memory_bytes", "gpus_per_node", "link", "network".
+/// Returns {"models", "gpus", "links", "networks", "software", "algorithms"}: [{"id", "name", "aliases"}]. GPUs also
+/// have "memory_bytes", "gpus_per_node", "link", "network".
 Json names_json(const Catalogue& catalogue);
 
-/// Ids of the installed catalogue by option ("--gpu"), for the completion of command lines.
+/// Returns ids of the installed catalogue by option ("--gpu"), for the completion of command lines.
 CompletionNames completion_names();
 
 }  // namespace lockstep::sim::api

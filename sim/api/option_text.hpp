@@ -23,15 +23,15 @@ inline const Choices<OptionType>& choices_of(OptionType) {
 }
 
 struct OptionText {
-  std::string option;  ///< "--global-batch"
+  std::string option;  ///< such as "--global-batch"
   OptionType type = OptionType::text;
-  bool is_list = false;              ///< it takes several values
+  bool is_list = false;              ///< takes several values
   std::optional<Range> limits;       ///< allowed numbers
   std::vector<std::string> choices;  ///< allowed values in any case; empty: any text
   std::string help;
-  bool has_negation = false;  ///< --no-NAME exists; if the option has a value, it then also takes true and false
+  bool has_negation = false;  ///< --no-NAME exists; an option with a value then also takes true and false
 
-  /// Returns the name that Python and the page use: "global_batch".
+  /// Returns the name in Python and on the page: "global_batch".
   std::string key() const;
 };
 
@@ -39,16 +39,16 @@ class OptionTexts {
  public:
   void add(const CLI::Option* option, OptionType type, std::vector<std::string> choices = {}, bool is_list = false);
   void add(const CLI::Option* option, OptionType type, Range limits, bool is_list = false);
-  /// Adds an option that takes a whole number, or no value: then it is a flag, and --no-NAME exists.
+  /// Adds an option that takes a whole number or no value. Without a value it is a flag, and --no-NAME exists.
   void add_number_or_flag(const CLI::Option* option, Range limits);
 
   const std::vector<OptionText>& all() const { return all_; }
-  /// Returns nullptr if there is none.
+  /// Returns nullptr if there is no such key.
   const OptionText* find(const std::string& key) const;
-  /// Returns the keys most similar to an unknown one, nearest first.
+  /// Returns the keys that are most similar to an unknown one, nearest first.
   std::vector<std::string> nearest_keys(const std::string& key) const;
-  /// An array of {"key", "option", "type", "list", "negation", "minimum", "maximum", "choices", "help"}. Names of types
-  /// are those of JSON Schema. Keys that do not apply are missing.
+  /// Returns an array of {"key", "option", "type", "list", "negation", "minimum", "maximum", "choices", "help"}. Types
+  /// have the names of JSON Schema. Keys that do not apply are missing.
   Json json() const;
 
  private:

@@ -1,11 +1,11 @@
 #pragma once
-// `plan job` in process.
+// Runs `plan job` in this process.
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
 
 namespace lockstep::sim::api {
 
-/// The plan of these options (plan_options.hpp), as `plan job --json` writes it.
+/// Returns the plan of these options (plan_options.hpp), as `plan job --json` writes it.
 Json plan_answer(const Json& options, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::api

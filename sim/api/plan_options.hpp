@@ -1,5 +1,5 @@
 #pragma once
-// The options of `plan job` that define the comparison. The program itself declares those for the output.
+// The options of `plan job` that define the comparison. The program declares the options for output.
 #include <string>
 #include <vector>
 

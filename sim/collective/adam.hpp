@@ -7,8 +7,8 @@
 
 namespace lockstep::sim::collective {
 
-/// Factors of every worker, of `bytes` each, to server `owner` (an index in Roles::servers), by way of the leaders. The
-/// matrix comes back by pull_parameters.
+/// Every worker sends factors of `bytes` to server `owner` (an index in Roles::servers), through the leader of its
+/// node. pull_parameters() then brings the matrix back.
 Plan push_factors(const Roles& roles, std::int64_t bytes, int owner);
 
 }  // namespace lockstep::sim::collective

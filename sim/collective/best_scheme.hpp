@@ -13,13 +13,13 @@
 namespace lockstep::sim::collective {
 
 struct SchemeCost {
-  double server = 0;   ///< numbers sent and received by a node
-  double factors = 0;  ///< the same
-  double adam = 0;     ///< of the owner
+  double server = 0;   ///< numbers that a node sends and receives
+  double factors = 0;  ///< as `server`
+  double adam = 0;     ///< numbers that the owner sends and receives
   bool takes_factors() const { return factors <= server; }
 };
 
-/// `batch`: of one of the P1 workers that take part; a node of several GPUs is one with their joint batch.
+/// `batch` is that of one of the P1 workers. A node of several GPUs is one worker with their joint batch.
 SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers);
 
 }  // namespace lockstep::sim::collective

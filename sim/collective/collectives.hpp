@@ -33,7 +33,7 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
 Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes);
 
 /// Binomial tree that sends the whole vector at every hop. In level k rank r + 2^k sends to rank r; the sum returns on
-/// the same way. Caffe's own data parallelism over the GPUs of a node does so.
+/// the same way. Caffe's own data parallelism uses it over the GPUs of a node.
 ///   T = 2 ceil(log2 n) (alpha + S beta); together 2(n-1)S.
 Plan tree_all_reduce(int ranks, std::int64_t bytes);
 

@@ -5,7 +5,7 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Edges from children at one depth to their parents, at even distances; the root's depth is 0.
+// Edges from children at one depth to their parents, `stride` labels apart. The root's depth is 0.
 struct Edges {
   int child;
   int parent;
@@ -14,8 +14,8 @@ struct Edges {
   int stride;
 };
 
-// In-order binary tree over labels low..high: the inner labels are those whose trailing bits the leaves lack. Below a
-// root of `span` labels, a power of two less one, a level's children stand at even distances on both sides of theirs.
+// Appends the edges below the root of a full in-order subtree over `span` labels from `low` on; `span` + 1 is a power
+// of two. At each depth, every parent has a child on either side, at the same distance.
 void add_full_subtree(int low, int span, int depth, std::vector<Edges>& edges) {
   for (int half = (span + 1) / 2, parents = 1; half > 1; half /= 2, parents *= 2) {
     const int root = low + half - 1, below = half / 2;
@@ -47,7 +47,7 @@ int add_subtree(int low, int high, int parent, int depth, std::vector<Edges>& ed
   return std::max(deepest, add_subtree(root + 1, high, root, depth + 1, edges));
 }
 
-// The tree in which rank r stands at ranks - 1 - r.
+// Returns the tree in which rank ranks - 1 - r takes the place of rank r.
 std::vector<Edges> mirrored(const std::vector<Edges>& edges, int ranks) {
   std::vector<Edges> result;
   for (const Edges& some : edges) {
@@ -57,7 +57,7 @@ std::vector<Edges> mirrored(const std::vector<Edges>& edges, int ranks) {
   return result;
 }
 
-// The tree in which rank r stands at r - 1.
+// Returns the tree in which rank r + 1 takes the place of rank r, and rank 0 that of the last rank.
 std::vector<Edges> shifted(const std::vector<Edges>& edges, int ranks) {
   std::vector<Edges> result;
   for (Edges some : edges) {

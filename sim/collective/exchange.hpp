@@ -15,12 +15,12 @@ Plan all_to_all(int ranks, std::int64_t bytes);
 struct HostAllReduce {
   int ranks = 1;
   int ranks_per_node = 1;
-  double hop_latency_s = 0;          ///< of a message, the larger of those in a node and between nodes
-  double copy_bytes_per_s = 0;       ///< one core copying memory
-  double reduction_bytes_per_s = 0;  ///< one core adding a vector to another, by bytes of one vector
-  double memory_bytes_per_s = 0;     ///< of copies in a socket's memory, by all its processes together
+  double hop_latency_s = 0;          ///< latency of a message; the larger of that in a node and that between nodes
+  double copy_bytes_per_s = 0;       ///< rate at which one core copies memory
+  double reduction_bytes_per_s = 0;  ///< rate at which one core adds a vector to another, in bytes of one vector
+  double memory_bytes_per_s = 0;     ///< rate of copies in a socket's memory, by all its processes together
   int processes_per_socket = 1;
-  double network_bytes_per_s = 0;  ///< of a node, each direction
+  double network_bytes_per_s = 0;  ///< network bandwidth of a node, each direction
 };
 
 /// MPI_Allreduce by the ring, on vectors in host memory. A message in a node is copied into and out of shared memory.

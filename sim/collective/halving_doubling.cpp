@@ -14,7 +14,7 @@ class Core {
   /// All pairs of core indices i and i ^ distance send to each other.
   Phase exchange(int distance, std::int64_t bytes, bool reduces) const {
     Transfers::Block block;
-    const int halves = size_ / (2 * distance);  // blocks of 2 distance indices, the first half with the second
+    const int halves = size_ / (2 * distance);  // in a block of 2 distance indices, the halves exchange
     const bool is_far = distance > halves;
     for (int n = 0; n < (is_far ? halves : distance); ++n) {
       const int first = is_far ? 2 * distance * n : n, stride = is_far ? 1 : 2 * distance;
@@ -27,7 +27,7 @@ class Core {
   int rank(int index) const { return index < folded_ ? 2 * index : index + folded_; }
   int stride(int index, int of_indices) const { return index < folded_ ? 2 * of_indices : of_indices; }
 
-  // Indices from, from + stride, ... and their partners, in pieces that lie on one side of the fold.
+  // Adds the exchange of indices from, from + stride, ... with their partners. One run never crosses the fold.
   void add(int from, int partner, int count, int step, std::int64_t bytes, bool reduces,
            Transfers::Block& block) const {
     for (int i = 0; i < count;) {
@@ -59,7 +59,7 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes) {
   fold.transfers.append(Run{1, 0, bytes, true, folded, 2, 2});
   unfold.transfers.append(Run{0, 1, bytes, false, folded, 2, 2});
   if (folded > 0) plan.phases.push_back(fold);
-  // Halving: half of what is left goes to the partner at half the distance; doubling retraces the way.
+  // Halving: half of the remaining vector goes to a partner half as far away. Doubling retraces the same steps.
   std::int64_t parts = 2;
   for (int distance = core / 2; distance >= 1; distance /= 2, parts *= 2)
     plan.phases.push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), true));

@@ -23,7 +23,7 @@ int floor_log2(std::int64_t n) {
   return log;
 }
 
-// The model for one call; GB/s and microseconds inside, as in NCCL's tables.
+// The cost model of one operation. It counts in GB/s and microseconds, as NCCL's tables do.
 class CostModel {
  public:
   CostModel(const NcclSystem& system, NcclOperation operation, std::int64_t bytes)
@@ -80,7 +80,7 @@ class CostModel {
   }
 
  private:
-  // What the first round takes beyond the bandwidth (nccl.hpp).
+  // Returns the time of the first round beyond its bytes / bandwidth (nccl.hpp).
   double fill_s(NcclAlgorithm algorithm, double bytes_per_s) const {
     const bool is_tree = algorithm == NcclAlgorithm::nvls_tree;
     if (operation_ != NcclOperation::all_reduce || (algorithm != NcclAlgorithm::nvls && !is_tree)) return 0;
@@ -90,7 +90,7 @@ class CostModel {
   }
 
   int ppn() const { return system_.ranks / system_.nodes; }
-  // Rounds of the ring.
+  // Returns the number of the ring's rounds.
   int steps() const {
     if (operation_ == NcclOperation::all_reduce) return 2 * (system_.ranks - 1);
     return operation_ == NcclOperation::broadcast ? system_.ranks : system_.ranks - 1;
@@ -98,11 +98,11 @@ class CostModel {
   int network_passes(NcclAlgorithm algorithm) const {
     if (system_.nodes == 1) return 0;
     if (algorithm != NcclAlgorithm::ring) return 2 * floor_log2(system_.nodes);
-    if (operation_ == NcclOperation::broadcast) return 1;  // as its latency has it
+    if (operation_ == NcclOperation::broadcast) return 1;  // because NCCL counts one network latency for it
     return (operation_ == NcclOperation::all_reduce ? 2 : 1) * (system_.nodes - 1);
   }
   bool has_nvls() const { return limits_.nvls_efficiency > 0 && system_.nvls.channels >= 2 && ppn() >= 2; }
-  // LL128 needs stores of 128 bytes that stay whole: NVLink, GPUs from Volta on, NICs on the GPUs' side.
+  // LL128 requires that stores of 128 bytes are not split: NVLink, GPUs from Volta on, and GPUDirect for the NICs.
   bool has_ll128() const {
     return system_.generation != NcclGeneration::pascal && (system_.has_nvlink || ppn() == 1) &&
            (system_.nodes == 1 || system_.has_gpudirect);
@@ -135,7 +135,7 @@ class CostModel {
     if (bytes_ < 64 || size >= nccl_tables::kTreeSizes) return 1;
     return nccl_tables::kTreeCorrection[static_cast<int>(protocol)][size];
   }
-  // Bandwidth (GB/s) within a node, per channel: GPUs pull their share of the vector from the switch.
+  // Bandwidth (GB/s) of a channel within a node. Each GPU pulls its share of the vector from the switch.
   double nvls_intra() const {
     const NcclGraph& graph = system_.nvls;
     return graph.intra_bytes_per_s / kGiga * limits_.nvls_efficiency * (graph.channels - 1) / graph.channels;
@@ -153,7 +153,7 @@ class CostModel {
     return graph.channels * std::min({2 * nvls_intra(), inter, limits_.nvls_tree[column_]});
   }
 
-  // What all channels and heads pass on together.
+  // Returns the bytes that all channels and heads pass on in one round.
   double nvls_round_bytes(bool is_tree) const {
     const int channels = facts_of(system_.generation).nvls_channels[is_tree ? 1 : 0];
     const std::int64_t operations = std::int64_t{channels} * std::min(ppn(), nccl_tables::kNvlsHeads);
@@ -172,8 +172,8 @@ class CostModel {
   double network_latency(double Latencies::*algorithm) const {
     return nccl_tables::kNetwork.*algorithm + 2 * system_.nic_latency_s / kMicro;
   }
-  // Between nodes; Simple flushes, which passes the NIC once more. A node of one GPU cannot hide it and pays the
-  // tree's.
+  // Returns the latency between nodes. Simple flushes, which adds another pass of the NIC. A node with one GPU cannot
+  // hide it and has the latency of the tree.
   double network_latency(const double (&algorithm)[3], NcclProtocol protocol) const {
     const double(&latencies)[3] = ppn() == 1 ? nccl_tables::kNetwork.tree : algorithm;
     const double nic_us = system_.nic_latency_s / kMicro;
@@ -208,7 +208,7 @@ class CostModel {
   int column_;
 };
 
-// The fastest by the tables, as measured on one node and on two; on more, the fastest with its first round.
+// Returns the fastest by the tables, as measured on one and two nodes. On more nodes, adds the first round's time.
 NcclTime choose(const std::vector<NcclTime>& times, int nodes) {
   const auto seconds_of = [&](const NcclTime& time) { return time.seconds + (nodes > 2 ? time.fill_s : 0); };
   return *std::min_element(times.begin(), times.end(),
@@ -283,7 +283,7 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
   return chosen;
 }
 
-// Normal equations of the two unknowns e and g = 1 / f, each row divided by its t_i.
+// Solves the normal equations of the two unknowns e and g = 1 / f. Each row is divided by its t_i.
 NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured) {
   NcclSystem tables = system;
   tables.latency_excess_s = 0;

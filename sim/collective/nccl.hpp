@@ -1,14 +1,14 @@
 #pragma once
 // NCCL's choice of algorithm and protocol, by its own cost model.
 //
-// T = latency + S / bandwidth for every algorithm (ring, tree, NVLS, NVLSTree) and protocol (LL, LL128, Simple); NCCL
+// T = latency + S / bandwidth for every algorithm (ring, tree, NVLS, NVLSTree) and protocol (LL, LL128, Simple). NCCL
 // takes the fastest. Latencies and bandwidths come from tables per GPU generation and from the graph that NCCL finds on
 // the machine: channels, and GB/s of each channel inside and between nodes. Formulae and tables: NCCL 2.28,
-// src/graph/tuning.cc (what is named in nccl_tables.hpp by the names there). CollNet and PAT are off, as they are
-// without SHARP and with several GPUs a node.
+// src/graph/tuning.cc (constants have its names in nccl_tables.hpp). CollNet and PAT are off, because they need SHARP
+// or one GPU per node.
 //
-// There are R ranks on N nodes, ppn = R / N. The ch channels have b bytes/s each, B = ch b. With up to two nodes b is
-// that inside the node, with more nodes that between nodes.
+// There are R ranks on N nodes, ppn = R / N. The ch channels have b bytes/s each, B = ch b. On one or two nodes, b is
+// the rate inside a node; on more nodes, the rate between nodes.
 //
 //   `ring`      bus = B (LL: half, at most the LL limit; LL128: 92 %, at most the limit of ch channels).
 //               All-reduce: S / T at most bus R / (2(R-1)); latency of 2(R-1) hops, 2(N-1) of them over the network.
@@ -17,12 +17,12 @@
 //   `NVLS`      On one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between).
 //   `NVLSTree`  On several nodes: NVLS in the node and a double tree between nodes.
 //
-// NCCL's tables leave out how NVLS and NVLSTree fill their pipeline, so that its choice hardly depends on it. Their
-// first round passes every stage before the next one follows. In a round all channels and heads together pass on r =
-// channels heads chunk bytes; the chunk depends on the size of the operation (src/enqueue.cc). All channels together
-// have C bytes/s in the node and D between nodes, and there are p passes of the network:
+// NCCL's tables leave out how NVLS and NVLSTree fill a pipeline. An all-reduce's first round passes every stage
+// before the next one follows. In a round all channels and heads together pass on r = channels heads chunk bytes; the
+// chunk depends on the size of the operation (src/enqueue.cc). All channels together have C bytes/s in the node and D
+// between nodes, there are p passes of the network, and the tables' bandwidth S / (T - latency) is W:
 //
-//   `fill = r (2 / C + p / D - 1 / B)`
+//   `fill = max(0, r (2 / C + p / D - 1 / W))`
 //
 // This is added to the latency of the chosen operation: 25 to 130 us on 2 nodes of H100, 40 to 175 us on 2 of B200.
 #include <array>
@@ -65,8 +65,8 @@ struct NcclSystem {
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO
   // Measured corrections of the tables. The choice uses only the tables, because NCCL knows nothing else.
-  double latency_excess_s = 0;  ///< of every operation; may be negative, as may pass_excess_s
-  double pass_excess_s = 0;     ///< of every pass over the network (nccl_fit.hpp)
+  double latency_excess_s = 0;  ///< added to the latency of every operation; may be negative, as may pass_excess_s
+  double pass_excess_s = 0;     ///< added to the latency of every pass over the network (nccl_fit.hpp)
   double bandwidth_factor = 1;  ///< measured bandwidth over the tables'
 };
 
@@ -77,14 +77,14 @@ struct NcclTime {
   double bandwidth_bytes_per_s;  ///< S / (time - latency_s), "algbw"
   double seconds;                ///< by the tables; from nccl_choice() including corrections and fill
   int network_passes = 0;        ///< sequential passes over the network in its latency
-  double fill_s = 0;             ///< of the first round of NVLS and NVLSTree; only in times of nccl_choice()
+  double fill_s = 0;             ///< first round of NVLS and NVLSTree; only nccl_choice() adds it to `seconds`
 };
 
 /// Times of all algorithms and protocols that can run the operation, in the order of the enums. Empty with one rank.
 std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// The fastest algorithm and protocol by the tables; if several are equal, the first. On more than two nodes, times
-/// include the first round. Without it, NVLSTree would be chosen on slow networks, at three times the ring's time.
+/// Returns the fastest by the tables, the first of several equal ones. On more than two nodes it compares times with
+/// the first round. Without that round, NVLSTree would be chosen on slow networks, at three times the ring's time.
 ///
 /// Needs at least two ranks. Throws std::invalid_argument if none can run (an only_algorithm that the machine does not
 /// have).

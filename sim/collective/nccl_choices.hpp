@@ -1,5 +1,5 @@
 #pragma once
-// Defines the algorithms and protocols among which NCCL chooses.
+// Names of the algorithms and protocols among which NCCL chooses.
 #include "engine/base/choice.hpp"
 #include "sim/modules.hpp"
 

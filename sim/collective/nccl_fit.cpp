@@ -10,7 +10,7 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// A call with what the model says of it.
+// A measured operation and the model's terms for it.
 struct Equation {
   double seconds;
   double latency_s;   // L
@@ -36,7 +36,7 @@ bool differ_in_passes(const std::vector<Equation>& equations) {
                      [&](const Equation& one) { return one.passes != equations.front().passes; });
 }
 
-// Unknowns in the order x, 1 / f and, where it is not given, e.
+// Solves for x, 1 / f and, if it is not given, e, in this order.
 NcclNetworkCorrection solve(const std::vector<Equation>& equations, std::optional<double> latency_excess_s) {
   const bool fits_excess = !latency_excess_s && differ_in_passes(equations);
   const double given_excess_s = latency_excess_s.value_or(0);
@@ -88,7 +88,7 @@ std::optional<double> most_nodes_left_out(const std::vector<NcclCurve>& curves, 
   if (of_fewer.empty()) return std::nullopt;
   try {
     return median(errors_by(fit_nccl_network(of_fewer, operation, latency_excess_s), equations_of(of_most, operation)));
-  } catch (const std::invalid_argument&) {  // too few calls without them
+  } catch (const std::invalid_argument&) {  // too few operations without those on the most nodes
     return std::nullopt;
   }
 }

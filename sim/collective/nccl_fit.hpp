@@ -29,7 +29,7 @@ struct NcclCurve {
 
 struct NcclNetworkCorrection {
   double latency_excess_s = 0;  ///< e
-  double pass_excess_s = 0;     ///< x; may be negative, as e
+  double pass_excess_s = 0;     ///< x; may be negative, like e
   double bandwidth_factor = 1;  ///< f
 };
 
@@ -41,7 +41,7 @@ NcclNetworkCorrection fit_nccl_network(const std::vector<NcclCurve>& curves, Ncc
 /// Returns the system with this correction in place of its own.
 NcclSystem corrected(NcclSystem system, const NcclNetworkCorrection& correction);
 
-/// Holds |relative error| of the fit's predictions.
+/// Holds |relative error| of the fit's predictions, over all operations.
 struct NcclFitErrors {
   int calls = 0;
   double median_residual = 0;

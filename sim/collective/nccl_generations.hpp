@@ -3,8 +3,8 @@
 // full NVSwitch node with the speeds that the search tries (src/graph/search.cc). It also has limits of
 // src/graph/tuning.cc under their names there.
 //
-// GB/s (1e9 bytes/s), as there. If there are three figures, the first is for one node, the second for two, the third
-// for more.
+// Rates are in GB/s (1e9 bytes/s), as in NCCL. If there are three figures, the first is for one node, the second for
+// two, the third for more.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,15 +30,15 @@ struct NcclGenerationFacts {
   NcclGeneration generation;
   std::string name;
   std::vector<std::string> chips;  ///< words that occur in names of its GPUs
-  double nvlink;                   ///< of one link
+  double nvlink;                   ///< rate of one link
   int links;                       ///< per GPU, with NVSwitch
-  int node_channels;               ///< of rings and trees of a full NVSwitch node
-  double node_speed;               ///< per channel
+  int node_channels;               ///< rings and trees of a full NVSwitch node
+  double node_speed;               ///< rate per channel
   bool has_nvls;
   int nvls_channels[2];        ///< one node, several (src/transport/nvls.cc: NVLS_NCHANNELS_SM90, _SM100_NVL, _SM100)
-  std::vector<double> speeds;  ///< per channel within a node, descending
+  std::vector<double> speeds;  ///< rates per channel within a node, descending
   std::vector<double> network_speeds;
-  double fast_channel;  ///< from this speed on, each of many channels becomes two (ncclTopoDupChannels)
+  double fast_channel;  ///< rate from which on each of many channels is split in two (ncclTopoDupChannels)
   NcclLimits limits;
 };
 

@@ -12,10 +12,10 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Returns the edges of the double binary tree over the nodes, up and down, each crossed by half of the vector. If both
-// trees send from one node to another, this is one transfer of two halves.
+// Returns the edges of the double binary tree over the nodes, in both directions. Half of the vector crosses each. If
+// both trees send from one node to another, this is one edge with two halves.
 std::vector<NcclNodeEdges> edges_of_node_trees(int nodes) {
-  // Those of a level stand 4 times as far from each other as their ends are.
+  // Edges of one tree level repeat at 4 times the distance between their ends.
   struct Edge {
     int apart, place, src;
     bool operator<(const Edge& other) const {
@@ -57,8 +57,8 @@ class Traffic {
  public:
   explicit Traffic(const NcclSystem& system) : system_(system), ppn_(system.ranks / system.nodes) {}
 
-  // Every rank sends `bytes` around the rings. Channel j enters a node at its NIC's GPU and leaves it at the GPU
-  // before.
+  // Adds `bytes` from every rank to the next one around the rings. Channel j enters a node at its NIC's GPU and leaves
+  // it at the GPU before that.
   void add_ring(double bytes) {
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
     std::vector<double> local(to_index(ppn_), bytes);
@@ -71,18 +71,18 @@ class Traffic {
     for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, local[to_index(gpu)], false);
   }
 
-  // Up a chain over the node's GPUs and down again; the channels' chains begin at different GPUs.
+  // Adds chains over the node's GPUs, upwards and back; the chains of different channels begin at different GPUs.
   void add_chains(double bytes) {
     for (int gpu = 0; gpu < ppn_; ++gpu)
       for (bool backwards : {false, true}) add_to_neighbours(gpu, bytes * (ppn_ - 1) / ppn_, backwards);
   }
 
-  // The switch reads the vector of every GPU and takes the reduced shares from those that asked for them.
+  // Adds the switch's traffic: it reads every GPU's vector and returns to each GPU the reduced share that it requested.
   void add_switch(double bytes) {
     for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, bytes * (1 + 1.0 / ppn_), false);
   }
 
-  // A double binary tree over the nodes, each NIC with its share of the vector.
+  // Adds a double binary tree over the nodes. Each NIC carries its share of the vector.
   void add_node_trees(double bytes) {
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
     for (int gpu : system_.entry_gpus) half_over_trees_[gpu] += share / 2;
@@ -109,7 +109,7 @@ class Traffic {
 
  private:
   int rank(int node, int gpu) const { return node * ppn_ + gpu; }
-  // Adds `count` transfers, each `nodes_apart` nodes after the one before.
+  // Adds `count` transfers, each `nodes_apart` nodes after the previous one.
   void add(Transfers::Block& block, int src, int dst, double bytes, int count, int nodes_apart) const {
     if (bytes <= 0) return;
     const int stride = nodes_apart * ppn_;

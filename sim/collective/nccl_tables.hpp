@@ -1,6 +1,6 @@
 #pragma once
-// Constants of NCCL 2.28, src/graph/tuning.cc, under their names there. Microseconds and GB/s (1e9 bytes/s), as there;
-// indices are protocols LL, LL128, Simple. Constants that depend on the GPU's generation are in nccl_generations.hpp.
+// Constants of NCCL 2.28, src/graph/tuning.cc, under their names there and in its units: microseconds and GB/s (1e9
+// bytes/s). Indices are protocols LL, LL128, Simple. Constants of a GPU generation are in nccl_generations.hpp.
 #include <cstdint>
 
 #include "sim/modules.hpp"
@@ -11,7 +11,7 @@ namespace nccl_tables {
 struct Latencies {
   double tree[3];
   double ring[3];
-  double nvls;  ///< only Simple; likewise below
+  double nvls;  ///< only Simple; so is `nvls_tree`
   double nvls_tree;
 };
 
@@ -20,7 +20,7 @@ constexpr Latencies kNvlink{{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, 25, 25};    // hw
 constexpr Latencies kPci{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, 0, 0};          // hwLatencies, PCI
 constexpr Latencies kNetwork{{5.0, 8.5, 14}, {2.7, 4.0, 14.0}, 18, 20.9};  // hwLatencies, NET
 
-/// llMaxBws between nodes, which depend on the CPU: for two nodes, for more.
+/// llMaxBws between nodes. They depend on the CPU; the first is for two nodes, the second for more.
 constexpr double kLlIntel[2]{39.0, 20.4};
 constexpr double kLlAmd[2]{22.5, 19.0};
 
@@ -31,11 +31,11 @@ constexpr double kTreeCorrection[3][kTreeSizes]{
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}};
 
-/// Bytes of a channel and a head that NVLS passes on at a time, by calcCollChunking() of src/enqueue.cc: NVLS_CHUNKSIZE,
-/// and half of it for a tree from four nodes on (src/transport/nvls.cc). Heads are the GPUs of a node, at most 32.
+/// Bytes that NVLS passes on at a time per channel and head (calcCollChunking() in src/enqueue.cc): NVLS_CHUNKSIZE, or
+/// half of it for a tree of four or more nodes (src/transport/nvls.cc). Heads are a node's GPUs, at most 32.
 constexpr std::int64_t kNvlsChunk = 131072, kNvlsTreeChunkOfMany = 65536;
 constexpr int kNvlsHeads = 32;  // NCCL_MAX_NVLS_ARITY
-/// If the operation has fewer bytes than `times` rounds of all channels and heads, uses a smaller chunk; in this order.
+/// Uses `chunk` if the operation has fewer bytes than `times` rounds of all channels and heads. Steps apply in order.
 struct NvlsChunkStep {
   int times;
   std::int64_t chunk;

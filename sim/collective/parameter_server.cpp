@@ -7,7 +7,7 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Leaders other than the rank, in runs: from, count.
+// Returns the leaders other than `rank`, in runs: first rank, number of leaders.
 std::vector<std::pair<int, int>> other_leaders(const Roles& roles, int rank) {
   const bool is_leader = rank < roles.workers && rank % roles.gpus_per_node == 0;
   if (!is_leader) return {{0, roles.nodes()}};

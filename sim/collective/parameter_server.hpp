@@ -22,8 +22,8 @@
 namespace lockstep::sim::collective {
 
 struct Roles {
-  int ranks = 0;             ///< GPUs, those that only serve included
-  int workers = 0;           ///< the first ranks
+  int ranks = 0;             ///< GPUs, including those that only serve
+  int workers = 0;           ///< they are the first ranks
   int gpus_per_node = 1;     ///< workers that share a node; the last node may have fewer
   std::vector<int> servers;  ///< ranks
 
@@ -32,19 +32,19 @@ struct Roles {
   int leader(int node) const { return node * gpus_per_node; }
 };
 
-/// `workers` GPUs in nodes of `gpus_per_node`; `servers` of the leaders serve too (0: all of them), at most all.
+/// `servers` of the leaders are also servers (0: all of them). `workers` GPUs are in nodes of `gpus_per_node`.
 Roles co_located_servers(int workers, int gpus_per_node, int servers);
-/// Adds `servers` nodes to the workers' nodes. The first GPU of each serves, its others are idle. A last node of
-/// workers that is not full stays so.
+/// Adds `servers` nodes to the workers' nodes. The first GPU of each is a server, its others are idle. If the workers'
+/// last node is not full, it is not filled up.
 Roles separate_servers(int workers, int gpus_per_node, int servers);
 
-/// Deals parameters out to servers in turn, going on where it stopped; the result is bytes by server.
+/// Deals parameters out to servers in turn. The next deal continues with the next server. Results are bytes by server.
 class ShardDealer {
  public:
   explicit ShardDealer(int servers) : servers_(servers) {}
-  /// Key-value pairs of `pair_bytes`, one to each server in turn; the last may be smaller.
+  /// Deals key-value pairs of `pair_bytes`, one to each server in turn; the last may be smaller.
   std::vector<std::int64_t> deal_pairs(std::int64_t bytes, std::int64_t pair_bytes);
-  /// A whole tensor to the next server, as TensorFlow places variables.
+  /// Deals a whole tensor to the next server, as TensorFlow places variables.
   std::vector<std::int64_t> deal_tensor(std::int64_t bytes);
 
  private:
@@ -52,7 +52,7 @@ class ShardDealer {
   int next_ = 0;
 };
 
-/// Messages from the workers of every node to its leader, or from the leaders to them. Nodes of one worker have none.
+/// Messages from a node's workers to its leader, or from the leaders to the workers. Nodes with one worker have none.
 Phase to_leaders(const Roles& roles, std::int64_t bytes, bool reduces);
 Phase from_leaders(const Roles& roles, std::int64_t bytes);
 /// Messages from every leader to `server` (a rank), or from the server to every leader. A leader that is the server
@@ -60,9 +60,9 @@ Phase from_leaders(const Roles& roles, std::int64_t bytes);
 void append_to_server(const Roles& roles, int server, std::int64_t bytes, bool reduces, Phase& phase);
 void append_from_server(const Roles& roles, int server, std::int64_t bytes, Phase& phase);
 
-/// Local sum at the leaders, then every leader to every server that holds a share. The shares add up to the gradient.
+/// Sums gradients at the nodes' leaders. Then every leader sends to every server that holds a share.
 Plan push_gradients(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
-/// Every server's share to every leader, then the leaders to their nodes' workers.
+/// Every server sends its share to every leader. The leaders then send to their nodes' workers.
 Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
 
 }  // namespace lockstep::sim::collective

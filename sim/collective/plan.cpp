@@ -58,7 +58,7 @@ Transfers::Block Transfers::Block::of_bytes(std::int64_t bytes) const {
   return block;
 }
 
-// A block that another one shares stays as it is: use_count() counts open_ and blocks_.
+// Returns the block to extend. A block that others share is not changed: this object's own uses are open_ and blocks_.
 Transfers::Block& Transfers::open() {
   if (!open_ || open_.use_count() > 2 || blocks_.back() != open_) {
     open_ = std::make_shared<Block>();

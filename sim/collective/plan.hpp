@@ -91,7 +91,7 @@ class Transfers {
     Iterator end() const { return {runs_.data() + runs_.size(), 0}; }
 
    private:
-    std::vector<Run> runs_;  // none empty
+    std::vector<Run> runs_;  // runs with a count of 0 are not stored
   };
 
   class Iterator {
@@ -129,7 +129,7 @@ class Transfers {
 
  private:
   Block& open();
-  std::vector<std::shared_ptr<const Block>> blocks_;  // none empty
+  std::vector<std::shared_ptr<const Block>> blocks_;  // empty blocks are not stored
   std::shared_ptr<Block> open_;                       // the last block, if push_back() began it
 };
 
@@ -163,11 +163,11 @@ struct Plan {
 
 /// ceil(bytes / parts).
 std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts);
-/// A ring over the ranks first, first + stride, ..., `members` of them, two or more: in every round each sends `bytes` to
-/// the next one, the last to the first.
+/// A ring over two or more ranks: first, first + stride, ..., `members` in all. In every round each rank sends `bytes`
+/// to the next one, the last rank to the first.
 Phase ring_phase(int first, int stride, int members, std::int64_t bytes, int rounds, bool reduces);
-/// Ring all-reduce over `members` ranks 0, stride, 2 stride, ... of chunks of `bytes`: the reduce-scatter and the
-/// all-gather, n - 1 rounds each.
+/// Ring all-reduce over `members` ranks 0, stride, 2 stride, ..., in chunks of `bytes`. The reduce-scatter and the
+/// all-gather take n - 1 rounds each.
 void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t bytes);
 
 }  // namespace lockstep::sim::collective

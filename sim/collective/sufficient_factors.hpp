@@ -15,11 +15,11 @@ namespace lockstep::sim::collective {
 std::int64_t factor_bytes(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int wire_bytes);
 
 /// The workers of a node send their factors to its leader. Leaders exchange the factors of their nodes, all with all,
-/// and pass all of them on to their workers, which multiply them out. `bytes`: of one worker's factors.
+/// and pass them on to their workers, which multiply them out. `bytes` is the size of one worker's factors.
 Plan broadcast_factors(const Roles& roles, std::int64_t bytes);
 
-/// FLOP by which one worker turns the factors of the `workers` - 1 others into their gradients; its own gradient is
-/// part of its backward pass: 2 I O K (workers - 1).
+/// FLOP by which one worker turns the factors of the `workers` - 1 others into gradients: 2 I O K (workers - 1). Its
+/// own gradient is part of its backward pass.
 double reconstruction_flop(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, int workers);
 
 }  // namespace lockstep::sim::collective

@@ -3,7 +3,7 @@
 namespace lockstep::sim::collective {
 namespace {
 
-// Rings side by side, each of `members` ranks `stride` apart; the i-th begins at rank i * apart.
+// Adds `count` parallel rings, each of `members` ranks `stride` apart. The i-th begins at rank i * apart.
 Phase rings(int count, int apart, int members, int stride, std::int64_t bytes, bool reduces) {
   Phase phase;
   phase.rounds = members - 1;
@@ -14,7 +14,7 @@ Phase rings(int count, int apart, int members, int stride, std::int64_t bytes, b
   return phase;
 }
 
-// The same, as one run for each ring: for rings of many members.
+// Adds the same rings, with runs along each ring instead of across rings: fewer runs if rings have many members.
 Phase long_rings(int count, int apart, int members, int stride, std::int64_t bytes, bool reduces) {
   Phase phase;
   phase.rounds = members - 1;

@@ -8,7 +8,7 @@ Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   std::vector<Phase> down;
   for (int step = 1; step < ranks; step *= 2) {
     Phase up_phase, down_phase;
-    const int parents = (ranks - step + 2 * step - 1) / (2 * step);  // 0, 2 step, ... with a child at + step
+    const int parents = (ranks - step + 2 * step - 1) / (2 * step);  // ranks 0, 2 step, ... that have a child at + step
     up_phase.transfers.append(Run{step, 0, bytes, true, parents, 2 * step, 2 * step});
     down_phase.transfers.append(Run{0, step, bytes, false, parents, 2 * step, 2 * step});
     plan.phases.push_back(up_phase);

@@ -12,8 +12,8 @@
 namespace lockstep::sim::cost {
 namespace {
 
-constexpr std::uint64_t kStream = 0xDE1A;  // worker w draws from stream kStream + w
-constexpr double kNoTail = 1e3;            // an index so high that the tail is negligible
+constexpr std::uint64_t kStream = 0xDE1A;  // worker w draws from the random stream kStream + w
+constexpr double kNoTail = 1e3;            // a tail index so high that the tail is negligible
 
 double tailed_log_quantile(const DelaySpec& d, double p) {
   const double body = std::min(p, 1 - d.tail_probability);
@@ -21,8 +21,8 @@ double tailed_log_quantile(const DelaySpec& d, double p) {
   return std::log(d.scale) + d.shape * normal_quantile(body) + tail;
 }
 
-// ln Q = theta . (1, z(min(p, 1 - tail)), max(0, ln(tail/(1 - p)))), least squares with sigma, 1/a >= 0. Coefficients
-// that would be negative are dropped (with two of them, all four cases are tried).
+// Fits ln Q = theta . (1, z(min(p, 1 - tail)), max(0, ln(tail/(1 - p)))) by least squares, with sigma, 1/a >= 0.
+// Coefficients that would be negative are left out: with two of them, all four cases are tried.
 struct LinearFit {
   Eigen::Vector3d theta{0, 0, 0};
   double sum_of_squares = 1e300;
@@ -61,8 +61,8 @@ double gamma_quantile(double shape, double p) {
 TailFit fit_tail(const std::vector<PercentileSpec>& percentiles) {
   LinearFit best;
   double best_tail = 0.5;
-  // Goes downwards, so that the longest tail wins among equally good fits: the tail is the reason for giving
-  // percentiles.
+  // Tries tails from the longest to the shortest, so that the longest of equally good fits wins: the tail is the reason
+  // for giving percentiles.
   for (int step = 0; step <= 400; ++step) {
     const double tail = 0.5 * std::pow(1e-6, step / 400.0);
     const LinearFit fit = fit_at(percentiles, tail);
@@ -111,8 +111,8 @@ double Delay::draw(std::uint64_t seed, int worker, int step) const {
   return quantile(random_uniform(seed, kStream + static_cast<std::uint64_t>(worker), static_cast<std::uint64_t>(step)));
 }
 
-// E[X_(k)] is the integral of Q(u) f(u) du, with f the density of Beta(k, n - k + 1). The substitution u = 1 / (1 +
-// exp(-t)), du = u (1 - u) dt, moves both ends far away and makes the integrand smooth. So equal steps suffice.
+// E[X_(k)] is the integral of Q(u) f(u) du; f is the density of Beta(k, n - k + 1). The substitution u = 1 / (1 +
+// exp(-t)), du = u (1 - u) dt, moves both ends far away and makes the integrand smooth, so equal steps suffice.
 double Delay::expected_order_statistic(int k, int n) const {
   const double log_scale = std::lgamma(n + 1.0) - std::lgamma(double(k)) - std::lgamma(n - k + 1.0);
   const double step = 0.01;

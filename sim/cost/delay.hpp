@@ -1,10 +1,10 @@
 #pragma once
-// The time of a worker's step as a random variable: the machines' own variation and their stragglers.
+// The time of a worker's step as a random variable: the variation of machines, and their stragglers.
 //
-// Delays are drawn by inversion: X = Q(u), with u uniform for (seed, worker, step). A worker's delay in a step
-// therefore does not depend on the number of workers, and configurations are compared on the same random numbers.
+// Delays are drawn by inversion: X = Q(u), with u uniform for (seed, worker, step). A worker's delay in a step thus
+// does not depend on the number of workers, and configurations are compared with the same random numbers.
 //
-// A lognormal body of median m and deviation sigma has a Pareto tail in place of its slowest share p. With z(u), the
+// The body is a lognormal of median m and deviation sigma. A Pareto tail replaces its slowest share p. With z(u), the
 // quantile of the standard normal:
 //
 //   Q(u) = m exp(sigma z(u))                          for u < 1 - p.
@@ -25,17 +25,17 @@ class Delay {
   /// If the specification gives percentiles, fits the distribution to them.
   explicit Delay(const DelaySpec& spec);
 
-  /// p in (0, 1).
+  /// Returns the p-quantile, p in (0, 1).
   double quantile(double p) const;
-  /// Returns the same delay whenever it is called with the same arguments.
+  /// Returns the same delay for the same arguments.
   double draw(std::uint64_t seed, int worker, int step) const;
-  /// Expected k-th smallest of n independent draws, 1 <= k <= n, by numeric integration of Q over the k-th order
-  /// statistic's distribution. A tail index of at most 1 can make it infinite; the returned value is then meaningless.
+  /// Returns the expected k-th smallest of n independent draws, 1 <= k <= n, by numeric integration of Q over the k-th
+  /// order statistic's distribution. For a tail index of at most 1 it may be infinite, and the result meaningless.
   double expected_order_statistic(int k, int n) const;
 
-  /// The specification, with fitted values in place of percentiles.
+  /// Returns the specification, with fitted values in place of percentiles.
   const DelaySpec& spec() const { return spec_; }
-  /// If the delay was fitted, the root mean square of ln(fitted/given) over the percentiles; otherwise 0.
+  /// Returns the root mean square of ln(fitted/given) over the percentiles; 0 if the delay was not fitted.
   double fit_residual() const { return fit_residual_; }
 
  private:
@@ -54,7 +54,7 @@ struct TailFit {
 /// Fits a lognormal with a Pareto tail to two or more ascending percentiles, by least squares on the logarithms.
 TailFit fit_tail(const std::vector<PercentileSpec>& percentiles);
 
-/// Quantile of the gamma distribution of scale 1; shape > 0, p in (0, 1).
+/// Returns the p-quantile of the gamma distribution with scale 1; shape > 0, p in (0, 1).
 double gamma_quantile(double shape, double p);
 
 }  // namespace lockstep::sim::cost

@@ -46,14 +46,14 @@ double efficiency_at(const std::vector<EfficiencyPoint>& curve, double flop) {
   return curve.back().efficiency;
 }
 
-// How often a layer without MACs passes over an input-sized and an output-sized array, forward and backward.
-// Batch norm: statistics and normalisation each read x, then y is written; backward reads x and dy twice, writes dx.
-// ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y, dy, scale) -> dx.
-// Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is handed on as it is, one accumulation into a branch.
-// Concat: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
-// Layer and RMS norm: as batch norm, in PyTorch's kernels too (statistics, normalisation; one for dx, one for gamma and
-// beta). GELU, SiLU: x -> y; (x, dy) -> dx; tanh as a ReLU. Multiply: (a, b) -> y; (a, b, dy) -> (da, db). Rotary: its
-// features, turned and turned back. Embedding: rows of the table -> y; dy is added to its rows. Positions: x, y; dy is
+// Passes of a layer without MACs over an input-sized and an output-sized array, forward and backward (x, y: input and
+// output; dx, dy: their gradients). Batch norm: statistics and normalisation each read x, then y is written; backward
+// reads x and dy twice, writes dx. ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y,
+// dy, scale) -> dx. Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is passed on, one sum into a branch.
+// Concat, take: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
+// Layer and RMS norm: as batch norm, in PyTorch's kernels too (statistics, normalisation; dx; gamma and beta). GELU,
+// SiLU: x -> y; (x, dy) -> dx; tanh as a ReLU. Multiply: (a, b) -> y; (a, b, dy) -> (da, db). Rotary: rotates features,
+// and back. Embedding: table rows -> y; dy is added to its rows. Positions: x, y; dy is passed on, and read once more.
 // handed on, and read once for the table. Take: as a concat.
 struct Passes {
   double forward_in, forward_out, backward_in, backward_out;
@@ -118,14 +118,14 @@ bool has_fast_algorithm(const Layer& layer) {
   return layer.kind == LayerKind::conv && w.groups == 1 && is_square && w.stride_h == 1 && w.stride_w == 1;
 }
 
-// Computed channels over requested channels.
+// Returns the channels that are computed over those that are needed.
 double tiled(const Layer& layer, int channels, int tile) {
   const bool is_tiled = layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
   if (!is_tiled || layer.window.groups > 1) return 1;
   return double((channels + tile - 1) / tile) * tile / channels;
 }
 
-// The last layer with weights (vocabulary or classes) stays in half precision.
+// Returns the last layer with MACs (vocabulary or classes), which stays in half precision.
 std::size_t last_with_macs(const Graph& graph) {
   std::size_t last = 0;
   for (std::size_t i = 0; i < graph.layers.size(); ++i)
@@ -138,7 +138,7 @@ double aligned_share(const DeviceCost& device, int bytes) {
   return bytes >= 4 ? device.unaligned_efficiency.on_4_bytes : device.unaligned_efficiency.on_2_bytes;
 }
 
-// GEMMs whose rows are aligned on fewer bytes take 1 / share times as long, because the tensor cores wait.
+// If a GEMM's rows are aligned on fewer bytes, it takes 1 / share times as long, because the tensor cores wait.
 LayerCost product_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double inputs = layer.in.channels, outputs = layer.out.channels;
   const double rows = static_cast<double>(layer.macs) * batch / (inputs * outputs);
@@ -165,7 +165,7 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
   const double parameters = static_cast<double>(layer.parameter_count());
-  // A tied matrix is also read here, although its parameters count in another layer.
+  // A tied matrix is read here as well, although its parameters count in another layer.
   const double matrix = layer.tied_to < 0 ? parameters : double(layer.in.channels) * layer.out.channels;
   const double w = matrix * device.activation_bytes;
   const double casts = casts_s(device, parameters);
@@ -180,18 +180,18 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
 }
 
 // Bytes per logit of a loss on float logits in separate kernels (PyTorch's log_softmax and nll_loss). Forward: maximum
-// and sum read 4 + 4 bytes, the logarithms take 4 + 4. Backward: a gradient of zeros 4, its sum 4, the softmax's
-// gradient 4 + 4 + 4. Each pass also copies from or to half precision, 2 + 4. On an H100 the forward pass takes 0.48 of
-// both passes' time (results/h100).
+// and sum read 4 + 4 bytes, the logarithms read and write 4 + 4. Backward: a gradient of zeros 4, its sum 4, the
+// softmax's gradient 4 + 4 + 4. Each pass also copies from or to half precision, 2 + 4. On an H100 the forward pass
+// takes 0.48 of both passes' time (results/h100).
 constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes = 6;
 constexpr double kLossForward =
     (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);
 
-// Layers that some software computes in steps: bytes per element for both passes together, the forward share of them,
+// A layer that some software computes in steps: bytes per element in both passes together, the forward share of them,
 // and the kernels.
 //
-// RMS norms and rotary positions are measured kernels of Llama in eager PyTorch on an H100, by calls and time
-// (results/h100). GELUs are the steps of NewGELUActivation. Their forward share is assumed: one forward step has one or
+// RMS norms and rotary positions have the measured kernels of Llama in eager PyTorch on an H100, their number and time
+// (results/h100). GELUs have the steps of NewGELUActivation. Their forward share is assumed: a forward step has one or
 // two backward steps.
 struct InSteps {
   double bytes = 0, forward = 0;
@@ -237,20 +237,20 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
   return cost;
 }
 
-// Framework operations that the processor enqueues in each pass.
+// Operations that the framework enqueues on the processor in each pass.
 struct HostWork {
   double forward = 0, backward = 0;
 };
 
 // A layer's operation is about four library operations of the framework (casts, views, saving for the backward pass). A
-// single step is one of these.
+// step of a layer in steps is only one of these.
 constexpr double kOperationsOfStep = 0.25;
 
 double operations_of_kernel(const Layer& layer, const DeviceCost& device) {
   return in_steps_of(device, layer.kind).bytes > 0 ? kOperationsOfStep : 1;
 }
 
-// Stretches a pass if the processor enqueues it more slowly than the GPU works.
+// Stretches a pass if the processor takes longer to enqueue it than the GPU to compute it.
 void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, const std::vector<int>& repeats) {
   double forward = cost.forward_s(), backward = cost.backward_s();
   for (std::size_t i = 0; i < repeats.size(); ++i) {
@@ -316,7 +316,7 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   const DeviceCost half = in_half(device);
   const std::size_t last = last_with_macs(graph);
   HostWork work;
-  // A layer's input needs a gradient if a parameter lies at or before it.
+  // A layer's output needs a gradient if this layer, or one before it, has parameters.
   std::vector<bool> needs_gradient(graph.layers.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];

@@ -18,13 +18,13 @@ bool is_matrix_layer(const Layer& layer) {
          is_token_layer(layer);
 }
 
-// Includes the launches of the kernels, during which the stream does not use the GPU.
+// Returns the fill including the launches of the kernels, during which the stream does not use the GPU.
 double fill_of(double occupancy, double seconds, int kernels, double launch_s) {
   if (seconds <= 0) return 1;
   return std::max(kLeastFill, occupancy * std::max(0.0, 1 - kernels * launch_s / seconds));
 }
 
-// A backward pass of more than 1.5 times the forward pass includes kernels for the gradient of the input.
+// If the backward pass takes more than 1.5 times the forward pass, it has kernels for the gradient of the input.
 KernelCounts kernels_at(const Layer& layer, const DeviceCost& device, const LayerCost& cost) {
   return layer_kernels(layer, device, cost.backward_s > 1.5 * cost.forward_s);
 }

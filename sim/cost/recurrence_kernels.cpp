@@ -10,10 +10,10 @@ using model::RecurrenceShape;
 
 constexpr double kSingle = 2;              // elements of half precision per element of single precision
 constexpr double kNormForward = 3;         // reads values and gate, writes the output
-constexpr double kNormBackward = 5;        // reads both and the gradient, writes two gradients
-constexpr double kScanTimePerTraffic = 2;  // time of Mamba's scan divided by the time of its memory traffic; assumed
+constexpr double kNormBackward = 5;        // reads these and the output's gradient, writes two gradients
+constexpr double kScanTimePerTraffic = 2;  // time of Mamba's scan over that of its memory traffic; assumed
 
-// Sizes for one batch.
+// Counts elements in one batch.
 struct Work {
   double tokens, values, keys, keys_of_heads, chunk, state_dim, states, heads, groups;
 };

@@ -17,8 +17,8 @@ using model::LayerKind;
 
 namespace {
 
-// Scale, mask and softmax of n scores. If the softmax has another precision than the GEMMs, scores are copied before
-// and after it, and no step is fused with it.
+// Adds scale, mask and softmax of n scores. If the softmax's precision differs from that of the GEMMs, scores are
+// copied before and after it, and no step is fused with it.
 void softmax_of(Kernels& kernels, const DeviceCost& device, double scores) {
   if (device.softmax_bytes == 0) {
     add_memory_kernel(kernels, 2 * scores, 3 * scores);
@@ -104,7 +104,7 @@ double seconds(const std::vector<Kernel>& kernels, const DeviceCost& device) {
   return sum;
 }
 
-// Copies of the operands of experts' GEMMs to fewer bits.
+// Returns the costs of copying the operands of experts' GEMMs to fewer bits.
 LayerCost operand_copies(const Layer& layer, const DeviceCost& device, int batch) {
   if (layer.kind != LayerKind::experts) return {};
   const ExpertsShape& e = layer.experts;
@@ -113,7 +113,7 @@ LayerCost operand_copies(const Layer& layer, const DeviceCost& device, int batch
           operand_copy_s(device, rows * (width + inner * (e.gated ? 2 : 1)))};
 }
 
-// Costs by measured laws; none if the device has no law for the layer.
+// Returns the costs by measured laws; none if the device has no law for the layer.
 std::optional<LayerCost> cost_by_laws(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
   const TrainingKernels* const kernels = device.kernels.get();
   if (kernels == nullptr) return std::nullopt;
@@ -162,7 +162,7 @@ LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bo
   if (const std::optional<LayerCost> cost = cost_by_laws(layer, device, batch, input_needs))
     return {weight_casts_s + cost->forward_s, weight_casts_s + cost->backward_s};
   const Kernels kernels = kernels_of(layer, device, batch);
-  // GEMMs between activations are in half precision, and so are routers' scores.
+  // GEMMs between activations, and those for routers' scores, are in half precision.
   const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
   const LayerCost copies = operand_copies(layer, device, batch);
   const bool has_backward = input_needs || !layer.parameters.empty();

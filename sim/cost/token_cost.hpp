@@ -1,14 +1,14 @@
 #pragma once
 // Models attention and experts as their kernels, each by the roofline of layer_cost.hpp. A batch has b samples of T
-// queries and S keys, with a bytes per activation. There are h heads, and g heads of keys and values. A key has d
-// features, a value has e.
+// queries and S keys, with a bytes per activation. There are h heads of queries, and g heads of keys and values. A key
+// has d features, a value has e.
 //
 //   Elements: q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e.
 //   Computed pairs P: b h T S if unfused. Fused attention skips tiles that the mask hides entirely
-//   (AttentionShape::seen_pairs), about half of the pairs under a causal mask.
+// Fused attention (Dao et al. 2022, 2023; memory traffic: their theorem 2, for heads that fit on the chip):
 //
 // Fused attention (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
-//   Forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes.
+// The scores are recomputed: five GEMMs in place of four, 2.5 times the forward pass if d = e.
 //   Backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes.
 //   The scores are computed again: five GEMMs in place of four, 2.5 times the forward pass where d = e.
 // Unfused attention, one kernel per line (n = b h T S scores):
@@ -33,25 +33,25 @@
 //             GEMMs, by weights and by inputs. Activation and gate read m r f and write (m - 1) r f.
 // In eight and four bits the GEMMs' operands are cast as those of other matrices (layer_cost.hpp): r w + r f elements
 // forward, r w + r f (m - 1) backward.
-// An expert has few rows of a batch, and each has its own GEMM. All of these kernels, and the copies by row below,
-// therefore take 1 / expert_efficiency times their rooflines.
+// An expert gets only few rows of a batch, and each expert has its own GEMM. All of these kernels, and the row copies
+// of row_order_cost(), therefore take 1 / expert_efficiency times their rooflines.
 // A router is a matrix and a softmax over its scores.
 #include "sim/cost/layer_cost.hpp"
 
 namespace lockstep::sim {
 inline namespace cost {
 
-/// `layer.kind`: attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: true if the layer's
-/// inputs need a gradient.
+/// The layer's kind must be attention, router, experts or recurrence (token_kernels.hpp). `input_needs`: its inputs
+/// need a gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
-/// The seconds to reorder experts' rows. Rows from several ranks arrive ordered by rank. If a rank has several experts,
-/// rows are copied into the experts' order and back. Each pass has 2 such kernels of 2 r w a bytes. `layer` has the
-/// rank's experts and tokens; `load`: its rows over an even share. Source: Megatron-LM, token_dispatcher.py,
+/// Returns the seconds to reorder experts' rows. Rows from several ranks arrive ordered by rank. If a rank has several
+/// experts, rows are copied into the experts' order and back: two kernels of 2 r w a bytes per pass. `layer` has the
+/// rank's experts and tokens. `load` is its rows over an even share. Source: Megatron-LM, token_dispatcher.py,
 /// sort_chunks_by_idxs() in MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess().
 LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
-/// True if token_cost() computes this kind of layer.
+/// True if the layer's kind is one of token_cost()'s.
 bool is_token_layer(const model::Layer& layer);
-/// Counts the kernels of such a layer in forward and backward pass.
+/// Counts the kernels of such a layer in the two passes.
 KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost

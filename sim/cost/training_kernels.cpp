@@ -8,12 +8,12 @@ namespace {
 
 constexpr double kTile = 128;  // keys that an attention kernel processes at once
 
-// DeepSeek-V2 and V3 have 128 features without positions, 64 with, and values of 128.
+// DeepSeek-V2 and V3 have 128 features without positions and 64 with positions, and values of 128 features.
 bool is_latent(const model::AttentionShape& shape) {
   return shape.causal && shape.shared_dim > 0 && shape.head_dim == 192 && shape.value_dim == 128;
 }
 
-// fp16 is as fast as bf16; single precision has no law of its own.
+// fp16 is as fast as bf16. Single precision has no other law.
 KernelPrecision half_of(KernelPrecision precision) {
   const bool is_single = precision == KernelPrecision::fp32 || precision == KernelPrecision::tf32;
   return is_single ? precision : KernelPrecision::bf16;
@@ -54,7 +54,7 @@ const KernelLaw* TrainingKernels::attention_of(const model::AttentionShape& shap
   return unmasked_ != nullptr ? unmasked_ : paged_;
 }
 
-// Queries may be a part of the sequence, as on a context rank; the law is evaluated for the whole sequence.
+// Queries may be a part of the sequence, as on a context rank. The law is evaluated for the whole sequence.
 double TrainingKernels::attention_s(const model::AttentionShape& shape, int queries, int batch) const {
   const KernelPrecision half = half_of(precision_);
   const double keys = shape.keys, seen = static_cast<double>(shape.seen_pairs(queries));

@@ -8,9 +8,9 @@
 
 namespace lockstep::sim::cost {
 
-/// Returns the peak FLOP/s over which a job's utilisation (MFU) is computed. As is common, it is the dense
-/// half-precision peak for mixed precision and for fewer bits, so that a job in fp8 can be compared with one in bf16.
-/// So torchtitan's get_peak_flops() (torchtitan/tools/utils.py) also returns bf16's peak whatever the precision. Single
+/// Returns the peak FLOP/s to which a job's utilisation (MFU) is relative. For mixed precision and for fewer bits, it
+/// is the dense half-precision peak, as is common, so that a job in fp8 can be compared with one in bf16.
+/// (torchtitan's get_peak_flops(), torchtitan/tools/utils.py, also returns bf16's peak for every precision.) Single
 /// precision and tf32 have their own peaks. GPUs without units of half precision compute in single precision. 0:
 /// unknown.
 inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
@@ -18,7 +18,7 @@ inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);
 }
 
-/// FLOP per multiply-add of a model in training: 2, for the forward pass and for the gradients of inputs and weights.
+/// FLOP per multiply-add of a model in training: 2 in each of forward pass, gradient of inputs, gradient of weights.
 constexpr double kTrainingFlopPerMac = 3 * 2;
 
 /// FLOP of the model's arithmetic on a sample in training, without recomputation. Attention counts as if nothing were

@@ -12,7 +12,7 @@ constexpr double kLongest_s = 1e9;
 constexpr int kMostNodes = 1 << 20;
 constexpr std::size_t kMostIntervals = 1 << 20;
 
-// Reads a time without an origin of its own: the trace gives its origin.
+// Reads a time that has no kind and source of its own; those of the trace apply.
 template <class T>
 typename ObjectFormat<T>::Field time(ObjectFormat<T>& f, const char* key, double T::*member, Range range_s) {
   auto field =
@@ -118,7 +118,7 @@ Holdings::Holdings(const Availability& trace, int nodes, double start_s)
 
 void Holdings::collect_changes() {
   std::map<double, Change> changes;
-  changes[trace_.length_s];  // when the trace begins again, nodes may leave and come
+  changes[trace_.length_s];  // at the start of the next round, nodes may leave and come
   for (std::size_t i = 0; i < trace_.intervals.size(); ++i) {
     const AvailableInterval& interval = trace_.intervals[i];
     changes[interval.to_s].leave.push_back(i);
@@ -141,7 +141,7 @@ void Holdings::begin() {
   while (change_ + 1 < changes_.size() && changes_[change_].time_s <= start_s_) ++change_;
 }
 
-// Takes nodes that are available and free, in the order of their arrival.
+// Takes available, free nodes in the order of their arrival. Returns false if there are too few.
 bool Holdings::take(int wanted) {
   if (free_now_ < wanted) return false;
   for (std::size_t i : there_) {
@@ -155,7 +155,7 @@ bool Holdings::take(int wanted) {
   return true;
 }
 
-// Returns how many nodes the job loses. Nodes that come replace those that leave at the same instant, the job's first.
+// Returns how many nodes the job loses. Nodes that come replace those that leave at the same time, the job's first.
 int Holdings::apply(const Change& change) {
   int lost = 0;
   for (std::size_t i : change.leave) {
@@ -184,7 +184,7 @@ int Holdings::step() {
   return lost;
 }
 
-// If a whole round has no such period, no later round has one.
+// Returns none if a whole round has no such period, because then no later round has one.
 std::optional<Holding> Holdings::next() {
   for (std::size_t seen = 0; !take(wanted_ - held_); ++seen) {
     if (seen > changes_.size()) return std::nullopt;

@@ -11,7 +11,7 @@ namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kDay_s = 86400;
-constexpr double kGpusOfRate = 8;  // per node in the published failure rates
+constexpr double kGpusOfRate = 8;  // GPUs per node in the published failure rates
 
 Json published(const Json& value, const char* source) {
   return {{"value", value}, {"kind", "published"}, {"source", source}};
@@ -30,7 +30,7 @@ Format::Field optional_quantity(Format& f, const char* key, std::optional<double
   return field;
 }
 
-// Rate of losses of spot nodes that lose work. It is 0 if the warning is long enough for a checkpoint.
+// Returns the rate at which losses of spot nodes lose work. It is 0 if the warning is long enough for a checkpoint.
 double unwarned_rate(const Availability& trace, int nodes, const FailureProcess& process) {
   const double holding_s = trace.notice_s >= process.checkpoint_s ? 0 : mean_holding_s(trace, nodes);
   return holding_s > 0 ? 1 / holding_s : 0;

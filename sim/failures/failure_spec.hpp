@@ -1,6 +1,6 @@
 #pragma once
 // The object `failures` of a plan: the rate of interruptions of a training, their cost, and the measures against them.
-// Every missing value has a default with its kind and source.
+// Missing values have defaults with kind and source.
 #include <optional>
 #include <string>
 
@@ -12,46 +12,46 @@ namespace lockstep::sim::failures {
 
 struct FailureSpec {
   double per_node_day = 0;                      ///< interruptions of the whole job, per node of up to 8 GPUs and day
-  double restart_s = 0;                         ///< from the interruption to useful work, without loading
-  double repair_s = 0;                          ///< until a failed node is replaced by a repaired one
-  int spares = 0;                               ///< standby nodes, which are paid for
-  double checkpoint_bandwidth_bytes_per_s = 0;  ///< of a node of up to 8 GPUs to the storage
-  std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage for all nodes; none: never the limit
-  std::optional<double> checkpoint_interval_s;          ///< none: the best one
+  double restart_s = 0;                         ///< from the interruption to useful work, except loading
+  double repair_s = 0;                          ///< until a repaired node replaces the failed one
+  int spares = 0;                               ///< standby nodes, which are billed
+  double checkpoint_bandwidth_bytes_per_s = 0;  ///< from a node of up to 8 GPUs to the storage
+  std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage, over all nodes; none: it is never the limit
+  std::optional<double> checkpoint_interval_s;          ///< none: the best interval
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are always available
   std::optional<double> calendar_low,
-      calendar_high;  ///< 80 % interval of the calendar time, divided by the prediction; none: from the iterations'
+      calendar_high;  ///< 80 % interval of the calendar time, over the prediction; none: as for iterations
 };
 
 /// The facts of a job on which its losses by failures depend.
 struct FailingJob {
   int nodes = 1;
   int gpus_per_node = 8;   ///< GPUs that the job uses; above 8 the node fails and writes like gpus_per_node / 8 nodes
-  double state_bytes = 0;  ///< weights and optimizer state: once, whatever the number of GPUs
-  double iteration_s = 0;  ///< a checkpoint follows an iteration, so the interval is at least one
+  double state_bytes = 0;  ///< weights and optimizer state; counted once for any number of GPUs
+  double iteration_s = 0;  ///< checkpoints follow iterations, so the interval is at least one iteration
 };
 
 const ObjectFormat<FailureSpec>& failures_format();
-/// Parses the storage bandwidth. "200 GB/s" is the bandwidth of all nodes together, "5 GB/s per node" of one
-/// node, for writing and reading. Throws InputError, which begins with `option`.
+/// Parses the storage bandwidth for writing and reading. "200 GB/s" is that of all nodes together, "5 GB/s per node"
+/// that of one node. The message of its InputError begins with `option`.
 Json parse_storage_bandwidth(const std::string& option, const std::string& written);
 /// Returns the JSON Schema of the object.
 Json failures_schema();
 
-/// The failures of hardware, and the checkpoint interval that is best for these and the losses of spot nodes together.
+/// Returns the failures of hardware, with the best checkpoint interval for these and losses of spot nodes together.
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
 
-/// The total time and interruptions of a training of `useful_s`.
+/// The total time and the interruptions of a training of `useful_s`.
 struct FailingTraining {
   double wall_s = 0;      ///< infinite: the trace never has the nodes, or never for long enough
-  double shortest_s = 0;  ///< over starts in the trace; without a trace equal to wall_s
+  double shortest_s = 0;  ///< least over starts in the trace; without a trace equal to wall_s
   double longest_s = 0;
-  double held_s = 0;              ///< part of wall_s with all nodes, which is paid
-  double interruptions = 0;       ///< expected, of both kinds
-  double spot_interruptions = 0;  ///< part of these due to the loss of spot nodes
+  double held_s = 0;              ///< part of wall_s with all nodes, which is billed
+  double interruptions = 0;       ///< expected number, of both kinds
+  double spot_interruptions = 0;  ///< expected number of losses of spot nodes
 };
 FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s);
-/// Explains why wall_s is infinite, in plain text.
+/// Returns why wall_s is infinite, in plain text.
 std::string why_never(const Availability& trace, int nodes);
 
 }  // namespace lockstep::sim::failures

@@ -9,7 +9,7 @@ namespace {
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 constexpr int kMostPeriods = 1 << 22;
 
-// The work that a job completes in a time without external interruptions.
+// Computes the work that a job completes in a time without losses of spot nodes.
 class Progress {
  public:
   Progress(const FailureProcess& process, double notice_s)
@@ -57,7 +57,7 @@ SpotRun spot_run(const Availability& trace, const FailureProcess& process, int n
     most_done_s = std::max(most_done_s, done_s);
     run.held_s += holding->to_s - holding->from_s;
     ++run.interruptions;
-    // If two rounds of the trace complete no step of work, no later round will.
+    // If no step is completed within two rounds of the trace, no later round completes one.
     if (most_done_s <= 0 && holding->to_s > 2 * trace.length_s) break;
   }
   run.wall_s = run.held_s = kNever_s;

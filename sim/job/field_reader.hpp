@@ -10,7 +10,7 @@
 
 namespace lockstep::sim::job {
 
-/// The member of that key; none where it is missing, null or "".
+/// Returns the member of that key; none if it is missing, null or "".
 std::optional<JsonNode> given_member(const JsonNode& object, const std::string& key);
 
 /// Records the key of every field that a table visits.
@@ -34,7 +34,7 @@ class FieldReader {
     read(*node, field, limits...);
     given.insert(name.key);
   }
-  std::set<std::string> given;  ///< keys that the object has
+  std::set<std::string> given;  ///< keys that are present in the object
 
  private:
   static void read(const JsonNode& node, std::string& field) { field = node.text(); }
@@ -65,7 +65,7 @@ class FieldReader {
   template <class E>
   static std::enable_if_t<std::is_enum_v<E>> read(const JsonNode& node, E& field) {
     const auto value = node.is_string() ? find_choice_in_words<E>(node.json().get<std::string>()) : std::nullopt;
-    field = value ? *value : read_choice<E>(node);  // which refuses it
+    field = value ? *value : read_choice<E>(node);  // read_choice() refuses it
   }
   template <class E>
   static std::enable_if_t<std::is_enum_v<E>> read(const JsonNode& node, std::optional<E>& field) {

@@ -40,7 +40,7 @@ class FieldWriter {
     else
       json[key] = field;
   }
-  // 4096, not 4096.0.
+  // Writes 4096, not 4096.0.
   static Json plain_number(double value) {
     const auto whole = static_cast<std::int64_t>(value);
     return static_cast<double>(whole) == value ? Json(whole) : Json(value);

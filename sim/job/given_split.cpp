@@ -11,7 +11,7 @@ bool is_decided_elsewhere(const std::string& key) {
   return key == "data" || key == "lora_rank" || key == "global_batch" || key == "micro_batches";
 }
 
-// The value of the choice with that name, in any spelling ("1F1B"). Empty: there is none, or the field is not a choice.
+// Returns the value of the choice with that name, in any spelling ("1F1B"). Empty: no such choice, or no choice at all.
 std::string spelled_choice(const std::string& key, const JsonNode& node) {
   const Json& schema = parallel_format().text_of(key).schema;
   if (!node.is_string() || !schema.contains("enum")) return "";

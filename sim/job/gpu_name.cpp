@@ -17,14 +17,14 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" -_,") - first + 1);
 }
 
-// The number at `at`; sets `end` behind it. 0: there is none.
+// Returns the number at `at`, and sets `end` to its end. 0: there is none.
 int number_at(const std::string& text, std::size_t at, std::size_t& end) {
   end = at;
   while (end < text.size() && is_digit(text[end])) ++end;
   return end == at || end - at > kMostDigitsOfCount ? 0 : std::stoi(text.substr(at, end - at));
 }
 
-// "GB200-NVL72" and "GB200 NVL72" become "GB200".
+// Cuts "GB200-NVL72" or "GB200 NVL72" to "GB200", and returns 72.
 int cut_nvl_behind(std::string& name) {
   const std::size_t at = lower_case(name).rfind(kNvl);
   if (at == std::string::npos || at == 0) return 0;
@@ -35,9 +35,9 @@ int cut_nvl_behind(std::string& name) {
   return gpus;
 }
 
-// The parts that vendors and integrators add to a GPU's name.
+// The parts of a GPU's name with which vendors and integrators extend it.
 struct BareName {
-  std::string name;  ///< the remaining text
+  std::string name;  ///< text without these parts
   bool is_sxm = false;
   double memory_bytes = 0;  ///< 0: not given
 };
@@ -60,7 +60,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-// "HGX B300-SXM-288GB" becomes "b300" with 288 GB.
+// Splits "HGX B300-SXM-288GB" into "b300", a socket and 288 GB.
 BareName cut_maker_and_memory(const std::string& text) {
   static const std::vector<std::string> makers{"nvidia", "dgx", "hgx"},
       sockets{"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6"};
@@ -81,9 +81,9 @@ BareName cut_maker_and_memory(const std::string& text) {
   return cut;
 }
 
-// Returns null if memory or socket belong to another GPU.
+// Returns null if memory or socket are those of another GPU.
 const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::string& text) {
-  constexpr double kMostOff = 0.04;        // 180 and 186 GB are said of one GPU, 80 and 94 GB are two
+  constexpr double kMostOff = 0.04;        // one GPU is said to have 180 or 186 GB, but 80 and 94 GB belong to two
   constexpr double kBinary = 1.073741824;  // "80 GB" of a data sheet are GiB
   const BareName cut = cut_maker_and_memory(text);
   const GpuEntry* entry = cut.name.empty() ? nullptr : gpus.named(cut.name);
@@ -93,7 +93,7 @@ const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::st
   return is_other_memory || (cut.is_sxm && entry->intra_node.rfind("nvlink", 0) != 0) ? nullptr : entry;
 }
 
-// Requires that all of `text` is a name.
+// Requires that the whole text is a name.
 GpuRead read_whole(const Entries<GpuEntry>& gpus, const std::string& text) {
   std::string name = trimmed(text);
   GpuRead read;

@@ -1,4 +1,4 @@
-// Names of exchanges in `simulate` and elsewhere, and the facts that each implies.
+// Names of exchanges in `simulate` and elsewhere, and the facts that each name implies.
 #include "sim/job/job_names.hpp"
 
 namespace lockstep::sim::job {
@@ -23,7 +23,7 @@ JobAlgorithm training(const char* id, const char* title, std::vector<std::string
   return {id, title, std::move(aliases), algorithm};
 }
 
-// An algorithm that requires numbers which its name does not give.
+// Makes an algorithm that requires numbers which its name does not give.
 JobAlgorithm of_scenarios(const char* id, const char* title, std::vector<std::string> aliases,
                           std::optional<A> algorithm) {
   JobAlgorithm named{id, title, std::move(aliases), algorithm};

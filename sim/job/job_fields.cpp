@@ -13,7 +13,7 @@
 namespace lockstep::sim::job {
 namespace {
 
-// A key of "parallel" is also its name in records and, with "--", its option; its description is the option's help.
+// A key of "parallel" is also its name in records and, after "--", its option. Its description is the option's help.
 // Exceptions:
 struct OtherNames {
   const char *key, *record, *option, *help;

@@ -1,7 +1,7 @@
 #pragma once
 // Describes every fact of a job once: its key in records, its option on command lines, its range, its meaning. This
 // table defines how records are read and written, the command-line options with their help, and how jobs are compared.
-// The facts of how replicas are split, the keys of a scenario's "parallel", are in given_split.hpp.
+// The facts of a split, the keys of a scenario's "parallel", are in given_split.hpp.
 //
 //   `gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation`   Numbers; "batch" is read as "batch_per_gpu".
 //   `software, model, gpu, link, network`       Ids or names of the catalogue. A network may also be a text, "8x
@@ -22,30 +22,30 @@ namespace lockstep::sim::job {
 
 /// The names of a fact.
 struct FieldName {
-  const char* key;               ///< on command lines; null: only records give it
-  const char* option = nullptr;  ///< on command lines; null: records alone give it
+  const char* key;               ///< in records
+  const char* option = nullptr;  ///< on command lines; null: only records give it
   const char* help = "";
 };
 
 /// A key of "parallel" with its names in records and on command lines.
 struct SplitFieldName {
   std::string key;     ///< of parallel_format()
-  std::string record;  ///< in records, which may also use `key`
+  std::string record;  ///< in records, which may also use `key`; empty: not in records
   std::string option;  ///< empty: no option of its own
   std::string help;
 };
 const std::vector<SplitFieldName>& split_fields();
-/// Returns the option of a key of the split, "--tensor"; empty: it has none.
+/// Returns the option of a key of the split, such as "--tensor"; empty: it has none.
 std::string split_option(const std::string& key);
-/// Returns the key under which Job::assumed lists a key of the split that was chosen.
+/// Returns the key of Job::assumed for a key of the split that was chosen.
 inline std::string chosen_key(const std::string& key) {
   return "split/" + key;
 }
 
 inline const Range kCount{1, 1 << 20}, kNumbers{1, 1e15};
-inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< for a batch that is then rounded (read_batch())
+inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< for a batch that is rounded later (read_batch())
 
-/// Calls visit(FieldName, a's fact, b's fact[, Range]) for every fact but those of splits.
+/// Calls visit(FieldName, a's fact, b's fact[, Range]) for every fact except those of splits.
 template <class Visit, class A, class B>
 void visit_job_fields(Visit& visit, A& a, B& b) {
   using Name = FieldName;
@@ -125,17 +125,17 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"assumed"}, a.assumed, b.assumed);
 }
 
-/// Keys of a record that describe its job.
+/// Returns the keys of a record that describe its job.
 const std::vector<std::string>& job_keys();
 
 /// Reads the job's facts from an object; null and "" count as not given. Names are not looked up. Throws InputError
 /// with file and pointer.
 void read_job(const JsonNode& object, Job& job);
 
-/// Reads a batch per GPU and rounds it: MLPerf's logs have some such as 39.2.
+/// Reads a batch per GPU and rounds it, because MLPerf's logs have batches such as 39.2.
 int read_batch(const JsonNode& node);
 
-/// Writes the job's facts by their keys, with ids for names that the catalogue has. Facts at their default are skipped.
+/// Writes the job's facts by their keys, with ids for names in the catalogue. Facts at their defaults are skipped.
 Json job_json(const Job& job);
 
 }  // namespace lockstep::sim::job

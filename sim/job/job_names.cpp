@@ -18,7 +18,7 @@ namespace {
 const std::string kFused = "_fused";
 constexpr std::size_t kNearest = 3;
 constexpr const char* kOtherSoftware = "other";
-constexpr int kUsualNode = 8;  // GPUs, for networks "per GPU"
+constexpr int kUsualNode = 8;  // GPUs per node, for networks "per GPU"
 
 const NameIndex& index_of_algorithms() {
   static const NameIndex index = [] {
@@ -48,7 +48,7 @@ const ModelEntry* transformer_named(const std::string& name, const Catalogue& ca
   return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
 }
 
-// "_fused" after a transformer's name selects attention whose scores stay on the chip.
+// Finds the entry of a transformer's name with "_fused" at its end, which selects fused attention.
 const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
   if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
     return nullptr;
@@ -98,7 +98,7 @@ void cut_task(Job& job, const Catalogue& catalogue) {
 }
 
 // Masked words are trained on samples of many lengths. Software without padding computes only the real tokens, on
-// average half of the longest length. If the job gives the longest length or none, this average is used.
+// average half of the longest length. This average is used if the job gives the longest length, or no length.
 void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& catalogue) {
   const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
   if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
@@ -114,7 +114,7 @@ void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& cat
                                         ", which are half as long at a mean";
 }
 
-// Uses a GPT of the given numbers if it has about the given parameters. Otherwise the model is another kind of network.
+// Uses a GPT of the given numbers if it has about the given parameters. Otherwise the model is no GPT.
 void set_shape_model(Job& job) {
   constexpr double kMostOff = 1.3;
   const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated);
@@ -130,7 +130,7 @@ void set_shape_model(Job& job) {
   job.assumed["model"] = "a GPT of the stated layers, hidden and heads; no network of that name is known";
 }
 
-// The entry follows from the model's name and the length of its sequences together.
+// The model's name and the length of its sequences together determine the entry.
 void resolve_model(Job& job, const Catalogue& catalogue) {
   if (job.own_model) {
     job.model.id = job.own_model->entry.id;
@@ -223,7 +223,7 @@ void check_network(const NetworkStated& network, int gpus_per_node, const Catalo
          std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
 }
 
-// For backup and asynchronous workers, the server takes one node more than their GPUs fill.
+// For backup and asynchronous workers, suggests one node more than their GPUs fill, for the server.
 void check_algorithm(const Job& job) {
   const std::string& name = job.exchange;
   if (name.empty()) return;
@@ -281,7 +281,7 @@ void assume_direct_link(Job& job, const GpuEntry* gpu, const Catalogue& catalogu
 
 }  // namespace
 
-// "NVLink" or "Infinity Fabric" without a generation means the generation of the GPU. Between PCIe boards NVLink is a
+// "NVLink" or "Infinity Fabric" without a generation means the GPU's generation. Between PCIe boards, NVLink is a
 // bridge.
 void resolve_link(Job& job, const Catalogue& catalogue) {
   const std::string plain = plain_name(job.link.stated);
@@ -402,7 +402,7 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 
 namespace {
 
-// Refuses more tokens than the model has positions for.
+// Refuses sequences with more tokens than the model has positions.
 void check_sequence(const Job& job, const Catalogue& catalogue) {
   const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
   if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;

@@ -1,8 +1,8 @@
 #pragma once
-// Looks up the names of a job from command lines and records. Each name must match the catalogue as a whole, the
-// network its grammar, and the algorithm the table below. Parts of names are never matched.
+// Looks up a job's names from command lines and records. Each name must match the catalogue as a whole, the network
+// must match its grammar, and the algorithm the table below. Parts of names are never matched.
 //
-// For an unknown name, the reason and the nearest names are stored. A record reports them; a job is refused.
+// For an unknown name, the reason and the nearest names are stored. A record reports them. A command refuses the job.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,23 +13,23 @@
 
 namespace lockstep::sim::job {
 
-/// A way in which a job exchanges its gradients, and the facts that its name implies.
+/// A way in which a job exchanges its gradients, and the facts that the way's name implies.
 struct JobAlgorithm {
   std::string id;
   std::string title;
   std::vector<std::string> aliases;
   std::optional<Algorithm> algorithm;  ///< none: synchronous SGD with all-reduces or servers
   Transport transport = Transport::nccl;
-  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or there is no all-reduce
+  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's default, or there is no all-reduce
   std::optional<ServerScheme> scheme{};
-  bool overlaps = true;          ///< false: it starts after the whole backward pass
-  bool needs_no_numbers = true;  ///< false: it requires numbers, which only a scenario can give
+  bool overlaps = true;          ///< false: the exchange starts after the whole backward pass
+  bool needs_no_numbers = true;  ///< false: it requires numbers that only a scenario can give
 };
 
-/// Lists the algorithms of simulate, and the all-reduces and exchanges that S-SGD may have.
+/// Lists the algorithms of simulate, and the all-reduces and exchanges that S-SGD can use.
 const std::vector<JobAlgorithm>& job_algorithms();
 
-/// Returns nullptr if there is no such name.
+/// Returns nullptr for an unknown name.
 const JobAlgorithm* job_algorithm_named(const std::string& name);
 /// Returns the ids of the algorithms with the nearest names.
 std::vector<std::string> nearest_algorithms(const std::string& name);
@@ -39,20 +39,20 @@ std::vector<std::string> nearest_algorithms(const std::string& name);
 void resolve_names(Job& job, const Catalogue& catalogue);
 /// Sets the job's software by name, and looks it up.
 void set_software(Job& job, const std::string& name, const Catalogue& catalogue);
-/// Makes one node of the nodes that NVLink joins in a rack. It does so if the GPU's or network's text says so
+/// Joins nodes that NVLink connects in a rack into one node. It does so if the GPU's or network's text says so
 /// ("NVL72"), or if the catalogue has such racks for the GPU and no link is given. Sets `gpus_per_node`, `trays` and
 /// the network's ports to those of the larger node.
 void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 /// Returns the node that join_nodes() would make, from the texts of GPU, network and link and from `gpus_per_node`. If
-/// `gpus_per_node` is not given, the node is the largest part of a rack that suits the jobs (joined_node()). It has 0
-/// GPUs if the catalogue has no racks for the GPU.
+/// `gpus_per_node` is not given, it is the largest part of a rack that suits the jobs (joined_node()). It has 0 GPUs if
+/// the catalogue has no racks for the GPU.
 JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 
-/// Refuses unknown names of command lines and lists the three nearest: throws InputError, "--gpu H1000: ...".
+/// Throws InputError for an unknown name of a command line, "--gpu H1000: ...", with the three nearest names.
 void check_names(const Job& job, const Catalogue& catalogue, bool needs_model = true);
 
-/// Lists all known names, "models: alexnet_bn_jizhi, ..." and so on, and the grammar of networks. Each name is read as
-/// itself.
+/// Lists all known names, "models: alexnet_bn_jizhi, ..." and so on, and the grammar of networks. Every listed name can
+/// be given as it is.
 std::string names_text(const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job

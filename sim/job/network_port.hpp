@@ -4,7 +4,7 @@
 
 namespace lockstep::sim::job {
 
-/// bytes/s of a port with a line rate in bit/s; 0: the network's own.
+/// Returns the bytes/s of a port with a line rate in bit/s; 0: of a port of the network's own rate.
 inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per_s) {
   if (rate_bits_per_s <= 0) return network.port_bytes_per_s;
   return rate_bits_per_s / 8 * (network.rdma ? kRdmaShare : 1);
@@ -15,7 +15,7 @@ inline double line_rate_of(const NetworkEntry& network, double bytes_per_s) {
   return bytes_per_s * 8 / (network.rdma ? kRdmaShare : 1);
 }
 
-/// Writes the port's rate if it is not the catalogue's.
+/// Describes a found network. Its rate is given only if it is not the catalogue's.
 inline NetworkStated network_stated(const NetworkFound& found) {
   NetworkStated network;
   network.id = found.entry->id;
@@ -28,7 +28,7 @@ inline NetworkStated network_stated(const NetworkFound& found) {
   return network;
 }
 
-/// The reverse, for a network that the catalogue has.
+/// Reverses network_stated(), for a network in the catalogue.
 inline NetworkFound network_found(const NetworkStated& network, const NetworkEntry& entry) {
   NetworkFound found{&entry, network.count, network.is_count_stated};
   found.port_bytes_per_s = port_bytes_per_s(entry, network.rate_bits_per_s);

@@ -18,7 +18,7 @@ constexpr int kInnerOverHidden = 4;
 using SharedModel = std::shared_ptr<const OwnModel>;
 
 // Returns the model of that name if it still exists, else makes it. A network of a hundred layers takes megabytes, and
-// a table may use it in hundreds of rows.
+// a table may need it for hundreds of rows.
 template <typename Make>
 SharedModel shared_model(const std::string& name, const Make& make) {
   static std::mutex mutex;
@@ -71,7 +71,7 @@ SharedModel make_of_spec(const model::TransformerSpec& spec, ModelEntry entry, i
   try {
     own->fused = model::transformer_graph(spec, {tokens, true});
     own->graph = model::transformer_graph(spec, {tokens, false});
-  } catch (const InputError&) {  // scores of long sequences exceed any memory
+  } catch (const InputError&) {  // the scores of long sequences exceed any memory
     if (!own->fused) return nullptr;
     own->graph = *own->fused;
   }
@@ -101,7 +101,7 @@ std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, i
   if (!spec.windows.empty()) spec.windows.resize(static_cast<std::size_t>(layers));
   if (!spec.layer_parts.empty()) spec.layer_parts.resize(static_cast<std::size_t>(layers));
   spec.mixture.first =
-      std::min(spec.mixture.first, 1);  // cut down to a node there is one dense layer before the experts
+      std::min(spec.mixture.first, 1);  // in a model cut down to a node, there is one dense layer before the experts
   auto& dense = spec.mixture.dense_layers;
   dense.erase(std::remove_if(dense.begin(), dense.end(), [layers](int layer) { return layer >= layers; }), dense.end());
   ModelEntry cut = entry;

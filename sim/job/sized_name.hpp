@@ -1,5 +1,5 @@
 #pragma once
-// The name of a model with the length of its sequences behind it: "llama3_8b@4096".
+// Splits a model's name that ends with the length of its sequences: "llama3_8b@4096".
 #include <algorithm>
 #include <string>
 

@@ -8,7 +8,7 @@
 namespace lockstep::sim::job {
 namespace {
 
-constexpr std::size_t kLongest = 200;  // characters; no name is longer
+constexpr std::size_t kLongest = 200;  // characters; no name is longer than this
 
 std::vector<std::string> between_blanks(const std::string& text) {
   std::vector<std::string> words;
@@ -23,7 +23,7 @@ std::string in_a_row(const std::vector<std::string>& words) {
   return text;
 }
 
-// "2.1.0+cu118" is one word, "FSDP+compile" two.
+// Replaces joints by blanks: "2.1.0+cu118" is one word, "FSDP+compile" two.
 std::string without_joints(const std::string& text) {
   std::string apart;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -37,7 +37,7 @@ std::string without_joints(const std::string& text) {
   return in_a_row(words);
 }
 
-// Where its first number ends; 0: no version.
+// Returns the end of the version's first number; 0: the word is no version.
 std::size_t major_of(const std::string& word) {
   const std::size_t begin = word.rfind('v', 0) == 0 ? 1 : 0;
   const std::string number = word.substr(0, std::min(word.find('+'), word.size()));

@@ -15,7 +15,7 @@
 namespace lockstep::sim::job_plan {
 namespace {
 
-// Each of --options must give GPU and number of GPUs; it may give the network.
+// Each of --options must contain GPU and number of GPUs, and may contain the network.
 void check_options(const JobPlan& words) {
   const auto refuse_beside = [](const char* option) {
     throw InputError(std::string(option) + ": --options gives it for each machine; remove one of the two");
@@ -29,7 +29,7 @@ void check_options(const JobPlan& words) {
         words.networks.front() + "\", or give one --network for all");
 }
 
-// A measured job is one job, and the plan's lists do not say which one it is.
+// Refuses a measured iteration: it belongs to one job, and the plan's lists do not say to which.
 void check_measured_step(const JobPlan& words) {
   const GivenStep& step = words.question.step;
   if (step.seconds == 0) return;
@@ -94,7 +94,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
 }
 
-// Refuses a number of GPUs that fills some nodes only partly.
+// Returns false if the number of GPUs fills some nodes only partly.
 bool fills_nodes(Machine& machine, const Catalogue& catalogue) {
   try {
     check_whole_nodes(machine.question.gpus, joined_gpus_of(machine.question, catalogue));
@@ -104,7 +104,7 @@ bool fills_nodes(Machine& machine, const Catalogue& catalogue) {
   return machine.refused.empty();
 }
 
-// Whether one of several numbers of GPUs cannot run the job: then each is a machine of its own, and refused by itself.
+// True if one of several numbers of GPUs cannot run the job. Each then becomes a machine, and can be refused alone.
 bool has_failing_size(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
     if (machine.question.gpus.size() < 2) return false;
@@ -117,7 +117,7 @@ bool has_failing_size(const std::vector<Machine>& machines, const Catalogue& cat
   });
 }
 
-// Throws for an unknown name, an error of the plan; marks a combination that cannot run as refused.
+// Throws for an unknown name, which is an error of the plan. A combination that cannot run is marked as refused.
 void read_or_refuse(Machine& machine, const Catalogue& catalogue) {
   if (machine.has_own_size && !fills_nodes(machine, catalogue)) return;
   try {
@@ -142,13 +142,13 @@ bool needs_split_search(const Machine& machine, const Catalogue& catalogue) {
   }
 }
 
-// True if a model exceeds a GPU of at least one machine. Then the model is split on all machines.
+// True if a model exceeds a GPU of at least one machine. It is then split on all machines.
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(),
                      [&](const Machine& machine) { return needs_split_search(machine, catalogue); });
 }
 
-// If a replica needs several GPUs on one machine, predicts all machines with software that supports such replicas.
+// If one machine needs several GPUs per replica, predicts all machines with software that can split replicas.
 void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& catalogue) {
   const auto needs_several = [&](const Machine& machine) {
     try {
@@ -164,14 +164,14 @@ void compare_in_one_software(std::vector<Machine>& machines, const Catalogue& ca
 }
 
 // If a split is given without a batch, the default batch is a multiple of the samples that the replicas process at
-// once. So it depends on the number of GPUs.
+// once. It then depends on the number of GPUs.
 bool needs_default_batch(const JobPlan& words) {
   const Job& job = words.question.job;
   return words.question.is_split() && !job.split.is_searched && job.global_batch == 0 && job.accumulation == 0 &&
          words.batches.empty() && words.global_batches.empty() && words.question.loss == 0;
 }
 
-// The machines that can run. If there are none, throws the reason of the first.
+// Returns the machines that can run. If there are none, throws the reason of the first.
 std::vector<Machine> running(const std::vector<Machine>& machines) {
   std::vector<Machine> all;
   for (const Machine& machine : machines)
@@ -180,7 +180,7 @@ std::vector<Machine> running(const std::vector<Machine>& machines) {
   return all;
 }
 
-// Moves members that all machines' scenarios share into one scenario, which is returned; the machines keep the others.
+// Moves members that are equal in all machines' scenarios into one scenario, and returns it.
 Json common_scenario(std::vector<Machine>& machines) {
   Json common = machines.front().scenario;
   common.erase("description");
@@ -208,7 +208,7 @@ std::string name_of(const Machine& machine) {
   return name;
 }
 
-// Machines that cannot run have no split to show.
+// Writes a refused machine, which has no split to show.
 Json refused_value(Machine machine, bool has_splits) {
   if (has_splits) machine.shown["split"] = "none";
   return {{"name", name_of(machine)}, {"shown", machine.shown}, {"refused", machine.refused}};

@@ -76,7 +76,7 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
     one["price"] = sourced(price.price, "--price " + written);
     list.push_back(one);
   }
-  // The plan uses the first price that matches, so prices of one GPU precede the price of all GPUs.
+  // The plan uses the first price that matches. Prices of one GPU therefore come before the price of all GPUs.
   std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
   Json prices = Json::object();
   if (!list.empty()) prices["gpu"] = list;

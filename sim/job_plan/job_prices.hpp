@@ -1,23 +1,23 @@
 #pragma once
-// Inside sim/job_plan: converts the options for money and time to members of the plan.
+// Converts the options for money and time to members of the plan; only sim/job_plan includes this file.
 #include "sim/job_plan/job_plan.hpp"
 
 namespace lockstep::sim::job_plan {
 
-/// A GPU of the plan: its id, and the name that its clusters give it.
+/// A GPU of the plan: its id, and its name in the clusters.
 struct PricedGpu {
   std::string id, name;
 };
 
-/// The plan's "prices"; null if no price is given.
+/// Returns the plan's "prices"; null if no price is given.
 Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue);
-/// The plan's "energy"; null if it is not requested.
+/// Returns the plan's "energy"; null if it is not requested.
 Json job_energy(const JobPlan& words);
-/// The plan's "failures"; null if they are not requested.
+/// Returns the plan's "failures"; null if they are not requested.
 Json job_failures(const JobPlan& words);
-/// A line for each member of the object that the user did not give: " restart 15 min (published: ...)".
+/// Returns a line for each member of the object that the user did not give: " restart 15 min (published: ...)".
 std::string failures_text(const Json& failures);
-/// The plan's "objective".
+/// Returns the plan's "objective".
 Json job_objective(const JobPlan& words);
 
 }  // namespace lockstep::sim::job_plan

@@ -22,8 +22,8 @@ std::string strip_blanks(const std::string& text) {
                    "; write NUMBER GPU PRICE, such as \"64 H100 2.2/h\", with \" over NETWORK\" behind it if needed");
 }
 
-// Removes the text after the last `word` (in upper or lower case), and the word. Returns the removed text; empty if
-// there is none.
+// Removes the last `word` (in upper or lower case) and the text after it. Returns that text; empty if the word is
+// missing.
 std::string cut_behind(const std::string& word, std::string& text) {
   const std::size_t at = lower_case(text).rfind(" " + word + " ");
   if (at == std::string::npos) return "";

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the machines of `plan job --options`. They may differ in number of GPUs, GPU, price and network at once:
+// Reads the machines of `plan job --options`. They may differ in number of GPUs, GPU, price and network together:
 //
 //   NUMBER GPU[ PRICE][ over NETWORK]      "64 H100 2.2/h", "128 A100 at 1.3", "72 GB200 4 EUR/h over 18x 400 Gb/s"
 //
@@ -15,10 +15,10 @@ struct MachineOption {
   std::string network;  ///< as written; empty: not given
 };
 
-/// Throws InputError, which quotes the option and names the invalid part.
+/// Throws InputError that quotes the option and names the invalid part.
 MachineOption read_machine_option(const std::string& written);
 
-/// Reads --options, in their order. Throws InputError for an invalid option, and if only some have prices and --price
+/// Reads --options, in their order. Throws InputError for an invalid option, and if only some have prices while --price
 /// is not given.
 std::vector<MachineOption> read_machine_options(const JobPlan& words);
 

@@ -21,8 +21,8 @@ void check_distinct(const char* option, const std::vector<Value>& values, const 
       throw InputError(std::string(option) + ": the same " + what + " twice; allowed: each once");
 }
 
-// Makes a copy of each machine for each value; no values: leaves the machines as they are. With several values, tables
-// show them.
+// Makes a copy of each machine for each value. Without values, leaves the machines as they are. If there are several
+// values, tables show them.
 template <class Value, class Set>
 void vary(std::vector<Machine>& machines, const std::vector<Value>& values, const char* name, bool is_always_shown,
           const Set& set) {
@@ -86,8 +86,8 @@ void vary_model(std::vector<Machine>& machines, const JobPlan& words, const Cata
   machines = std::move(all);
 }
 
-// Global batches to compare for a loss: 1/8, 1/3 and all of the critical batch, rounded to powers of two. Empty if no
-// law gives a critical batch; the error is then reported when the machine is read.
+// Returns global batches to compare for a loss: 1/8, 1/3 and all of the critical batch, rounded to powers of two. Empty
+// if no law gives a critical batch. The error is then reported when the machine is read.
 std::vector<std::int64_t> batches_to_loss(const JobQuestion& question, const Catalogue& catalogue) {
   std::map<std::string, std::string> inputs;
   std::vector<std::int64_t> batches;

@@ -11,10 +11,10 @@
 namespace lockstep::sim::job_plan {
 namespace {
 
-constexpr double kStep = 1.5;      // ratio of neighbouring sizes
+constexpr double kStep = 1.5;      // ratio of neighbouring sizes that are added
 constexpr double kSameSize = 1.1;  // sizes within this ratio count as equal, such as Llama 3 8B and Llama 3.1 8B
 constexpr int kHeadDim = 128;
-constexpr int kSequence = 8192;  // for interpolated sizes
+constexpr int kSequence = 8192;  // tokens, for interpolated sizes
 
 struct Member {
   std::string name;
@@ -31,7 +31,7 @@ std::optional<Member> read_member(const std::string& id) {
   return Member{id, spec, static_cast<double>(graph.parameter_count())};
 }
 
-/// Reads the family's models in order of size. If several have equal sizes, keeps one.
+/// Reads the family's models, by size. Keeps only one of several equal sizes.
 std::vector<Member> read_members(const std::string& family, const Catalogue& catalogue) {
   std::vector<Member> members;
   for (const ModelEntry& entry : catalogue.models) {

@@ -24,7 +24,7 @@ JobQuestion question_for(const JobAlgorithm& algorithm) {
   return question;
 }
 
-// Sets facts that `simulate job` has no options for: the algorithm, the defaults of its parameters, and a node for
+// Sets what `simulate job` has no options for: the algorithm, the defaults of its parameters, and one more node for
 // parameter servers.
 void set_algorithm(Algorithm algorithm, Json& scenario) {
   scenario["algorithm"] = name_of(algorithm);

@@ -19,7 +19,7 @@ const char* const kNcclChoice = "as NCCL chooses";
 std::int64_t bytes_of(const std::string& text) {
   double bytes = 0;
   std::string quantity = text;
-  // Accepts "100MB", as nccl-tests' users write it, in addition to the "100 MB" of files.
+  // Accepts "100MB", as users of nccl-tests write it, in addition to the "100 MB" of files.
   const std::size_t unit = quantity.find_first_not_of("0123456789.");
   if (unit != std::string::npos && unit > 0 && quantity[unit] != ' ' && quantity[unit] != 'e')
     quantity.insert(unit, 1, ' ');
@@ -36,7 +36,7 @@ std::vector<std::int64_t> sizes_of(const AllReduceQuestion& question) {
   return sizes;
 }
 
-// None: the user did not name an all-reduce.
+// Returns none if the user did not name an all-reduce.
 std::optional<AllReduceKind> kind_of(const AllReduceQuestion& question) {
   if (question.algorithm.empty()) return std::nullopt;
   const JobAlgorithm* const named = job_algorithm_named(question.algorithm);
@@ -47,7 +47,7 @@ std::optional<AllReduceKind> kind_of(const AllReduceQuestion& question) {
   throw InputError("--algorithm " + question.algorithm + ": no all-reduce of that name; allowed: " + joined(names));
 }
 
-// One all-reduce of `bytes` bytes on the job's GPUs. Throws InputError.
+// Returns the task of one all-reduce of `bytes` bytes on the job's GPUs. Throws InputError.
 QuantityTask all_reduce_task(const Job& job, std::int64_t bytes, const Catalogue& catalogue) {
   const StackOptions options;
   QuantityTask task;
@@ -69,7 +69,7 @@ QuantityTask all_reduce_task(const Job& job, std::int64_t bytes, const Catalogue
   return task;
 }
 
-// The machine is given by names: makes one prediction for each number of GPUs and size.
+// Makes a prediction for each number of GPUs and size, on a machine given by names.
 AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs,
                                 const WorkloadChange& change) {
   if (question.gpu.empty() || question.gpus.empty())
@@ -127,7 +127,7 @@ AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalog
   return times;
 }
 
-// The scenario exists so that the cluster file is read and checked as `simulate` does it. Its model does not matter.
+// Makes a scenario so that the cluster file is read and checked as `simulate` does it. Its model does not matter.
 LoadedScenario scenario_with(const AllReduceQuestion& question, AllReduceKind kind) {
   const Json scenario{{"schema", "lockstep/scenario/1"},
                       {"name", "all-reduces"},

@@ -1,6 +1,6 @@
 #pragma once
-// Predicts how long all-reduces take, without a model. A machine given by names is predicted with constants fitted on
-// published all-reduces, and with calibrated intervals. A cluster file is predicted from its links and NCCL's tables.
+// Predicts how long all-reduces take, without a model. If names give the machine, constants fitted to published
+// all-reduces predict it, with calibrated intervals. A cluster file is predicted from its links and NCCL's tables.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -15,45 +15,45 @@ namespace lockstep::sim::job_prediction {
 /// Give either `cluster` or `gpu`. An empty text or 0: not given.
 struct AllReduceQuestion {
   std::string cluster;             ///< a cluster file
-  std::string gpu, link, network;  ///< names as job_names.hpp has them
-  std::string algorithm;           ///< an all-reduce by its name, such as ring; empty: NCCL's choice
-  int gpus_per_node = 0;           ///< if the machine is given by names; 0: 8, the default of servers
+  std::string gpu, link, network;  ///< names as in job_names.hpp
+  std::string algorithm;           ///< name of an all-reduce, such as ring; empty: NCCL's choice
+  int gpus_per_node = 0;           ///< for a machine given by names; 0: 8, the default of servers
   std::vector<int> gpus;           ///< empty, with a cluster file: all of its GPUs
-  std::vector<std::string> sizes;  ///< of the summed buffer, such as "100MB"
+  std::vector<std::string> sizes;  ///< sizes of the summed buffer, such as "100MB"
 };
 
 struct AllReduceTime {
   int gpus = 0;
-  std::int64_t bytes = 0;  ///< that every GPU contributes
+  std::int64_t bytes = 0;  ///< bytes that every GPU contributes
   double seconds = 0;
   double low_s = 0, high_s = 0;  ///< 80 % prediction interval; with a cluster file both equal `seconds`
 
-  /// nccl-tests' algbw: bytes/s.
+  /// Returns nccl-tests' algbw in bytes/s.
   double algorithm_bandwidth() const { return static_cast<double>(bytes) / seconds; }
-  /// nccl-tests' busbw in bytes/s: algbw x 2(n-1)/n on n ranks, which makes the figures of rings of any length
+  /// Returns nccl-tests' busbw in bytes/s: algbw x 2(n-1)/n on n ranks. Values of rings of any length are thus
   /// comparable.
   double bus_bandwidth() const { return 2.0 * (gpus - 1) / gpus * algorithm_bandwidth(); }
 };
 
 struct AllReduceTimes {
   std::vector<AllReduceTime> rows;  ///< by GPUs, then by size, in the order of the question
-  std::string read;                 ///< one line: how the question was understood
+  std::string read;                 ///< one line that says how the question was understood
   bool has_bounds = false;
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs{};  ///< file -> SHA-256
 };
 
-/// Changes a workload before it is timed: a machine with a fault, a reduce-scatter in place of an all-reduce.
+/// Changes a workload before it is timed, for example to a machine with a fault, or to a reduce-scatter.
 using WorkloadChange = std::function<void(Workload&)>;
 
-/// Throws InputError: an unknown name, nodes that are not full, sizes outside 1 B to 1 TB, more GPUs than the cluster
-/// has. `change` is optional and requires a machine given by names; a cluster file cannot be changed.
+/// Throws InputError for an unknown name, nodes that are not full, sizes outside 1 B to 1 TB, and more GPUs than the
+/// cluster has. `change` is optional and requires a machine given by names. A cluster file cannot be changed.
 AllReduceTimes all_reduce_times(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs,
                                 const WorkloadChange& change = {});
 
-/// A table: GPUs, size, time with its interval, algbw and busbw.
+/// Writes a table: GPUs, size, time with its interval, algbw and busbw.
 std::string all_reduce_text(const AllReduceTimes& times);
-/// Schema "lockstep/all_reduce/1": the assumptions, and rows with "gpus", "bytes", "seconds", "low_s", "high_s",
+/// Writes schema "lockstep/all_reduce/1": the assumptions, and rows with "gpus", "bytes", "seconds", "low_s", "high_s",
 /// "algorithm_bandwidth" and "bus_bandwidth" (both in bytes/s).
 Json all_reduce_json(const AllReduceTimes& times);
 

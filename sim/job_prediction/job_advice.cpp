@@ -7,7 +7,7 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-constexpr int kMostTimes = 64;  // tries at most 64 times the number of GPUs
+constexpr int kMostTimes = 64;  // tries numbers of GPUs up to this multiple
 
 void leave_out(JobQuestion& question, const std::string& option) {
   if (option == "--global-batch")
@@ -19,7 +19,7 @@ void leave_out(JobQuestion& question, const std::string& option) {
       if (field.option == option) question.job.split.leave_out(field.key);
 }
 
-// Options that the user gave and may leave out.
+// Returns the options that the user gave and may leave out.
 std::vector<std::string> open_options(const JobQuestion& question) {
   std::vector<std::string> options;
   for (const std::string& key : question.job.split.keys)

@@ -1,5 +1,5 @@
 #pragma once
-// Suggests changes to a job for which no split fits. Each suggestion but the last two was tried.
+// Suggests changes to a job for which no split fits. All suggestions are tried, except the last two.
 #include <functional>
 #include <string>
 
@@ -10,9 +10,9 @@ namespace lockstep::sim::job_prediction {
 /// True if the changed question has an answer.
 using HasAnswer = std::function<bool(const JobQuestion& question)>;
 
-/// "without --tensor, or without --sharding"; "128 GPUs" if leaving out an option does not help; "none of --pipeline,
-/// --tensor" if leaving out all does; if nothing tried fits, "GPUs of more memory" where splits exceed it, else "another
-/// number of GPUs, or another model".
+/// Returns "without --tensor, or without --sharding". If leaving out one option does not help, returns "128 GPUs". If
+/// only leaving out all helps, returns "none of --pipeline, --tensor". If nothing tried helps, returns "GPUs of more
+/// memory" if splits exceed it, else "another number of GPUs, or another model".
 std::string changes_that_fit(const JobQuestion& question, int gpus, bool exceeds_memory, const HasAnswer& has_answer);
 
 }  // namespace lockstep::sim::job_prediction

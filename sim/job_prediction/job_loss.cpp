@@ -13,7 +13,7 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-constexpr double kMeasuredDeviation = 0.2;  // standard deviation of the logarithm of a measured critical batch
+constexpr double kMeasuredDeviation = 0.2;  // assumed standard deviation of the logarithm of a measured critical batch
 
 bool predicts_next_token(const model::Graph& graph) {
   return graph.transformer && graph.tokens > 0 && graph.transformer->spec.causal &&

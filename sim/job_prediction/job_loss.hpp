@@ -1,8 +1,8 @@
 #pragma once
-// The loss of a job on text: the law that predicts it, tokens to a loss, loss after tokens.
+// The loss of a job on text: the law that predicts it, tokens to a loss, and loss after tokens.
 //
 // A law holds only for models that are trained from scratch to predict the next token. Fine-tuning, masked language
-// models and models of images have none: the user gives their tokens or epochs.
+// models and models of images have no law: the user gives their tokens or epochs.
 #include <optional>
 #include <string>
 
@@ -13,30 +13,30 @@ namespace lockstep::sim::job_prediction {
 /// The catalogue's default law, an id in scenarios/catalogue/loss_laws.json.
 inline constexpr const char* kDefaultLossLaw = "chinchilla";
 
-/// A law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
+/// Returns a law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
 LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue);
-/// The question's law. A measured critical batch in the question replaces the law's, for every number of tokens. Its
-/// relative error is assumed to be a fifth.
+/// Returns the question's law. If the question has a measured critical batch, it replaces the law's for every number of
+/// tokens. Its relative error is assumed to be a fifth.
 LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue);
 
-/// The model with its parameters counted as the law counts them. A mixture of experts lies between its active and all
+/// Returns the model with its parameters counted as for the law. A mixture of experts is between its active and all
 /// parameters.
 LossModel loss_model_of(const model::Graph& graph, const std::string& id, const LossLaw& law);
 
-/// None for fine-tuning, and for models that do not predict the next token. Throws InputError for an unknown law.
+/// Returns none for fine-tuning, and for models that do not predict the next token. Throws InputError for unknown laws.
 std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, const Scenario& scenario,
                                    const Catalogue& catalogue);
-/// For an error message: the reason why the job has no law of the loss.
+/// Returns the reason why the job has no law of the loss, for an error message.
 std::string why_no_loss(const Job& job, const Scenario& scenario);
 
-/// Tokens of a training that takes `flops` floating-point operations in forward and backward passes, without
-/// recomputation.
+/// Returns the tokens of a training that takes `flops` floating-point operations in forward and backward passes,
+/// without recomputation.
 double tokens_of_flops(const model::Graph& graph, double flops);
 
-/// Returns the tokens needed to reach the question's loss at `gpus` GPUs, from the convergence profile of `scenario`.
+/// Returns the tokens that reach the question's loss on `gpus` GPUs, by the convergence profile of `scenario`.
 BoundedValue tokens_to_loss(const Scenario& scenario, int gpus, double global_batch);
 
-/// A sentence about the loss, tokens, batch and law; empty if the question does not concern tokens.
+/// Returns a sentence about the loss, tokens, batch and law; empty if the question does not concern tokens.
 std::string job_loss_text(const JobPrediction& predicted);
 
 }  // namespace lockstep::sim::job_prediction

@@ -19,14 +19,14 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// The tasks that predict a job at its largest number of GPUs.
+// The tasks that predict a job on its largest number of GPUs.
 struct Tasks {
   QuantityTask samples_per_s, efficiency;
   std::optional<QuantityTask> training;
   SplitQuestion split;  // used if the split is searched
 };
 
-// Continues the stack model with another task: a copy of `m` that lists its inputs there.
+// Copies the stack model for another task, which then lists the inputs.
 StackModel continue_with(const StackModel& m, QuantityTask& task) {
   return {m.job, m.catalogue, m.options, task, m.gpu, m.stack, m.model, m.precision, m.wire, m.intra_node, m.network};
 }
@@ -124,7 +124,7 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   return scenario;
 }
 
-// The task at `gpus` GPUs. If splits are searched, it has the split found for that number.
+// Makes the prediction's task on `gpus` GPUs. If splits are searched, it has the split found for that number.
 QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predicted, int gpus) {
   const auto move_to = [&](Alternatives& runs, int to_gpus) {
     if (runs.empty()) return;
@@ -154,8 +154,8 @@ Scenario with_usual_memory(Scenario scenario) {
   return scenario;
 }
 
-// True if a job on sequences of text that gives no split needs a searched one: its batch per GPU is not given or does
-// not fit. A given exchange or measured rate rules a search out.
+// True if a job on sequences of text that gives no split needs a searched one, because its batch per GPU is not given
+// or does not fit. A job with a given exchange or measured rate is never searched.
 bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   if (!q.job.exchange.empty() || q.rate_samples_per_s > 0 || q.has_whole_replicas) return false;
   if (!scenario.model.transformer || scenario.model.tokens == 0 || q.largest() == 1) return false;
@@ -163,14 +163,14 @@ bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   return !q.ignores_memory && !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
 }
 
-// True if a model that has no splits needs sharding or recomputation: without them not even a batch of one fits.
+// True if a model without splits needs sharding or recomputation: without them, not even a batch of one fits.
 bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
   const bool is_given = q.has_whole_replicas || !q.job.exchange.empty() || q.rate_samples_per_s > 0;
   if (is_given || q.ignores_memory || q.is_split() || workload.scenario.model.transformer) return false;
   return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
-// The question with `is_searched` and `fits_one_gpu` of its split updated; none if neither changes.
+// Returns the question with `is_searched` and `fits_one_gpu` of its split updated; none if neither changes.
 std::optional<JobQuestion> opened_question(const JobQuestion& question, const Scenario& scenario) {
   JobQuestion opened = question;
   GivenSplit& split = opened.job.split;
@@ -195,7 +195,7 @@ void check_simulated(const JobQuestion& question, const std::vector<QuantityPred
                        p->task.unmapped + "; allowed: another --algorithm");
 }
 
-// Converts --flops to tokens. Makes a given loss the scenario's target.
+// Converts --flops to tokens, and makes a given loss the scenario's target.
 void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
   JobQuestion& question = predicted.question;
   Scenario& scenario = predicted.scenario;
@@ -229,7 +229,7 @@ void shard_as_algorithm_says(Job& job) {
   job.exchange.clear();
 }
 
-// As prepare_job(), but throws NoSplitOfJob if no split fits.
+// Like prepare_job(), but throws NoSplitOfJob if no split fits.
 JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
   if (question.is_split() &&
@@ -284,7 +284,7 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
   return predicted;
 }
 
-// The numbers of GPUs at which the job does not fit into memory.
+// Returns the numbers of GPUs on which the job does not fit into memory.
 std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   std::vector<RefusedGpus> refused;
   if (predicted.question.ignores_memory) return refused;
@@ -294,7 +294,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   return refused;
 }
 
-// The numbers of GPUs that cannot run the job, each asked for alone, with the reason; none where all cannot, or all can.
+// Tries each number of GPUs alone, and returns those that cannot run the job, with the reason. Empty if none can.
 std::vector<RefusedGpus> unmapped_gpus(const JobQuestion& question, const Catalogue& catalogue) {
   std::vector<RefusedGpus> refused;
   for (const int gpus : question.gpus) {
@@ -302,7 +302,7 @@ std::vector<RefusedGpus> unmapped_gpus(const JobQuestion& question, const Catalo
     alone.gpus = {gpus};
     try {
       (void)prepare(alone, catalogue);
-    } catch (const NoSplitOfJob&) {  // prepare_fitting() asks about it again
+    } catch (const NoSplitOfJob&) {  // prepare_fitting() handles it
     } catch (const InputError& error) {
       refused.push_back({gpus, gpus_text(gpus) + ": " + error.what(), kUnmapped});
     }
@@ -311,7 +311,7 @@ std::vector<RefusedGpus> unmapped_gpus(const JobQuestion& question, const Catalo
   return refused;
 }
 
-// The job at the requested numbers of GPUs that can run it; none if none can.
+// Returns the job on those requested numbers of GPUs that can run it; none if none can.
 std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Catalogue& catalogue) {
   JobQuestion question = with_fitted_step(with_gpus_of_nodes(asked, catalogue), catalogue);
   std::vector<RefusedGpus> refused;

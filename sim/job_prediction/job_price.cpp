@@ -18,7 +18,7 @@ std::string trimmed(const std::string& text) {
   return from == std::string::npos ? "" : text.substr(from, to - from + 1);
 }
 
-// "2.5/h" -> "2.5 USD/h"
+// Completes "2.5/h" to "2.5 USD/h".
 std::string with_currency(const std::string& text) {
   const std::size_t slash = text.find('/');
   const std::size_t number_end = text.find_last_of("0123456789.", slash);

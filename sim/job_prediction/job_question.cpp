@@ -41,7 +41,7 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
 }
 
-// A model given as a JSON object on the command line has no file name that could identify it.
+// Returns the id of the user's model. A model given as a JSON object on the command line has no file name for it.
 std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
   if (name != model::ModelName::object) return stated;
   if (!graph.transformer) return graph.name;
@@ -160,7 +160,7 @@ Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
   build_own_model(job);
   if (job.software.stated.empty()) job.software.stated = usual_software(job.split);
   job.gpus = question.largest();
-  // Networks given "per GPU" and join_nodes() need the GPUs per node.
+  // Networks given "per GPU", and join_nodes(), need the GPUs per node.
   if (job.gpus_per_node == 0) job.gpus_per_node = joined_gpus_of(question, catalogue);
   if (!job.decodes_on_host)
     job.record_default("input", "with --decodes-on-host what the nodes' processors decode is a limit");

@@ -1,5 +1,5 @@
 #pragma once
-// Defines the question that `simulate job` and `plan job` answer: a job's facts, at several numbers of GPUs.
+// Defines what `simulate job` and `plan job` answer: a job's facts, on several numbers of GPUs.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +13,13 @@ namespace lockstep::sim::job_prediction {
 /// A measured iteration of the job.
 struct GivenStep {
   double seconds = 0;             ///< 0: none
-  int gpus = 0;                   ///< 0: the smallest number of the question
+  int gpus = 0;                   ///< 0: the smallest number in the question
   std::int64_t global_batch = 0;  ///< 0: the job's (see measured_step.cpp)
   std::string gpu{};              ///< empty: the job's GPU
-  std::string network{};          ///< between its nodes; empty: the job's, or with `gpu` that GPU's default
+  std::string network{};          ///< between its nodes; empty: the job's, or if `gpu` is given the default of that GPU
 };
 
-/// The factor that a measured iteration implies (measured_step.hpp).
+/// The time factor that a measured iteration implies (measured_step.hpp).
 struct FittedStep {
   GivenStep given;                   ///< as given, with number of GPUs and batch filled in
   std::string gpu;                   ///< the catalogue's id
@@ -31,52 +31,52 @@ struct FittedStep {
 };
 
 struct JobQuestion {
-  Job job;                                  ///< as given: names are not looked up, and `gpus` is one of the list below
+  Job job;                                  ///< as given: names are not looked up, and `gpus` is one of those below
   std::vector<int> gpus;                    ///< one prediction for each; empty: use `nodes`
-  std::vector<int> nodes{};                 ///< numbers of nodes; agree with `gpus`, if both are given
-  double rate_samples_per_s = 0;            ///< measured on one GPU at the job's batch; 0: predicted by the constants
+  std::vector<int> nodes{};                 ///< numbers of nodes; must agree with `gpus` if both are given
+  double rate_samples_per_s = 0;            ///< measured on one GPU at the job's batch; 0: constants predict it
   std::string rate_gpu{};                   ///< GPU on which the rate was measured; empty: the job's GPU
   GivenStep step{};                         ///< a measured iteration
-  std::optional<FittedStep> fitted_step{};  ///< result for `step`, set by with_fitted_step()
-  double tokens = 0;                        ///< to train on; 0: not given
-  bool derives_tokens = false;              ///< `tokens` follow from samples or flops
-  double samples = 0;                       ///< to train on: images, sequences; 0: not given
-  double loss = 0;                          ///< nats per token to train to; 0: not given
+  std::optional<FittedStep> fitted_step{};  ///< derived from `step` by with_fitted_step()
+  double tokens = 0;                        ///< tokens of the training; 0: not given
+  bool derives_tokens = false;              ///< `tokens` were derived from samples or flops
+  double samples = 0;                       ///< images or sequences of the training; 0: not given
+  double loss = 0;                          ///< loss that the training must reach, nats per token; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given
-  double critical_batch_tokens = 0;         ///< measured; replaces the law's; 0: use the law's
+  double critical_batch_tokens = 0;         ///< measured, in place of the law's; 0: the law's
   std::string loss_law;                     ///< name in the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
-  std::string storage{};                    ///< of checkpoints, "200 GB/s" or "5 GB/s per node"; empty: the default
+  std::string storage{};                    ///< for checkpoints, "200 GB/s" or "5 GB/s per node"; empty: the default
   bool is_undisturbed = false;              ///< leaves out the calendar time (--no-failures)
   double usd_per_gpu_hour = 0;              ///< 0: no cost is computed
-  bool ignores_memory = false;              ///< also predicts jobs that do not fit into a GPU's memory
+  bool ignores_memory = false;              ///< predicts even jobs that do not fit into a GPU's memory
   bool lists_splits = false;                ///< prints the ten fastest splits, not only the fastest
-  bool has_whole_replicas = false;          ///< the model has no splits, and with_whole_replicas() chose the rest
+  bool has_whole_replicas = false;          ///< the model cannot be split, and with_whole_replicas() made the choice
   std::string replicas_text{};              ///< one line that describes that choice
-  std::vector<BatchRule> batches{};         ///< per GPU, of such a choice with a global batch; empty: the job's
+  std::vector<BatchRule> batches{};         ///< batches per GPU in such a choice with a global batch; empty: the job's
   bool has_machine = false;                 ///< as StackOptions::has_machine
 
   int largest() const;
-  /// One GPU; for a job with a split, the smallest number of GPUs in the question.
+  /// Returns one GPU. For a job with a split, returns the smallest number of GPUs in the question.
   int baseline_gpus() const;
-  /// True if the job gives or searches a split, or gives a global batch. A given split and the global batch apply to
-  /// every number of GPUs.
+  /// True if the job gives or searches a split, or gives a global batch. Split and global batch apply to every number
+  /// of GPUs.
   bool is_split() const;
 };
 
-/// GPUs per node: as given, else the default of the GPU: a rack's number for GPUs sold in racks, 8 for an unknown GPU.
+/// Returns GPUs per node: as given, else the GPU's default (for racks that of a rack, for unknown GPUs 8).
 int gpus_per_node_of(const Job& job, const Catalogue& catalogue);
-/// GPUs per node after join_nodes() (job_names.hpp) has joined the nodes that NVLink connects.
+/// Returns GPUs per node after join_nodes() (job_names.hpp) has joined the nodes that NVLink connects.
 int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue);
 
-/// The question with `gpus` filled from `nodes`. If both are given and GPUs per node are not, these follow. Throws
-/// InputError if nodes, GPUs and GPUs per node contradict each other.
+/// Returns the question with `gpus` derived from `nodes`. If both are given, GPUs per node follow from them unless
+/// given. Throws InputError if nodes, GPUs and GPUs per node contradict each other.
 JobQuestion with_gpus_of_nodes(JobQuestion question, const Catalogue& catalogue);
 
 /// Throws InputError for a number of GPUs that fills some nodes only partly. Fewer GPUs than one node has are allowed.
 void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node);
 
-/// The job at the largest number of GPUs: looks up its names, builds its model, and adds its rate to the measured runs.
-/// Throws InputError for an unknown name and for facts that contradict each other.
+/// Returns the job on the largest number of GPUs, with names looked up, its model built, and its rate among the
+/// measured runs. Throws InputError for an unknown name and for facts that contradict each other.
 Job resolve_job(const JobQuestion& question, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

@@ -16,7 +16,7 @@ struct Origin {
   const char* otherwise = "catalogue, or usual";
 };
 
-// Which constants determine which key of the scenario. Keys without a constant come from the catalogue or from
+// Lists the constants that determine each key of the scenario. Keys without a constant come from the catalogue or from
 // defaults.
 const std::vector<Origin>& origins() {
   static const std::vector<Origin> all{{"/cluster/host/memory_bandwidth", {}},
@@ -79,7 +79,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
   return text.rfind(beginning, 0) == 0;
 }
 
-// The origin is "fitted" if at least one of its constants is fitted.
+// The origin is "fitted" if at least one of the constants is fitted.
 Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs) {
   Assumption source{origin.pointer, Json(), "assumed", origin.otherwise};
   std::string fitted;
@@ -95,7 +95,7 @@ Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs
   return source;
 }
 
-// "/gpus/7/peak/fp16" of the catalogue is "/cluster/gpu/peak/fp16" of the scenario.
+// "/gpus/7/peak/fp16" of the catalogue becomes "/cluster/gpu/peak/fp16" of the scenario.
 void add_facts(const GpuEntry& gpu, std::vector<Assumption>& sources) {
   for (const Assumption& fact : gpu.facts) {
     const std::size_t key = fact.pointer.find('/', fact.pointer.find('/', 1) + 1);
@@ -131,7 +131,7 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
   return sources;
 }
 
-// Adds a variant for each number of GPUs, with the split found for it. Returns the variants' names.
+// Adds a variant with the found split for each number of GPUs. Returns the variants' names.
 std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenario& scenario, Json& file) {
   std::vector<std::string> names;
   for (const SplitRanking& ranking : predicted.rankings) {
@@ -166,7 +166,7 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
                                            predicted.job.has_carried_rate()));
   std::vector<std::string> variants{""};
   if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
-  for (const std::string& variant : variants)  // the reader refuses what no scenario may have
+  for (const std::string& variant : variants)  // the reader refuses values that no scenario may have
     ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
   return file;
 }

@@ -13,7 +13,7 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// The search at `gpus` GPUs. A batch per GPU is multiplied by that number, and a default batch is divisible by it.
+// Returns the search on `gpus` GPUs. It multiplies a batch per GPU by that number, which also divides a default batch.
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
   const Job& given = predicted.question.job;
@@ -42,7 +42,7 @@ std::string losses_text(const RankedSplit& split) {
          share_text(i.exposed_exchange_s / i.iteration_s) + ", memory " + memory_text(split.memory);
 }
 
-// "1.1 % longer": compares a split with the fastest.
+// Compares a split with the fastest: "1.1 % longer".
 std::string difference_text(const RankedSplit& best, const RankedSplit& next) {
   const double share = next.iteration.iteration_s / best.iteration.iteration_s - 1;
   return std::abs(share) <= kTieShare ? "as long" : formatted("%.1f %%", 100 * share) + " longer";
@@ -88,7 +88,7 @@ Scenario scenario_at(const JobPrediction& predicted, int gpus) {
   return predicted.scenario;
 }
 
-// The search compares splits in closed form; data parallelism alone is then replayed.
+// The search compares splits in closed form. If the fastest is data parallelism alone, the table replays it.
 std::string replay_text(const JobPrediction& predicted, const SplitRanking& ranking) {
   constexpr double kShown = 1e-3;
   const RankedSplit& best = ranking.best.front();

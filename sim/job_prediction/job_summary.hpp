@@ -1,5 +1,5 @@
 #pragma once
-// Describes how a job was understood, for the lines before its table: what each name stands for, and the defaults.
+// Describes how a job was understood, in the lines before its table: the meaning of each name, and the defaults.
 #include <optional>
 #include <string>
 
@@ -12,16 +12,16 @@
 namespace lockstep::sim::job_prediction {
 
 struct JobSummary {
-  std::string model, title;  ///< id, and its title
+  std::string model, title;  ///< id and title
   const GpuEntry* gpu = nullptr;
   int gpus_per_node = 0;
   bool is_node_stated = false;
-  const IntraNodeEntry* link = nullptr;  ///< nullptr: nodes of one GPU
+  const IntraNodeEntry* link = nullptr;  ///< nullptr: one GPU per node
   bool is_link_stated = false;
-  std::optional<NetworkFound> network;  ///< none: one node
+  std::optional<NetworkFound> network;  ///< none: a single node
   bool is_network_stated = false;
   const StackEntry* software = nullptr;
-  std::string algorithm;  ///< as text; empty: not given
+  std::string algorithm;  ///< a text; empty: not given
   Precision precision = Precision::fp32;
   bool has_half_parameters = false;
   bool channels_last = false;
@@ -30,16 +30,16 @@ struct JobSummary {
   FrozenWeights frozen_weights = FrozenWeights::whole;
 };
 
-/// Summarises a job from its given and its resolved form, and its scenario.
+/// Summarises a job from its given form, its resolved form, and its scenario.
 JobSummary summary_of(const Job& given, const Job& resolved, const Scenario& scenario, const Catalogue& catalogue);
 
-/// "Read: ResNet-50 v1 (resnet50) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4; ...", two lines.
+/// Returns two lines: "Read: ResNet-50 v1 (resnet50) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4; ...".
 std::string summary_text(const JobSummary& summary);
-/// The part of that text that describes the machine: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
+/// Returns the part about the machine: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
 std::string machine_text(const JobSummary& summary);
-/// The summary as an object: `{"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
-/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision"}`;
-/// "channels_last" is present only if it is set.
+/// Returns the summary as an object: `{"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"},
+/// "gpus_per_node", "link", "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software",
+/// "algorithm", "precision"}`; "channels_last" is present only if set.
 Json summary_json(const JobSummary& summary);
 
 }  // namespace lockstep::sim::job_prediction

@@ -22,7 +22,7 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
                        {row.training->predicted, row.training->low, row.training->high});
 }
 
-// By the calendar, where it is longer.
+// The calendar time counts, if there is one.
 double training_usd(const JobPrediction& predicted, const JobRow& row) {
   const std::optional<CalendarTime> calendar = calendar_of_epochs(predicted, row);
   const double seconds = calendar ? calendar->seconds : row.training->predicted;
@@ -49,7 +49,7 @@ bool is_of_job(const Assumption& input, const Inputs& inputs) {
   return inputs.defaults.count(input.pointer) > 0 || input.pointer == "algorithm" || input.pointer == "software";
 }
 
-// Lists the default batch of every row, if the batches differ.
+// Lists the default batches of the rows if they differ.
 std::string default_batches(const JobPrediction& predicted) {
   std::string text;
   bool differ = false;
@@ -76,8 +76,8 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
          "; low and high: 80 % prediction interval.\n";
 }
 
-// The prior times all fitted factors, from the general name to the narrower ones; none if the prediction did not use
-// the constant.
+// Returns the prior times all fitted factors, from the general name to the most specific one; none if the prediction
+// did not use the constant.
 std::optional<double> listed_value(const std::string& constant, const Inputs& inputs) {
   const Prior& prior = prior_of(constant);
   std::optional<double> value;

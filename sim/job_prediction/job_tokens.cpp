@@ -32,7 +32,7 @@ bool has_work(const JobQuestion& question) {
   return question.tokens > 0 || question.loss > 0;
 }
 
-// Rounds up to whole iterations, as a plan does.
+// Rounds up to whole iterations, as plans do.
 void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
   const JobQuestion& question = predicted.question;
   const double tokens = predicted.scenario.model.tokens;
@@ -98,7 +98,7 @@ std::string work_name(const JobQuestion& question) {
   return question.loss > 0 ? loss_target_name(question.loss) : format_count(question.tokens) + " tokens";
 }
 
-// If the upper end is out of reach, it is null.
+// Writes null if the upper end is out of reach.
 void add_estimate(const std::string& key, const std::optional<BoundedValue>& estimate, Json& json) {
   if (!estimate) return;
   json[key] = estimate->middle;

@@ -1,5 +1,5 @@
 #pragma once
-// Further answers about a job on sequences: tokens/s, model FLOP utilisation, and the time and cost of a training on a
+// More answers about a job on sequences: tokens/s, model FLOP utilisation, and the time and cost of a training on a
 // given number of tokens.
 #include <string>
 
@@ -12,8 +12,8 @@ double count_of(const std::string& option, const std::string& text);
 
 /// Prints a table with a row per number of GPUs; empty for models of images.
 std::string job_tokens_text(const JobPrediction& predicted);
-/// An array of objects, one per number of GPUs. Keys from "hfu" on are present if they are known; sim/report/result.hpp
-/// defines the utilisations.
+/// Returns an array of objects, one per number of GPUs. Keys from "hfu" on are present if they are known.
+/// sim/report/result.hpp defines the utilisations.
 ///
 ///   "gpus", "tokens_per_s", "tokens_per_s_low", "tokens_per_s_high", "model_flops_per_gpu", "mfu", "hfu",
 ///   "batch_tokens", "training_s", "training_s_low", "training_s_high",

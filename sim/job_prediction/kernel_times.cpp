@@ -6,7 +6,7 @@ namespace lockstep::sim {
 inline namespace job_prediction {
 namespace {
 
-/// The laws of the GPUs that a table names, looked up once.
+/// The laws of the GPUs in a table; each is looked up once.
 class LawsOfGpus {
  public:
   explicit LawsOfGpus(const Catalogue& catalogue) : catalogue_(catalogue) {}

@@ -14,7 +14,7 @@ namespace lockstep::sim::job_prediction {
 namespace {
 
 constexpr int kMostSearches = 8;       // the split depends on the time factor, and the factor on the split
-constexpr double kUnlikelyFactor = 2;  // beyond it or its inverse, not only computing differs
+constexpr double kUnlikelyFactor = 2;  // larger factors, or below its inverse, need another cause
 constexpr int kMostSteps = 60;
 constexpr double kTimePrecision = 1e-9;
 
@@ -23,8 +23,8 @@ int gpus_of_step(const JobQuestion& question) {
   return *std::min_element(question.gpus.begin(), question.gpus.end());
 }
 
-// The batch given with the measurement. If there is none and `gpus` is one of the question's numbers of GPUs, the job's
-// global batch. Otherwise as many samples per GPU as on the largest number. 0: the job gives no global batch.
+// Returns the measurement's batch. By default it is the job's global batch if the question has `gpus`. Otherwise
+// samples per GPU are as on the question's largest number. 0: the job gives no global batch.
 std::int64_t batch_of_step(const JobQuestion& question, int gpus) {
   if (question.step.global_batch > 0) return question.step.global_batch;
   const std::int64_t batch = question.job.global_batch, most = question.largest();
@@ -77,7 +77,7 @@ JobQuestion measured_question(const JobQuestion& question) {
   return measured;
 }
 
-// Computes the time as predictions do, intervals included.
+// Computes the time as predictions do, including intervals.
 double iteration_s(Workload workload, double time_factor) {
   workload.scenario.compute.time_factor = time_factor;
   const WorkloadTime time = time_workloads({&workload}, {0, true}).front();
@@ -92,7 +92,7 @@ double iteration_s(Workload workload, double time_factor) {
                    "network, if the network or the host limits it");
 }
 
-// An iteration is nearly proportional to the factor, so secant steps converge. They stay between the two ends.
+// An iteration is nearly proportional to the factor, so secant steps converge. They stay between the two bounds.
 double fit_factor(const Workload& workload, double measured_s) {
   double low = kLeastTimeFactor, high = kMostTimeFactor;
   double low_s = iteration_s(workload, low), high_s = iteration_s(workload, high);
@@ -110,8 +110,8 @@ double fit_factor(const Workload& workload, double measured_s) {
   return factor;
 }
 
-// A searched split or replica depends on the factor, and the factor on the split. Repeats both until the factor stays
-// the same.
+// A searched split or replica depends on the factor, and the factor on the split. Both are repeated until the factor no
+// longer changes.
 FittedStep fit_step(JobQuestion measured, const GivenStep& given, const Catalogue& catalogue) {
   FittedStep fitted;
   fitted.given = given;

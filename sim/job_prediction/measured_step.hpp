@@ -4,8 +4,8 @@
 //   time factor c:  T(measured job, all layers c times as long as the laws say) = measured time
 //
 // T is the predicted iteration. The measured job has the model, software, precision and given split of the requested
-// job. In the requested job, too, all layers take c times as long; communication is predicted as without a measurement.
-// So time that the measured job lost to its network counts as computing.
+// job. In the requested job, all layers also take c times as long. Its communication is predicted as without a
+// measurement, so time that the measured job lost to its network counts as computation.
 //
 // A searched split of the measured job is the fastest one under c. The interval is as wide as without a measurement.
 #include <string>
@@ -15,13 +15,13 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// The question with its `fitted_step`, if it gives a measured iteration. Throws InputError if the measured job is not
-/// given or cannot be predicted, or no factor between kLeastTimeFactor and kMostTimeFactor explains the measured time.
+/// Adds `fitted_step` to the question, if it has a measured iteration. Throws InputError if the measured job cannot be
+/// predicted, or if no factor from kLeastTimeFactor to kMostTimeFactor explains the measured time.
 JobQuestion with_fitted_step(JobQuestion question, const Catalogue& catalogue);
 
-/// One line, "Measured: 12.3 s an iteration on 8 GPUs, ..."; empty without a measured iteration.
+/// Returns the line "Measured: 12.3 s an iteration on 8 GPUs, ..."; empty without a measured iteration.
 std::string measured_step_text(const JobQuestion& question);
-/// {"step_s", "gpus", "gpu", "global_batch", "predicted_step_s", "time_factor"}.
+/// Writes {"step_s", "gpus", "gpu", "global_batch", "predicted_step_s", "time_factor"}.
 Json measured_step_json(const FittedStep& step);
 
 }  // namespace lockstep::sim::job_prediction

@@ -20,15 +20,15 @@ namespace {
 struct Candidate {
   JobQuestion question;
   GpuMemory memory;
-  double sample_s = std::numeric_limits<double>::infinity();  ///< seconds per sample of a GPU
+  double sample_s = std::numeric_limits<double>::infinity();  ///< per sample of a GPU
 };
 
 Workload workload_of(const JobQuestion& question, const Catalogue& catalogue) {
   return prepare_job(question, catalogue).rows.front().samples_per_s.task.target.front();
 }
 
-// Returns the largest micro-batch that fits. Its number of micro-steps divides `divided`, which
-// divides the samples of a GPU.
+// Returns the largest micro-batch that fits, with a number of micro-steps that divides `divided`. If none fits, returns
+// the smallest.
 int fitting_micro_batch(int samples, int divided, const GpuMemory& memory) {
   const int most = memory.largest_batch();
   for (int steps = 1; steps <= divided; ++steps)
@@ -38,7 +38,7 @@ int fitting_micro_batch(int samples, int divided, const GpuMemory& memory) {
 
 class ReplicaSearch {
  public:
-  /// `divided`: the number of micro-steps divides it; 0: all samples of a GPU.
+  /// The number of micro-steps must divide `divided`; 0: must divide the samples of a GPU.
   ReplicaSearch(const JobQuestion& asked, JobQuestion replicas, int divided, const Catalogue& catalogue)
       : asked_(asked), replicas_(std::move(replicas)), divided_(divided), catalogue_(catalogue) {}
 
@@ -76,7 +76,7 @@ class ReplicaSearch {
     return a.memory.fits() ? a.sample_s < b.sample_s : a.memory.total_bytes() < b.memory.total_bytes();
   }
 
-  // None if the model has no blocks to recompute, or the job's algorithm excludes sharding.
+  // Returns none if the model has no blocks to recompute, or if the job's algorithm excludes sharding.
   std::optional<Candidate> candidate_with(bool recomputes, bool is_sharded) const {
     Candidate candidate;
     candidate.question = replicas_;
@@ -143,8 +143,8 @@ int samples_of(const Job& job) {
   return job.batch_per_gpu * std::max(1, job.accumulation);
 }
 
-// One global batch on several numbers of GPUs: the choice of the fewest, whose GPUs have the most samples, in as many
-// micro-steps on all of them.
+// Chooses for one global batch on several numbers of GPUs. The fewest GPUs have the most samples each, so their choice
+// is used, with the same number of micro-steps on all.
 JobQuestion with_divided_batch(const JobQuestion& question, JobQuestion replicas, const std::string& why,
                                const Catalogue& catalogue) {
   if (question.job.split.has("micro_batch"))

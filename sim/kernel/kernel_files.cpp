@@ -9,7 +9,7 @@ inline namespace kernel {
 
 namespace {
 
-// The file that contains this code: the program, or a shared library such as the Python module.
+// Returns the path of the file that contains this code: the program, or a shared library such as the Python module.
 std::filesystem::path own_file() {
   std::error_code unknown;
   Dl_info info{};

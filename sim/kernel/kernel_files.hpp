@@ -1,5 +1,5 @@
 #pragma once
-// Files of kernel laws: FOLDER/kernels/ID.json of the catalogue, read when a GPU is first asked for.
+// Files of kernel laws, FOLDER/kernels/ID.json of the catalogue. Each is read when its GPU is first needed.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,14 +11,14 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// The catalogue's folder of an installed program, of a build folder, or of the source code. Throws InputError if there
-/// is none.
+/// Returns the catalogue's folder of an installed program, of a build folder, or of the source code. Throws InputError
+/// if there is none.
 std::string default_catalogue_folder();
 
-/// Laws that were read, shared by all copies of a catalogue and all threads.
+/// The laws read so far. All copies of a catalogue and all threads share them.
 class KernelLawFiles {
  public:
-  /// `catalogue_folder` holds the folder kernels.
+  /// `catalogue_folder` contains the folder `kernels`.
   explicit KernelLawFiles(const std::string& catalogue_folder) : folder_(catalogue_folder + "/kernels") {}
   /// Returns null if the GPU has no file. Throws InputError for an invalid file.
   std::shared_ptr<const KernelLawFile> find(const std::string& gpu);

@@ -1,14 +1,14 @@
 #pragma once
-// Predicts one kind of kernel on one GPU by a law that is fitted on measured times (sim/validation/kernel_fit.hpp).
+// Predicts one kind of kernel on one GPU by a law that is fitted to measured times (sim/validation/kernel_fit.hpp).
 //
 // Computing kernels follow a smooth roofline (Williams, Waterman & Patterson 2009) plus a start-up time:
 //
 //   `t = start + ((F / (P e))^p + (M / (B b))^p)^(1/p) + Q / (B q)`
 //
-//   F is the FLOP, M the bytes overlapped with them, Q the bytes moved before or after.
-//   P is the peak FLOP/s and B the memory bandwidth, both by data sheet.
+//   F are the FLOP, M the bytes overlapped with them, Q the bytes moved before or after them.
+//   P is the peak FLOP/s and B the memory bandwidth, both from the data sheet.
 //   The kernel reaches the share e of the peak, and b and q of the bandwidth (above 1 if data stay in the L2 cache).
-//   A larger p makes the change from one bound to the other sharper.
+//   The larger p, the sharper the change from one bound to the other.
 //
 // Collectives within a node:
 //
@@ -17,7 +17,7 @@
 //   Each of n GPUs sends W bytes. The term sqrt(W) is the time to fill a pipeline whose best number of chunks grows
 //   with sqrt(W).
 //
-// Libraries choose tiles, split-K and kernels for narrow heads by shape, which is not smooth. Each correction table
+// Libraries choose tiles, split-K and kernels for narrow heads by shape, so times are not smooth. Each correction table
 // multiplies the law by exp(v / 1000), with v multilinear in the base-2 logarithms of its axes.
 #include <array>
 #include <string>
@@ -34,7 +34,7 @@ struct KernelPeaks {
   double fp32_flops = 0, tf32_flops = 0, half_flops = 0, fp8_flops = 0, fp4_flops = 0;
   double memory_bytes_per_s = 0;
 
-  /// 0: the GPU lacks the arithmetic.
+  /// Returns 0 if the GPU lacks the arithmetic.
   double flops(KernelPrecision precision) const;
 };
 
@@ -61,16 +61,16 @@ struct CorrectionAxis {
   LOCKSTEP_FIELDS(axis, low, step, nodes);
 };
 
-/// Thousandths of the natural logarithm of measured over uncorrected time. The last axis varies fastest. At most four
-/// axes.
+/// 1000 times the natural logarithm of measured over uncorrected time. The last axis varies fastest. There are at most
+/// four axes.
 struct Correction {
   std::vector<CorrectionAxis> axes;
   std::vector<int> permille;
   LOCKSTEP_FIELDS(axes, permille);
 };
 
-/// Errors |predicted / measured - 1| on shapes that the fit did not see. The shipped tables were then fitted again on
-/// all rows.
+/// Errors |predicted / measured - 1| on shapes that the fit did not see. The shipped tables were fitted again
+/// afterwards, on all rows.
 struct KernelLawError {
   double median = 0;         ///< of absolute errors
   double nine_tenths = 0;    ///< ninetieth percentile of absolute errors
@@ -85,12 +85,12 @@ struct ShapeRange {
 };
 
 struct KernelLaw {
-  std::string name;    ///< kernel_law_name(): "gemm/bf16", "collectives/all_reduce/nccl"
-  std::string source;  ///< software that was measured
+  std::string name;    ///< kernel_law_name(), such as "gemm/bf16" or "collectives/all_reduce/nccl"
+  std::string source;  ///< the measured software
   std::optional<RooflineTerms> roofline;
   std::optional<MessageTerms> message;
   std::vector<Correction> corrections;
-  std::vector<ShapeRange> range;  ///< for each axis: range in the fitted rows
+  std::vector<ShapeRange> range;  ///< per axis, the range in the fitted rows
   KernelLawError error;
   int rows = 0;  ///< number of fitted rows
   LOCKSTEP_FIELDS(name, source, roofline, message, corrections, range, error, rows);
@@ -99,17 +99,17 @@ struct KernelLaw {
   double plain_seconds(const KernelWork& work, const KernelPeaks& peaks) const;
   /// Returns the seconds with corrections, at least FLOP / peak. Memory and link bandwidth do not limit them.
   double seconds(const KernelWork& work, const KernelPeaks& peaks) const;
-  /// True if all of the shape is in `range`.
+  /// True if the whole shape is in `range`.
   bool covers(const KernelWork& work) const;
 };
 
-/// The nodes of a table that surround a shape, with their weights. They are all corners of a cell.
+/// The nodes of a table around a shape, with their weights. They are the corners of one cell.
 struct TableCorners {
   int count = 0;
   std::array<int, 16> node{};
   std::array<double, 16> weight{};
 };
-/// Up to four axes.
+/// Requires at most four axes.
 TableCorners corners_of(const std::vector<CorrectionAxis>& axes, const KernelWork& work);
 /// Returns the number of a table's nodes.
 int node_count(const std::vector<CorrectionAxis>& axes);

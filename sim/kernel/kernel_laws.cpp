@@ -7,8 +7,8 @@ inline namespace kernel {
 namespace {
 
 constexpr const char* kSchema = "lockstep/kernels/1";
-// Returns the standard deviation of log(measured / predicted time) for a law that was carried to another GPU. Within a
-// generation it was measured (results/kernels, "Carried to another GPU"). For other generations it is assumed.
+// Returns the standard deviation of log(measured / predicted time) for a law from another GPU. Within a generation it
+// was measured (results/kernels, "Carried to another GPU"). For other generations it is assumed.
 double deviation_of(Carried carried) {
   switch (carried) {
     case Carried::no:
@@ -21,7 +21,7 @@ double deviation_of(Carried carried) {
   return 0;
 }
 
-constexpr double kNormalTenth = 1.2816;       // standard deviations from the mean to the ninetieth percentile
+constexpr double kNormalTenth = 1.2816;       // standard deviations from the mean to the 90th percentile
 constexpr double kDeviationOutOfRange = 0.1;  // assumed
 
 void check(const KernelLaw& law, const std::string& path) {
@@ -86,7 +86,7 @@ ScaledKernelLaw KernelLaws::find(const std::string& name) const {
   const auto half = laws_.find(name.substr(0, slash + 1) + "bf16");
   if (half == laws_.end()) return {};
   ScaledKernelLaw scaled = half->second;
-  // A law for other arithmetic counts as uncertain as one of another GPU of the generation.
+  // A law for other arithmetic has the uncertainty of one from another GPU of the generation.
   if (scaled.carried == Carried::no) scaled.carried = Carried::within_generation;
   return scaled;
 }

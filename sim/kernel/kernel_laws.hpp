@@ -13,13 +13,13 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// Makes the name "KIND/VARIANT/PRECISION", or without a variant: "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
+/// Makes the name "KIND/VARIANT/PRECISION" or "KIND/PRECISION": "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
 std::string kernel_law_name(KernelKind kind, const std::string& variant, KernelPrecision precision);
-/// Makes the name of a kind without precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch",
-/// "quantize/scale_matrix".
+/// Makes the name "KIND/VARIANT" of a kind without precision: "collectives/all_reduce/nccl", "alltoall/deepep
+/// normal/dispatch", "quantize/scale_matrix".
 std::string kernel_law_name(KernelKind kind, const std::string& variant);
 
-/// The content of a file of laws, which were fitted on one GPU.
+/// The content of a file of laws, all fitted on one GPU.
 struct KernelLawFile {
   std::string gpu;  ///< id in gpus.json
   std::string description;
@@ -31,8 +31,8 @@ struct KernelLawFile {
 KernelLawFile read_kernel_laws(const std::string& path);
 Json to_json(const KernelLawFile& file);
 
-/// Whether a law is used on the GPU on which it was fitted, on another of its generation, or on one of another
-/// generation. On others it is scaled by peaks and bandwidth.
+/// A law may be used on the GPU on which it was fitted, on another of its generation, or on one of another generation.
+/// On other GPUs it is scaled by peaks and bandwidth.
 enum class Carried { no, within_generation, to_other_generation };
 
 /// A law scaled to one GPU.
@@ -45,7 +45,7 @@ struct ScaledKernelLaw {
 struct KernelTime {
   double seconds = 0;
   double low_s = 0, high_s = 0;  ///< 80 % interval
-  bool is_in_range = true;       ///< the law was fitted on shapes of this size
+  bool is_in_range = true;       ///< false: the law was not fitted on shapes of this size
 };
 
 class KernelLaws {
@@ -54,9 +54,9 @@ class KernelLaws {
   explicit KernelLaws(const KernelPeaks& peaks) : peaks_(peaks) {}
 
   /// Adds each law whose name is not present yet, so earlier files win. `has_same_links`: a node's GPUs have the same
-  /// links as those of the file. If not, laws of collectives and dispatch are skipped, because peaks do not scale them.
+  /// links as those of the file. If not, laws of collectives and dispatch are skipped: peaks do not scale them.
   void add(std::shared_ptr<const KernelLawFile> file, Carried carried, bool has_same_links = true);
-  /// The law of that name. fp32 and tf32 fall back to the bf16 law, marked as carried. `law` is null if there is none.
+  /// Returns the law of that name; `law` is null if there is none. fp32 and tf32 fall back to bf16, marked as carried.
   ScaledKernelLaw find(const std::string& name) const;
   const KernelPeaks& peaks() const { return peaks_; }
   bool empty() const { return laws_.empty(); }

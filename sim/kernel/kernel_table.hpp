@@ -1,5 +1,5 @@
 #pragma once
-// A table of kernels as a CSV text: a header, then rows; cells in double quotes may hold commas.
+// A table of kernels in CSV: a header, then rows. Cells in double quotes may contain commas.
 #include <string>
 #include <vector>
 

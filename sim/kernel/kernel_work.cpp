@@ -14,7 +14,7 @@ double rounded_up(double value, double unit) {
   return std::ceil(value / unit) * unit;
 }
 
-// Pairs of query and key that a mask leaves visible, per head and sequence.
+// Returns the pairs of query and key that a mask leaves visible, per head and sequence.
 double visible_pairs(const AttentionKernelShape& shape) {
   const double s = shape.sequence;
   const double window = shape.window > 0 ? std::min(shape.window, s) : s;

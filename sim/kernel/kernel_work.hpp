@@ -1,9 +1,9 @@
 #pragma once
-// Work of kernels and collectives, from which their laws predict times: FLOP, bytes, and the shape that selects a law's
-// correction. Shapes have the columns of the tables in results/kernels. c: bytes of an operand's element.
+// Work of kernels and collectives, from which their laws predict times: FLOP, bytes, and the shape, which selects a
+// law's correction. Shapes have the columns of the tables in results/kernels. c: bytes of an operand's element.
 //
 //   GEMM        y[m,n] = x[m,k] w[k,n]: 2 m n k FLOP; c (m k + k n) + max(2, c) m n bytes overlapped with them.
-//               In eight or four bits the cast of x streams another (2 + c) m k bytes.
+//               In eight or four bits, the cast of x streams another (2 + c) m k bytes.
 //   Attention   4 batch heads d pairs FLOP.
 //               Causal pairs: s (s + 1) / 2, with a window of w keys s w - w (w - 1) / 2.
 //               Without a mask: s^2 pairs, with a window s min(2 w, s).
@@ -20,7 +20,7 @@
 //               buffer of all-to-all).
 //   Dispatch    Sends tokens to their experts, or back: W = tokens hidden element_bytes min(active, n) (n-1)/n. Each
 //               rank gets at most one copy of a token.
-//   Cast        element_bytes m k bytes: 2 read, and 1 written when scaled.
+//   Cast        element_bytes m k bytes: 2 are read, and 1 is written when scaled.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@
 namespace lockstep::sim {
 inline namespace kernel {
 
-/// Arithmetic of a kernel's GEMMs. `fp8`: one scale per tensor; `fp8_block`: one per 1x128 block of x and 128x128 block of w.
+/// Arithmetic of a kernel's GEMMs. `fp8` has a scale per tensor, `fp8_block` one per 1x128 of x and 128x128 of w.
 enum class KernelPrecision { fp32, tf32, bf16, fp8, fp8_block, nvfp4 };
 
 inline const Choices<KernelPrecision>& choices_of(KernelPrecision) {
@@ -44,7 +44,7 @@ inline const Choices<KernelPrecision>& choices_of(KernelPrecision) {
   return all;
 }
 
-/// Bytes of an operand's element; of nvfp4 with its scales.
+/// Returns the bytes of an operand's element; for nvfp4 with its scales.
 double operand_bytes(KernelPrecision precision);
 
 enum class KernelKind { gemm, attention, mla, experts, collective, dispatch, cast };
@@ -63,17 +63,17 @@ inline const Choices<KernelKind>& choices_of(KernelKind) {
 
 constexpr std::size_t kMostAxes = 8;
 
-/// Names of the numbers in KernelWork::axes. Not columns of tables: `mask_ratio` sequence over window, `group` heads over
-/// kv_heads, `rows` per local expert, `skew` 2^(5 exponent).
+/// Returns the names of the numbers in KernelWork::axes. These are no columns of tables: `mask_ratio` (sequence over
+/// window), `group` (heads over kv_heads), `rows` (per local expert), `skew` (2^(5 exponent)).
 const std::vector<std::string>& axis_names(KernelKind kind);
 
 struct KernelWork {
   KernelKind kind = KernelKind::gemm;
   KernelPrecision precision = KernelPrecision::bf16;
   double flop = 0;
-  double memory_bytes = 0;               ///< overlapped with the arithmetic; of a collective: that each GPU sends
-  double streamed_bytes = 0;             ///< before or behind the arithmetic
-  double hops = 0;                       ///< of a collective: GPUs less one
+  double memory_bytes = 0;               ///< overlapped with the arithmetic; collective: bytes that each GPU sends
+  double streamed_bytes = 0;             ///< before or after the arithmetic
+  double hops = 0;                       ///< collective: GPUs less one
   std::array<double, kMostAxes> axes{};  ///< the shape, above 0; see axis_names()
 };
 
@@ -93,10 +93,10 @@ struct MlaShape {
 };
 
 struct ExpertsKernelShape {
-  double tokens = 0;             ///< of all expert ranks together, before routing
-  double hidden = 0, inner = 0;  ///< inner: before division by tensor_ranks
+  double tokens = 0;             ///< of all expert ranks, before routing
+  double hidden = 0, inner = 0;  ///< `inner` before division by tensor_ranks
   double active = 0;             ///< experts per token
-  double experts = 0;            ///< of the whole layer
+  double experts = 0;            ///< of the whole layer, on all ranks
   double tensor_ranks = 1, expert_ranks = 1;
   bool is_gated = true;
   double skew = 0;  ///< exponent of the power law of tokens over experts; 0: even
@@ -116,18 +116,18 @@ inline const Choices<CollectiveOperation>& choices_of(CollectiveOperation) {
 struct CollectiveShape {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
   double gpus = 0;
-  double size_bytes = 0;  ///< of the whole vector
+  double size_bytes = 0;  ///< the whole vector
 };
 
 struct DispatchShape {
   double tokens = 0, hidden = 0, active = 0, experts = 0, gpus = 0;
-  double multiprocessors = 0;  ///< that it is given; 0: its own choice
+  double multiprocessors = 0;  ///< number that the kernel may use; 0: its own choice
   double element_bytes = 2;
 };
 
 struct CastShape {
   double m = 0, k = 0;
-  double element_bytes = 3;  ///< read and written
+  double element_bytes = 3;  ///< bytes read and written per element
 };
 
 KernelWork gemm_work(const GemmShape& shape, KernelPrecision precision);

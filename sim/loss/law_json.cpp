@@ -34,7 +34,7 @@ LossMatrix read_covariance(const JsonNode& node) {
   return matrix;
 }
 
-/// Ten digits are more than any fit determines, and the same on every machine.
+/// Ten digits are more than any fit determines, and they are the same on every machine.
 double rounded(double x) {
   if (x == 0 || !std::isfinite(x)) return 0;
   const double scale = std::pow(10, 9 - std::floor(std::log10(std::abs(x))));

@@ -1,5 +1,5 @@
 #pragma once
-// A law of the loss as JSON: an entry of the catalogue's loss_laws.json, or a file of one's own (schema
+// A law of the loss as JSON: an entry of the catalogue's loss_laws.json, or a user's file (schema
 // "lockstep/loss-law/1"). README.md describes the keys.
 #include <string>
 
@@ -8,13 +8,13 @@
 
 namespace lockstep::sim::loss {
 
-/// Throws InputError.
+/// Reads a law. Throws InputError if it is invalid.
 LossLaw read_loss_law(const JsonNode& node);
-/// A file: the entry's keys and the schema. Throws InputError.
+/// Reads a file with an entry's keys and the schema. Throws InputError if it is invalid.
 LossLaw load_loss_law(const std::string& path);
 Json loss_law_json(const LossLaw& law);
 
-/// Whether --loss-law names a file, *.json.
+/// True if --loss-law names a file, *.json.
 bool is_law_file(const std::string& name);
 
 }  // namespace lockstep::sim::loss

@@ -15,17 +15,17 @@ namespace lockstep::sim::loss {
 namespace {
 
 constexpr double kDegrees = 4;
-constexpr double kLeastSpread = 5e-4;  // two evaluations of one model differ by as much
+constexpr double kLeastSpread = 5e-4;  // two evaluations of one model differ by this much
 constexpr int kMostSteps = 500;
 constexpr double kTolerance = 1e-11;
 constexpr std::size_t kFewestSizes = 3;
-constexpr std::size_t kFewestForSpread = 6;  // below, the other law's spread is the better guess
+constexpr std::size_t kFewestForSpread = 6;  // with fewer points, the other law's spread is the better guess
 
-/// The other law's parameters with their uncertainty, at least prior_deviations(). Parameters that it does not have are
-/// held.
+/// The other law's parameters with their uncertainty, at least prior_deviations(). Parameters that it lacks are
+/// fixed.
 struct Prior {
   LossVector mean;
-  LossVector precision;  ///< 1 / variance; infinite precision holds a parameter
+  LossVector precision;  ///< 1 / variance
   LossVector is_free;
 };
 
@@ -58,7 +58,7 @@ LossVector gradient_of(const LossLaw& law, const LossPoint& point, const Prior& 
   return gradient;
 }
 
-/// -log posterior, but for constants: Student's t of the residuals at a given scale, and the prior.
+/// Returns -log posterior without its constants: Student's t of the residuals at a given scale, and the prior.
 double misfit(const LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread) {
   double sum = 0;
   for (const LossPoint& point : points) {
@@ -94,7 +94,7 @@ Curvature curvature_at(const LossLaw& law, const std::vector<LossPoint>& points,
   }
   for (int i = 0; i < kLossParameters; ++i) {
     if (prior.is_free[i] == 0) {
-      c.matrix(i, i) = 1;  // held: no step
+      c.matrix(i, i) = 1;  // fixed: no step
       continue;
     }
     c.matrix(i, i) += prior.precision[i];
@@ -103,7 +103,7 @@ Curvature curvature_at(const LossLaw& law, const std::vector<LossPoint>& points,
   return c;
 }
 
-/// One Levenberg-Marquardt step at a given spread. False: no step lowers the misfit.
+/// Takes one Levenberg-Marquardt step at a given spread. Returns false if no step lowers the misfit.
 bool improve(LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread, double& damping) {
   const double before = misfit(law, points, prior, spread);
   const Curvature c = curvature_at(law, points, prior, spread);
@@ -125,7 +125,7 @@ bool improve(LossLaw& law, const std::vector<LossPoint>& points, const Prior& pr
   return false;
 }
 
-/// Maximum-likelihood scale of Student's t.
+/// Returns the maximum-likelihood scale of Student's t.
 double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, double spread) {
   double sum = 0;
   for (const LossPoint& point : points) {
@@ -135,9 +135,9 @@ double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, doubl
   return std::max(kLeastSpread, std::sqrt(sum / static_cast<double>(points.size())));
 }
 
-/// Returns the number of points over the number of independent points that are worth as much. Points of one size share
-/// the error of the law there. (Design effect, Kish 1965: 1 + (points of a size - 1) times their residuals'
-/// correlation.)
+/// Returns the number of points over the number of independent points with as much information. Points of one size
+/// share the error of the law at that size. (Design effect, Kish 1965: 1 + (points of a size - 1) times their
+/// residuals' correlation.)
 double design_effect(const LossLaw& law, const std::vector<LossPoint>& points) {
   std::map<double, std::vector<double>> sizes;
   for (const LossPoint& point : points) {
@@ -174,7 +174,7 @@ std::vector<LossPoint> without_size(const std::vector<LossPoint>& points, double
   return kept;
 }
 
-/// |ln| of a ratio of tokens, 9 (a factor of 8,000) where the law says that the loss is out of reach.
+/// Returns ln of predicted over true tokens, or 9 (a factor of 8,000) if the law says that the loss is out of reach.
 double log_error_of_tokens(const LossLaw& law, const LossPoint& point) {
   const double tokens = tokens_at_batch(law, minimal_tokens_to(law, point.parameters, point.loss), point.batch_tokens);
   return std::isinf(tokens) ? 9 : std::log(tokens / point.tokens);
@@ -215,7 +215,7 @@ LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior_
   const Prior prior = prior_about(prior_law);
   LossLaw law = prior_law;
   law.degrees = kDegrees;
-  // The scale narrows from wide on, so that runs that went wrong do not hold the first steps.
+  // The scale starts wide and then narrows, so that runs that went wrong do not dominate the first steps.
   double spread = 0.05, damping = 1e-3;
   for (int step = 0; step < kMostSteps; ++step) {
     const bool is_better = improve(law, points, prior, spread, damping);
@@ -240,7 +240,7 @@ LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior_
 std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
                                          double widening) {
   std::vector<LeftOutSize> sizes;
-  for (const LeftOut& one : leave_out(points, prior, coverage)) {  // size by size
+  for (const LeftOut& one : leave_out(points, prior, coverage)) {  // in order of size
     if (sizes.empty() || sizes.back().parameters != one.parameters) sizes.push_back({one.parameters, 0, {}});
     sizes.back().inside += one.reach <= widening ? 1 : 0;
     sizes.back().log_errors.push_back(one.log_error);
@@ -252,7 +252,7 @@ LossLaw fit_calibrated_law(const std::vector<LossPoint>& points, const LossLaw& 
   LossLaw law = fit_loss_law(points, prior);
   const std::vector<LeftOut> left = leave_out(points, prior, coverage);
   std::set<double> sizes;
-  std::vector<double> reaches;  // of ln L, in units of the interval's
+  std::vector<double> reaches;  // errors of ln L over the interval's half width
   for (const LeftOut& one : left) {
     sizes.insert(one.parameters);
     reaches.push_back(one.reach);
@@ -272,7 +272,7 @@ std::vector<CriticalBatchCheck> check_critical_batches(const std::vector<LossPoi
   for (const auto& [pair, runs] : pairs) {
     if (runs.size() < 4) continue;
     const LossLaw others = fit_loss_law(without_size(points, pair.first, false), prior);
-    // The pair's own level of loss and critical batch: least squares by a search over the critical batch.
+    // Fits the pair's own level of loss and critical batch: least squares, by a search over the critical batch.
     CriticalBatchCheck check{pair.first, pair.second, 0, 0};
     const double term =
         std::exp(others.parameters[kLogB] - others.parameters[kBeta] * std::log(pair.second / kReferenceTokens));

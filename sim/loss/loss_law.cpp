@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// (A / N^alpha + B / D_min^beta)^gamma is `excess`; this is its N part.
+/// Returns the N part of `excess`, which is (A / N^alpha + B / D_min^beta)^gamma.
 double size_term(const LossLaw& law, double parameters) {
   const auto& p = law.parameters;
   return std::exp(p[kLogA] - p[kAlpha] * std::log(parameters / kReferenceParameters));
@@ -29,8 +29,8 @@ double log_loss(const LossLaw& law, double parameters, double tokens, double bat
   return std::log(loss_of(law, parameters, tokens, batch));
 }
 
-/// Returns the standard deviation of a function of the law. It follows from the covariance of the law's parameters and
-/// the gradient of the function.
+/// Returns the standard deviation of a function of the law, from the covariance of the law's parameters and the
+/// function's gradient.
 template <class Function>
 double deviation_of(const LossLaw& law, const Function& function) {
   LossVector gradient = LossVector::Zero();
@@ -47,7 +47,7 @@ double deviation_of(const LossLaw& law, const Function& function) {
   return std::sqrt(std::max(0.0, gradient.dot(law.covariance * gradient)));
 }
 
-/// Hoffmann et al. 2022, eq. 4; gamma bends the loss, but does not move its minimum.
+/// Hoffmann et al. 2022, eq. 4. Gamma changes the loss, but not the place of its minimum.
 double log_optimal_size(const LossLaw& law, double flops) {
   const double alpha = law.parameters[kAlpha], beta = law.parameters[kBeta];
   const double log_g =
@@ -55,7 +55,7 @@ double log_optimal_size(const LossLaw& law, double flops) {
   return log_g + beta / (alpha + beta) * std::log(flops / 6);
 }
 
-/// Standard deviation of ln L of a new run: the covariance of the law's parameters and the spread, in quadrature.
+/// Returns the standard deviation of ln L of a new run: covariance of the parameters and spread, in quadrature.
 double deviation_of_log_loss(const LossLaw& law, double parameters, double tokens, double batch) {
   const double of_parameters =
       deviation_of(law, [&](const LossLaw& moved) { return log_loss(moved, parameters, tokens, batch); });
@@ -105,7 +105,7 @@ double tokens_at_batch(const LossLaw& law, double minimal, double batch) {
 
 double minimal_tokens(const LossLaw& law, double tokens, double batch) {
   if (batch <= 0) return tokens;
-  // D(D_min) rises as long as the exponent is below 1; Newton's steps in the logarithm converge from above.
+  // D(D_min) rises if the exponent is below 1. Newton's steps in the logarithm converge from above.
   double log_minimal = std::log(tokens);
   const double exponent = law.parameters[kCriticalExponent];
   for (int step = 0; step < 100; ++step) {

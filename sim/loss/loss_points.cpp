@@ -18,7 +18,7 @@ const std::vector<std::string>& columns() {
   return all;
 }
 
-/// The place of each column; -1: there is none.
+/// Returns the index of each column; -1: it is absent.
 std::map<std::string, int> read_head(const std::vector<std::string>& cells, const std::string& where) {
   std::map<std::string, int> places;
   for (const std::string& column : columns()) places[column] = -1;
@@ -36,7 +36,7 @@ std::map<std::string, int> read_head(const std::vector<std::string>& cells, cons
   return places;
 }
 
-/// Empty: the row is usable.
+/// Reads a row. Returns why it is unusable; empty: it is usable.
 std::string read_row(const std::vector<std::string>& cells, const std::map<std::string, int>& places,
                      LossPoint& point) {
   const auto number = [&](const char* column, double& value) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reads runs to fit a law of the loss to: a CSV with a line of column names.
+// Reads runs to which a law of the loss is fitted, from a CSV with a line of column names.
 //
 //   `parameters`     N, as the law will count them.
 //   `tokens`         D.
@@ -17,7 +17,7 @@ namespace lockstep::sim::loss {
 struct LossPoint {
   double parameters = 0;
   double tokens = 0;
-  double batch_tokens = 0;  ///< 0: not known
+  double batch_tokens = 0;  ///< 0: unknown
   double loss = 0;
 };
 
@@ -26,12 +26,12 @@ struct LossTable {
   std::vector<std::string> refused;  ///< "FILE line 12: why", for rows that cannot be used
 };
 
-/// Throws InputError: a file without the three required columns, or without a usable row.
+/// Throws InputError if a required column is missing, or no row is usable.
 LossTable read_loss_points(const std::string& path);
 LossTable parse_loss_points(const std::string& text, const std::string& name);
 
-/// Leaves out runs with smaller batches than the best batch at the same N and D, if three or more batches were tried.
-/// There a smaller batch trained worse, which the law does not model.
+/// Leaves out runs whose batch is smaller than the best batch at the same N and D, if three or more batches were tried.
+/// Their loss is worse because their batch is too small, which the law does not model.
 std::vector<LossPoint> without_small_batches(const std::vector<LossPoint>& points);
 
 }  // namespace lockstep::sim::loss

@@ -11,15 +11,15 @@
 namespace lockstep::sim::loss {
 namespace {
 
-constexpr double kMostCriticalBatches = 16;  // beyond, steps hardly get fewer and nobody has trained so
-constexpr double kOpenReach = 1.4;           // ln 4, where the interval's upper end is out of reach
+constexpr double kMostCriticalBatches = 16;  // with larger batches, steps hardly decrease, and nobody has trained so
+constexpr double kOpenReach = 1.4;           // ln 4, if the interval's upper end is out of reach
 
 std::string least_loss_text(const LossLaw& law, const LossModel& model) {
   return format_count(model.parameters.middle) + " parameters reach " +
          short_number(least_loss(law, model.parameters.middle)) + " with endless data by the law " + law.id;
 }
 
-/// Reach of ln D_min at `coverage`, the larger of both sides, N's bounds taken in.
+/// Returns half of the interval of ln D_min at `coverage`: the larger of its two sides, including the bounds of N.
 double log_reach(const LossLaw& law, const LossModel& model, double loss) {
   const BoundedValue tokens = predict_tokens(law, model.parameters.middle, loss, 0, kLossCoverage);
   const double fewest = predict_tokens(law, model.parameters.high, loss, 0, kLossCoverage).low;
@@ -49,7 +49,7 @@ convergence::ConvergenceProfile profile_to_loss(const LossLaw& law, const LossMo
   fit.law.kind = convergence::LawKind::saturating;
   fit.law.degrees = law.degrees;
   fit.law.parameters = {std::log(minimal / critical), std::log(minimal / model.sequence_tokens)};
-  // ln D_min varies by v; ln B_crit = its own part + exponent ln D_min.
+  // ln D_min has variance v, and ln B_crit is its own part plus the exponent times ln D_min.
   const double deviation = log_reach(law, model, loss) / student_t_quantile(0.5 + 0.5 * kLossCoverage, law.degrees);
   const double v = deviation * deviation, own = law.covariance(kLogCritical, kLogCritical);
   const double kept = 1 - law.parameters[kCriticalExponent];

@@ -10,14 +10,14 @@ namespace lockstep::sim::loss {
 struct LossFitReport {
   LossLaw law;
   LossLaw prior;
-  int rows = 0, used = 0;            ///< rows of the file; those that were fitted
+  int rows = 0, used = 0;            ///< rows of the file, and rows that were fitted
   std::vector<std::string> refused;  ///< rows that could not be read
   std::vector<LeftOutSize> sizes;
-  double median_error = 0;  ///< of tokens to the loss, |ratio - 1|, over all points of sizes left out
+  double median_error = 0;  ///< of the tokens to the loss, |ratio - 1|, over all points of held-out sizes
   std::vector<CriticalBatchCheck> batches;
 };
 
-/// Leaves out batches below the best ones (without_small_batches()), fits, calibrates and checks size by size.
+/// Leaves out too small batches (without_small_batches()), fits, calibrates, and checks every size.
 LossFitReport fit_with_report(const LossTable& table, const LossLaw& prior);
 std::string fit_report_text(const LossFitReport& report);
 

@@ -19,9 +19,9 @@ namespace {
 constexpr double kFlopsPerParameterAndToken = 6;
 constexpr double kNearPower = 0.05;
 
-/// A size of model: it comes from the catalogue or a file, or is only a number of parameters.
+/// A size of model. It comes from the catalogue or a file, or is only a number of parameters.
 struct Size {
-  std::string name;  ///< for --model; empty: only parameters
+  std::string name;  ///< for --model; empty: only a number of parameters is given
   std::string text;
   LossModel model;
 };
@@ -53,8 +53,8 @@ std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Cata
   return sizes;
 }
 
-/// Chooses powers of two between an eighth of the critical batch and the critical batch, at the requested loss or
-/// tokens. With limits they lie between 1M and 16M tokens.
+/// Chooses powers of two from an eighth of the critical batch up to the critical batch, at the requested loss or
+/// tokens. With limits they are between 1M and 16M tokens.
 std::vector<double> batches_of(const LossQuestion& q, const Size& size, const LossLaw& law) {
   if (!q.batch_tokens.empty()) return q.batch_tokens;
   if (q.has_limits()) return {1 << 20, 1 << 22, 1 << 24};
@@ -68,8 +68,8 @@ std::vector<double> batches_of(const LossQuestion& q, const Size& size, const Lo
   return batches;
 }
 
-/// Rounds to whole sequences; takes a power of two within 5 %, because GPUs divide it: "4M" tokens are 512 sequences of
-/// 8,192.
+/// Rounds to whole sequences. Prefers a power of two within 5 %, because GPUs divide it: "4M" tokens are 512 sequences
+/// of 8,192.
 double whole_batch(double batch_tokens, double sequence_tokens) {
   const double sequences = std::max(1.0, std::round(batch_tokens / sequence_tokens));
   const double power = std::exp2(std::round(std::log2(sequences)));
@@ -87,7 +87,7 @@ std::vector<Candidate> candidates_of(const LossQuestion& q, const LossLaw& law, 
   return candidates;
 }
 
-/// Tokens/s of a candidate's job; the split is searched.
+/// Returns the tokens/s of a candidate's job, whose split is searched.
 BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue& catalogue) {
   JobQuestion job = q.job;
   job.job.model.stated = c.size.name;
@@ -100,7 +100,7 @@ BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue&
   return {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
 }
 
-/// Sets the loss of `c` after `tokens`. The rate's interval gives that of the tokens.
+/// Sets the loss of `c` after `tokens`. The rate's interval determines that of the tokens.
 void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
   row.tokens = tokens;
   row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);
@@ -124,7 +124,7 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
         "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
 }
 
-/// Time of the row's tokens at its rate; both intervals in quadrature, in the logarithm.
+/// Sets the time of the row's tokens at its rate. Both intervals are combined in quadrature, in the logarithm.
 void set_time(const LossQuestion& q, LossRow& row) {
   const auto reach = [](double a, double b) { return std::hypot(std::log(a), std::log(b)); };
   const double seconds = row.tokens.middle / row.tokens_per_s.middle;
@@ -160,7 +160,7 @@ void finish_row(const LossLaw& law, const Candidate& c, LossRow& row) {
   row.critical_batch_tokens = critical_batch(law, minimal_tokens(law, row.tokens.middle, row.batch_tokens));
 }
 
-/// A row for each requested loss, number of tokens or FLOP; with limits a single row.
+/// Returns a row for each requested loss, number of tokens or FLOP; with limits a single row.
 std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c,
                              const Catalogue& catalogue) {
   LossRow first = start_row(c);
@@ -192,7 +192,7 @@ std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Ca
   return rows;
 }
 
-/// Marks rows that no other row dominates: in loss, time and cost; with limits, in loss and size.
+/// Marks rows that no other row dominates in loss, time and cost. With limits, it compares loss and size.
 void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
   using Objectives = std::array<double, 3>;
   const auto objectives_of = [&](const LossRow& row) {
@@ -277,7 +277,7 @@ std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const C
   return rows;
 }
 
-// Says how far the first row, which is the best, is outside the runs of the law.
+// Returns notes on how far the first row, which is the best, is outside the law's runs.
 std::vector<std::string> notes_of(const LossAnswer& answer) {
   const LossRow& best = answer.rows.front();
   return beyond_range(answer.law, best.parameters, best.tokens.middle);

@@ -1,9 +1,9 @@
 #pragma once
 // The questions of `simulate loss`: loss, tokens, days and dollars of training a language model from scratch.
 //
-// Without a GPU, only the law answers: loss after tokens, tokens to a loss, the best size and tokens for a number of
-// floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose rate
-// gives days and cost. With a deadline or a budget, each job trains as long as these allow.
+// Without a GPU, only the law answers: loss after tokens, tokens to a loss, and the best size and tokens for a number
+// of floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose
+// rate determines days and cost. With a deadline or a budget, each job trains as long as these allow.
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,22 +14,22 @@
 namespace lockstep::sim::loss_curve {
 
 struct LossQuestion {
-  JobQuestion job;                            ///< model, GPU, network, software, ...; its `gpus` are compared
-  std::string model_family;                   ///< sizes to choose from, instead of the job's model
-  double parameters = 0;                      ///< replaces a model; counted as the law does
-  std::vector<double> losses, tokens, flops;  ///< at most one of the three is given
-  std::vector<double> batch_tokens;           ///< per update; empty: chosen around the critical batch
+  JobQuestion job;                            ///< model, GPU, network, software, ...; all of its `gpus` are compared
+  std::string model_family;                   ///< sizes to compare, instead of the job's model
+  double parameters = 0;                      ///< given instead of a model; counted as the law counts
+  std::vector<double> losses, tokens, flops;  ///< at most one of these is given
+  std::vector<double> batch_tokens;           ///< per update; empty: batches around the critical batch
   double deadline_s = 0;                      ///< 0: none
   double budget_usd = 0;                      ///< 0: none
   bool has_machine() const { return !job.job.gpu.stated.empty(); }
   bool has_limits() const { return deadline_s > 0 || budget_usd > 0; }
 };
 
-/// One answer of the law and, if a machine is given, of the machine.
+/// One answer by the law and, if a machine is given, by the machine.
 struct LossRow {
-  std::string model;  ///< empty: --parameters
+  std::string model;  ///< empty: --parameters was given
   double parameters = 0;
-  std::optional<BoundedValue> parameter_interval;  ///< of the best size for --flops
+  std::optional<BoundedValue> parameter_interval;  ///< for the best size with --flops
   double batch_tokens = 0;                         ///< per update; 0: a small batch
   double critical_batch_tokens = 0;
   BoundedValue tokens, loss;
@@ -38,28 +38,28 @@ struct LossRow {
   int gpus = 0;
   BoundedValue tokens_per_s, seconds;
   double usd = 0;
-  /// True if no row is at least as good in loss, time and cost and better in one. With limits: in loss and number of
+  /// True if no other row dominates this one in loss, time and cost. With limits: in loss and number of
   /// parameters.
   bool is_on_frontier = false;
-  std::string refused;  ///< why this candidate cannot run; the numbers above are then 0
+  std::string refused;  ///< why this candidate cannot run; all its numbers are then 0
 };
 
 struct LossAnswer {
   LossQuestion question;
   LossLaw law;
-  std::vector<LossRow> rows;  ///< by loss with limits, else by time; refused ones last
+  std::vector<LossRow> rows;  ///< by loss, then without limits by time, then by tokens; refused ones last
   std::vector<std::string> notes;
 };
 
-/// `jobs`: number of candidates at a time. Throws InputError if the question is incomplete or all candidates are
+/// `jobs` candidates run at a time. Throws InputError if the question is incomplete or all candidates are
 /// refused.
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs);
 
-/// Writes tables for a person, with a sentence on the best row.
+/// Writes tables for human readers, with a sentence on the best row.
 std::string loss_text(const LossAnswer& answer);
-/// Schema lockstep/loss/1.
+/// Writes schema lockstep/loss/1.
 Json loss_json(const LossAnswer& answer);
-/// A chart: loss over tokens, or over days if there is a machine; a line for each batch and number of GPUs.
+/// Draws the loss over tokens, or over days if there is a machine, with a line for each batch and number of GPUs.
 std::string loss_svg(const LossAnswer& answer);
 
 }  // namespace lockstep::sim::loss_curve

@@ -10,14 +10,14 @@
 namespace lockstep::sim::loss_curve {
 namespace {
 
-constexpr std::size_t kMostRows = 16;  // of a table
+constexpr std::size_t kMostRows = 16;  // most rows of a table
 constexpr std::size_t kShownRefusals = 3;
 
 std::string loss_cell(double loss) {
   return formatted("%.3f", loss);
 }
 
-/// Low and high; blank for a given value, "open" for an end without limit.
+/// Returns low and high: blank for a given value, "open" for an end without limit.
 std::vector<std::string> end_cells(const BoundedValue& value, std::string (*text)(double)) {
   if (value.low == value.high) return {"", ""};
   return {text(value.low), std::isinf(value.high) ? "open" : text(value.high)};
@@ -64,7 +64,7 @@ std::string model_text(const LossQuestion& q, const LossRow& row) {
   return q.model_family.empty() ? "" : row.model + " (" + format_count(row.parameters) + " parameters) on ";
 }
 
-/// With limits the first row is the best one, without them the fastest.
+/// Describes the first row: with limits it is the best one, otherwise the fastest.
 std::string best_text(const LossAnswer& answer) {
   const LossQuestion& q = answer.question;
   const LossRow& best = answer.rows.front();

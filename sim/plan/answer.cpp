@@ -23,7 +23,7 @@ std::string facts(const PlanRow& row) {
          money_text(m.high_cost, m.currency) + ")";
 }
 
-// Explains the cost of failures, by comparison with a training without them.
+// Explains the cost of failures: compares the training with one without them.
 std::string failures_text(const PlanResult& result, const PlanRow& row) {
   const Outcome& o = row.outcome;
   if (o.undisturbed_s <= 0) return "";
@@ -59,7 +59,7 @@ std::string energy_text(const PlanResult& result, const PlanRow& row) {
   return text + ".";
 }
 
-// "21,685 samples/s"; for sequences "525,223 tokens/s (48.1 % MFU)".
+// Returns "21,685 samples/s", or for sequences "525,223 tokens/s (48.1 % MFU)".
 std::string speed_text(const Outcome& o) {
   if (o.sequence_tokens == 0) return rate_text(o.samples_per_s()) + " samples/s";
   return rate_text(o.tokens_per_s()) + " tokens/s" + (o.mfu > 0 ? " (" + percent(o.mfu) + " MFU)" : "");
@@ -79,7 +79,7 @@ std::string goal(const Objective& o, const std::string& currency) {
   return "least time for at most " + money_text(o.budget, currency);
 }
 
-// Warns if the high end of the interval breaks a deadline or budget that the prediction meets.
+// Warns if the prediction meets a deadline or budget that the high end of its interval breaks.
 std::string risk(const Objective& o, const PlanRow& row) {
   if (o.kind == ObjectiveKind::least_cost_by_deadline && row.outcome.time_s_high > o.deadline_s)
     return " Its high bound of " + time_text(row.outcome.time_s_high) + " misses the deadline.";
@@ -88,7 +88,7 @@ std::string risk(const Objective& o, const PlanRow& row) {
   return "";
 }
 
-// Says by how much a point misses the objective.
+// Returns by how much a point misses the objective.
 std::string missed(const Objective& o, const PlanRow& row) {
   if (o.kind == ObjectiveKind::least_cost_by_deadline) {
     const double late_s = (o.is_cautious ? row.outcome.time_s_high : row.outcome.time_s) - o.deadline_s;
@@ -101,13 +101,13 @@ std::string missed(const Objective& o, const PlanRow& row) {
          percent(over / o.budget) + ") over the budget of " + money_text(o.budget, row.money.currency);
 }
 
-// "12.0 % more time (9.1 to 15.2 %)"
+// Returns a text such as "12.0 % more time (9.1 to 15.2 %)".
 std::string difference_text(const Ratio& ratio, const char* what) {
   return signed_percent_text(ratio.value - 1) + " " + what + " (" + signed_percent_text(ratio.low - 1) + " to " +
          signed_percent_text(ratio.high - 1) + ")";
 }
 
-// Compares two points, and says whether their order by the objective is certain.
+// Compares two points, and says whether their order under the objective is certain.
 std::string comparison(const PlanResult& result, const PlanRow& best, const PlanRow& other) {
   const Ratio time = time_ratio(best, other);
   std::string text = difference_text(time, "time");
@@ -121,7 +121,7 @@ std::string comparison(const PlanResult& result, const PlanRow& best, const Plan
          (is_sure ? ". Their order is sure: errors that both share cancel." : ". The order of the two is not sure.");
 }
 
-// The point's settings other than GPU and number of GPUs, with which the sentence begins.
+// Returns the point's settings other than GPU and number of GPUs, as the beginning of a sentence.
 std::string other_settings(const PlanRow& row) {
   std::string text;
   const Json setting = row.setting();

@@ -21,8 +21,8 @@ double efficiency(const Outcome& o, const Outcome& baseline) {
   return baseline.is_ok() ? samples_per_s_and_gpu(work_of(o)) / samples_per_s_and_gpu(work_of(baseline)) : 0;
 }
 
-// Points of one scaling curve share their baseline. Its task belongs to the first point of the curve that was
-// predicted.
+// Points of one scaling curve share a baseline. Its task belongs to the first predicted point of the
+// curve.
 class Curves {
  public:
   Curves(const PlanSpec& plan, const std::vector<PlanRow>& rows) {
@@ -35,7 +35,7 @@ class Curves {
   }
   std::size_t first_of(std::size_t point) const { return first_[point]; }
 
-  /// Makes the baseline of `point` with the settings of outcome `o`, at `fidelity`.
+  /// Makes the baseline of `point` at `fidelity`, with the settings of outcome `o`.
   Task baseline(std::size_t point, const Outcome& o, Fidelity fidelity) const {
     Task task;
     task.point = first_[point];
@@ -53,8 +53,8 @@ class Curves {
 
 constexpr std::size_t kMostCandidates = 400;
 
-// Points that may be recommended after a change: all that can run; if there are very many, those nearest to the
-// frontier.
+// Returns the points that may be recommended after a change: all that can run, or if these are very many, those nearest
+// to the frontier.
 std::vector<std::size_t> candidates_of(const PlanResult& result) {
   const auto choice_of = [&](std::size_t i) {
     const PlanRow& r = result.rows[i];
@@ -120,7 +120,7 @@ class Around {
     task.wants_layers = true;
     return task;
   }
-  // Uses the closed form, so that SimGrid's engine is free for the failures.
+  // Uses the closed form, so that SimGrid's engine remains free for the failures.
   Task with_failures() const {
     Task task = coarse(focus_, "");
     task.wants_failure_runs = true;
@@ -137,15 +137,15 @@ class Around {
     return std::any_of(candidates_.begin(), candidates_.end(),
                        [&](std::size_t i) { return concerns(v, result_.rows[i].outcome); });
   }
-  // False if measured delays of whole steps replace the varied part: the GPU, or the network as well.
+  // Returns false if measured delays of whole steps replace the varied part: the GPU, or the network as well.
   bool concerns(const Variation& v, const Outcome& o) const {
     if (workers_ && workers_->delay.in_seconds && v.reach == Reach::gpu) return false;
     if (workers_ && workers_->delay.includes_communication && v.reach != Reach::gpu) return false;
     return v.reach == Reach::gpu || (v.reach == Reach::node ? o.gpus > 1 && o.gpus_per_node > 1 : o.nodes > 1);
   }
 
-  // The plan's numbers of GPUs if there are at least three. Otherwise doubles from one node (or one GPU, within a node)
-  // to the point's.
+  // Uses the plan's numbers of GPUs if there are at least three. Otherwise doubles from one node (or one GPU, within a
+  // node) up to the point's number.
   std::vector<Task> scaling_tasks() const {
     std::set<int> counts;
     for (std::size_t i = 0; i < plan_.points.size(); ++i)
@@ -183,8 +183,8 @@ class Around {
     }
   }
 
-  // The focus is simulated under the variation. All other points change as their closed forms do, and the plan chooses
-  // among them anew.
+  // Simulates the focus under the variation. All other points change as their closed forms do. The plan then chooses
+  // among them again.
   void tell_variation(const Variation& v) {
     SensitivityRow told;
     told.what = v.what;
@@ -238,7 +238,7 @@ class Around {
     told.then_cost = choices[best[0]].cost == kUnknownCost ? 0 : choices[best[0]].cost;
   }
 
-  // Prices change costs but no times.
+  // Adds a what-if about prices. They change costs but no times.
   void tell_price(const std::string& what, const PriceFactors& factors) {
     const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
     SensitivityRow told;
@@ -261,7 +261,7 @@ class Around {
     tell_price("energy twice as dear", {1, 1, 2});
   }
 
-  // The runs used the closed form; their times are scaled to the prediction of the focus.
+  // The runs used the closed form. Their times are scaled to the prediction of the focus.
   void tell_failures() {
     const Outcome& o = evaluation_.at(with_failures());
     if (!o.is_ok()) return;
@@ -282,7 +282,7 @@ class Around {
       b.backward_s += g.backward_s;
       b.update_s += g.update_s;
     }
-    // Without jitter no GPU waits for a slower one, so all exposed time is communication.
+    // Without jitter, no GPU waits for a slower one. All exposed time is then communication.
     const Outcome& even = evaluation_.at(varied("even"));
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     b.exposed_communication_s =
@@ -296,7 +296,7 @@ class Around {
   PlanResult& result_;
   const Curves curves_;
   const std::size_t focus_;
-  const std::vector<std::size_t> candidates_;  // for what-ifs
+  const std::vector<std::size_t> candidates_;  // points for what-ifs
   const std::optional<WorkersSpec> workers_;
 };
 

@@ -14,7 +14,7 @@ double of_group(bool is_shared, double a, double b) {
   return is_shared ? square(a - b) : square(a) + square(b);
 }
 
-// The squared part of a point's interval that no group of inputs explains.
+// Returns the squared part of a point's interval that no group of inputs explains.
 double unexplained(const Outcome& o) {
   const double half_width = (o.time_s_high - o.time_s_low) / (2 * o.time_s);
   return std::max(

@@ -35,7 +35,7 @@ Outcome failed(const std::string& why) {
   return outcome;
 }
 
-// A convergence that makes every scenario readable, for tasks that need only a throughput.
+// Returns a convergence with which every scenario can be read, for tasks that need only a throughput.
 Setting any_convergence(const PlanSpec& plan) {
   return {"/convergence", R"({"target": "none", "train_samples": 1, "epochs": 1})", plan.path, ""};
 }
@@ -54,7 +54,7 @@ int learners_of(const Scenario& s) {
   return s.trains_learners() && !s.learners.auto_tune ? s.learners.per_gpu : 1;
 }
 
-// The outcome before the simulation; refused points have it, too.
+// Describes the point before the simulation. Refused points have this outcome, too.
 Outcome describe(const Scenario& s, const PointRequest& request) {
   Outcome o;
   o.status = "ok";
@@ -73,7 +73,7 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   return o;
 }
 
-// The plan's limits replace the memory of the cluster's GPU.
+// Replaces the memory of the cluster's GPU by the plan's limits.
 GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequest& request) {
   GpuMemory memory = gpu_memory(s, request.gpus, request.batch_per_gpu);
   if (limits.memory_bytes > 0) memory.capacity_bytes = limits.memory_bytes;
@@ -81,7 +81,7 @@ GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequ
   return memory;
 }
 
-// Why the point exceeds a limit; empty if it does not.
+// Returns why the point exceeds a limit; empty if it does not.
 std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const GpuMemory& memory, const Task& task,
                           const Outcome& o) {
   if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, o.gpus, memory);
@@ -173,7 +173,7 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
 }
 
 constexpr int kMostRuns = 200, kFewestRuns = 20;
-constexpr double kMostCheckpoints = 1e6;  // of all runs together: seconds of SimGrid
+constexpr double kMostCheckpoints = 1e6;  // of all runs together; takes SimGrid seconds
 
 ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
   ClockedTrainings trainings;
@@ -197,7 +197,7 @@ Scenario with_best_split(const Scenario& s, const Task& task) {
   return split;
 }
 
-// Seconds of the update on a GPU of a split: it updates its part of the model once after many micro-batches.
+// Returns the seconds of the update of a split: each GPU updates its part of the model once after many micro-batches.
 std::optional<double> update_of_split(const PointResult& point) {
   if (!point.details.split) return std::nullopt;
   return point.details.split->update_s;
@@ -250,7 +250,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
     if (!outcome.is_ok()) return outcome;
     if (task.wants_failure_runs) outcome.clocked = on_clock(*plan.failures, s, outcome, request.seed);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
-    // Learners that overlap iterations can compute for longer than the mean iteration.
+    // Learners that overlap iterations may compute for longer than the mean iteration.
     if (task.wants_layers)
       outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s),
                                           update_of_split(point));

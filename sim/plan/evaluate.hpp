@@ -7,7 +7,7 @@
 namespace lockstep::sim::plan {
 
 /// Reads the point's scenario and predicts it. An impossible point, or one that exceeds a limit, is refused. A point
-/// whose simulation throws has failed. Outcome::why gives the reason. `series` reads the plan's scenario, and shares
+/// has failed if its simulation throws. Outcome::why has the reason. `series` reads the plan's scenario, and shares
 /// work between neighbours in the grid.
 Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series);
 Outcome evaluate(const PlanSpec& plan, const Task& task);

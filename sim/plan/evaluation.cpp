@@ -10,13 +10,13 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// A process caches work that its tasks share, so neighbouring tasks go to one process while there are enough for all
-// slots. Chunks become smaller towards the end, so that no slot waits long for the last one.
+// A process caches work that its tasks share, so neighbouring tasks go to one process if all slots have enough. Chunks
+// become smaller towards the end, so that no slot waits long for the last one.
 constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 8192;
-constexpr std::size_t kChunksPerSlot = 3;  // of the remaining tasks
-constexpr int kAttempts = 2;               // the death of a process may have another cause than its task
+constexpr std::size_t kChunksPerSlot = 3;  // number into which the remaining tasks are divided
+constexpr int kAttempts = 2;               // a process may die for another reason than its task
 
-// The tasks of one run in chunks. Each task that simulates messages is a chunk of its own.
+// Divides the tasks of one run into chunks. A task that simulates messages is a chunk of its own.
 class Queue {
  public:
   Queue(std::vector<Task> tasks, int slots) : tasks_(std::move(tasks)) {
@@ -38,8 +38,8 @@ class Queue {
     chunks_.pop_front();
     return chunk;
   }
-  // Puts unfinished tasks of a process back. The first may have killed the process, so it runs alone. True if it was
-  // tried often enough.
+  // Puts back unfinished tasks of a process. The first one may have killed the process, so it runs alone. Returns true
+  // if it was tried often enough.
   bool put_back(const std::vector<std::size_t>& left, bool has_died) {
     const bool gives_up = has_died && ++attempts_[left.front()] >= kAttempts;
     if (left.size() > 1) chunks_.emplace_front(left.begin() + 1, left.end());
@@ -87,7 +87,7 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
       outcomes_[key] = kept->second;
       ++resumed_;
     } else {
-      outcomes_[key] = {};  // so that a task requested twice runs once
+      outcomes_[key] = {};  // so that a task that is requested twice runs once
       left.push_back(task);
     }
   }

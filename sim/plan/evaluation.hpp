@@ -17,13 +17,13 @@ class Evaluation {
   Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal);
 
   /// Simulates the tasks that at() does not know yet. The progress line calls them `what` (plural). Calls `finished`
-  /// for each simulated task, once at() knows it. A task whose process dies twice has failed. Throws std::runtime_error
-  /// if no worker is left.
+  /// for each simulated task, once at() knows it. If a task's process dies twice, the task has failed. Throws
+  /// std::runtime_error if no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
            const std::function<void(const Task&)>& finished = {});
-  /// The outcome of a task that was run.
+  /// Returns the outcome of a task that was run.
   const Outcome& at(const Task& task) const { return outcomes_.at(task.key()); }
-  /// Number of tasks that this run simulated, and that the journal contained.
+  /// Returns the number of tasks that this run simulated; the next function, of those that the journal contained.
   std::size_t simulated() const { return simulated_; }
   std::size_t resumed() const { return resumed_; }
 

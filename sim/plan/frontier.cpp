@@ -35,7 +35,7 @@ double distance_to_frontier(const Choice& point, const std::vector<Choice>& fron
   for (const Choice& other : frontier) {
     const double in_time = 1 - other.time_s / point.time_s;
     const double in_cost = point.cost > 0 ? 1 - other.cost / point.cost : 0;
-    // Without costs, only time counts.
+    // Without costs, only the time counts.
     distance = std::max(distance, point.cost > 0 ? std::min(in_time, in_cost) : in_time);
   }
   return distance;

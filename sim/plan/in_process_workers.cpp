@@ -5,7 +5,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// Each chunk runs when it is started; wait() returns its outcomes.
+// Runs each chunk when it is started. wait() then returns its outcomes.
 class InProcessWorkers : public Workers {
  public:
   explicit InProcessWorkers(RunTask run) : run_(std::move(run)) {}

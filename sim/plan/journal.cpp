@@ -17,7 +17,7 @@ namespace lockstep::sim::plan {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
-constexpr std::size_t kDigits = 16;  // of a line's checksum: a damaged line passes with probability 2^-64
+constexpr std::size_t kDigits = 16;  // digits of a line's checksum: a damaged line passes with probability 2^-64
 
 std::string read_all(int fd) {
   std::string text;
@@ -38,14 +38,14 @@ Json header(const std::string& digest) {
   return Json{{"schema", kSchema}, {"digest", digest}};
 }
 
-// True if the text begins like a journal of any plan, even if a crash cut its first line.
+// True if the text begins like any plan's journal, even if a crash cut its first line.
 bool is_journal(const std::string& text) {
   const std::string first = header("").dump(), start = first.substr(0, first.find(kSchema) + std::strlen(kSchema));
   const std::size_t length = std::min(text.size(), start.size());
   return text.compare(0, length, start, 0, length) == 0;
 }
 
-// The object of a line; empty if its checksum does not match.
+// Returns the object of a line; empty if its checksum does not match.
 std::string checked(const std::string& line) {
   const std::size_t tail = journal_line("{}").size() - 2;  // of "{" and the line's end, outside the checksum
   if (line.size() < tail) return "";

@@ -1,12 +1,12 @@
 #pragma once
-// Stores the finished tasks of a plan on disk, one line of JSON per task, as they finish. A killed run can continue
-// from them.
+// Stores the finished tasks of a plan on disk as they finish, one line of JSON per task. If a run is killed, another
+// run can continue from them.
 //
 //   {"schema": "lockstep/plan-journal/1", "digest": "..."}
 //   {"task": "0|analytic||0|0", "outcome": {...}, "sha256": "the first 16 digits of all before"}
 //
-// The digest covers the plan, its inputs and the program; a journal with another digest is not used. If a crash tore a
-// line, or it was altered, that line and all later ones are dropped and note() says so.
+// The digest covers the plan, its inputs and the program. A journal with another digest is not used. If a crash tore a
+// line, or a line was altered, it is dropped with all later ones, and note() reports that.
 #include <map>
 #include <string>
 
@@ -14,14 +14,14 @@
 
 namespace lockstep::sim::plan {
 
-/// A line of a journal, with its line end: the object, with its checksum as last member.
+/// Returns a line of a journal, with its line end: the object, with its checksum as last member.
 std::string journal_line(const std::string& object);
 
 class Journal {
  public:
-  /// Without a journal: nothing is stored.
+  /// Makes a journal that stores nothing.
   Journal() = default;
-  /// Opens `path`. With `resume`, and if the digest is the same, keeps its outcomes; otherwise begins a new journal.
+  /// Opens `path`. With `resume`, and if the digest is the same, keeps its outcomes; otherwise starts a new journal.
   /// Throws InputError if the file cannot be written or is not a journal, and leaves it unchanged. Throws FileInUse if
   /// another run uses it.
   Journal(const std::string& path, const std::string& digest, bool resume);
@@ -29,11 +29,11 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// The stored outcomes, by Task::key().
+  /// Returns the stored outcomes, by Task::key().
   const std::map<std::string, Outcome>& kept() const { return kept_; }
-  /// A message for the user about dropped lines, or about a replaced journal of another plan.
+  /// Returns a message for the user about dropped lines, or about a replaced journal of another plan.
   const std::string& note() const { return note_; }
-  /// Writes at once, and forces data to disk at most once a second and in flush(). Throws std::runtime_error.
+  /// Writes at once. Forces data to disk at most once a second, and in flush(). Throws std::runtime_error.
   void add(const std::string& key, const Outcome& outcome);
   void flush();
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostGroups = 12;
 
-// Keeps leading letters and the digits after them: "conv2_1/relu" -> "conv2", "s3b1/1x1a" -> "s3", "5b.b1.0" -> "5b",
-// "fc6" -> "fc6".
+// Returns the leading letters and the digits after them: "conv2_1/relu" -> "conv2", "s3b1/1x1a" -> "s3", "5b.b1.0" ->
+// "5b", "fc6" -> "fc6".
 std::string stem(const std::string& name) {
   std::size_t end = 0;
   const auto is = [&](auto kind) { return end < name.size() && kind(static_cast<unsigned char>(name[end])); };
@@ -46,7 +46,7 @@ void add(const LayerTime& layer, LayerGroup& group) {
   group.gradient_bytes += layer.parameters;  // converted to bytes on the wire later
 }
 
-// A layer without time and parameters (input, loss without cost) joins the group before it.
+// A layer without time and parameters (input, or loss without cost) joins the group before it.
 std::vector<LayerGroup> by_stem(const std::vector<LayerTime>& layers) {
   std::vector<LayerGroup> groups;
   std::string last;
@@ -89,13 +89,13 @@ std::vector<LayerGroup> by_shares(const std::vector<LayerGroup>& fine) {
   return groups;
 }
 
-// The number in "l12", a transformer's layer; 0: another name.
+// Returns the number in "l12", a transformer's layer; 0: another name.
 int transformer_layer(const std::string& name) {
   if (name.size() < 2 || name.size() > 6 || name[0] != 'l') return 0;
   return name.find_first_not_of("0123456789", 1) == std::string::npos ? std::stoi(name.substr(1)) : 0;
 }
 
-// Names groups of consecutive layers: "embedding and layers 1 to 4".
+// Returns the name of a group of consecutive layers: "embedding and layers 1 to 4".
 std::string transformer_name(const std::vector<std::string>& names) {
   int first = 0, last = 0;
   bool has_embedding = false, has_head = false;

@@ -6,7 +6,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// A child process sends the outcome of each finished task. It ends early if it cannot run the next.
+// A child process sends the outcome of each finished task. If it cannot run the next task, it ends early.
 class LocalWorkers : public Workers {
  public:
   LocalWorkers(int jobs, RunTask run) : pool_(jobs), run_(std::move(run)) {}

@@ -5,7 +5,7 @@
 //   energy = GPUs of all billed nodes x power x time, or by the nodes' load (energy.hpp)
 //   cost   = hourly x time + energy x tariff
 //
-// Time excludes waiting for spot nodes. Spare nodes are paid for like the others. The plan's "bill" selects the billed
+// Time excludes waiting for spot nodes. Spare nodes are billed like the others. The plan's "bill" selects the billed
 // GPUs: all of the nodes that the point occupies (including nodes of separate parameter servers), or only those that
 // train. NICs are those of all nodes; a point of one node has none. The interval combines the uncertainties of time and
 // prices in quadrature.
@@ -17,20 +17,20 @@
 namespace lockstep::sim::plan {
 
 struct Money {
-  bool is_known = false;  ///< false if the plan has no price for the point's GPU
+  bool is_known = false;  ///< false if the plan has no price of the point's GPU
   std::string currency;
   double cost = 0;  ///< in the plan's currency
   double low_cost = 0;
   double high_cost = 0;
   double energy_j = 0;      ///< 0 if no power is given
-  double node_power_w = 0;  ///< mean, if the plan has "energy"
+  double node_power_w = 0;  ///< mean power, if the plan has "energy"
   double co2_kg = 0;        ///< 0 if no carbon intensity is given
 };
 
 /// Multipliers of prices, for what-ifs.
 struct PriceFactors {
   double gpu = 1;
-  double network = 1;  ///< NICs and nodes
+  double network = 1;  ///< on NICs and nodes
   double energy = 1;
 };
 

@@ -21,7 +21,7 @@ bool sets_gpus(const Axis& axis) {
   return std::any_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) { return sets_gpus(v); });
 }
 
-// Refuses values that set no number of GPUs, if other values of their axis do and the scenario lists several.
+// Refuses values without a number of GPUs, if other values of their axis have one and the scenario lists several.
 void refuse_values_without_gpus(const PlanSpec& plan, const Axis& axis) {
   for (const AxisValue& value : axis.values)
     if (!sets_gpus(value))
@@ -30,8 +30,8 @@ void refuse_values_without_gpus(const PlanSpec& plan, const Axis& axis) {
                        "/nodes in each of them");
 }
 
-// Points with which to try a value of an axis. First all other axes have their first values. Then each axis takes each
-// of its values while the rest keep the first. The last points are spread over the grid.
+// Returns points with which to try a value of an axis. First all other axes have their first values. Then each other
+// axis takes each of its values while the rest keep the first. The last points are spread over the grid.
 std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::size_t value) {
   std::vector<std::size_t> strides(plan.axes.size(), 1);
   for (std::size_t a = plan.axes.size(); a-- > 1;) strides[a - 1] = strides[a] * plan.axes[a].values.size();
@@ -49,7 +49,7 @@ std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::siz
   return points;
 }
 
-// Reads points until one succeeds. If none does, throws the error of the first.
+// Reads points until one can be read. If none can, throws the error of the first.
 void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
               std::map<std::string, std::string>& inputs) {
   std::string first_error;

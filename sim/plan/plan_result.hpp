@@ -1,5 +1,5 @@
 #pragma once
-// Writes the results of `plan`: the table, the document "lockstep/plan-result/1", CSV and Markdown.
+// Writes the results of `plan`: tables, the document "lockstep/plan-result/1", CSV and Markdown.
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,31 +8,31 @@
 
 namespace lockstep::sim::plan {
 
-/// sim/plan/README.md describes the keys.
+/// Returns the document; sim/plan/README.md describes its keys.
 Json plan_json(const PlanResult& result, const std::vector<std::string>& argv);
-/// Writes the same document point by point, because a plan may have many.
+/// Writes the same document point by point, because a plan may have many points.
 void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
                      const std::function<void(const std::string& piece)>& write);
 Json point_json(const PlanSpec& plan, const PlanRow& row);
 std::string plan_table(const PlanResult& result);
-/// CSV: a row per point, a column per key of the document's points; axes first.
+/// Writes a CSV: a row per point, a column per key of the document's points; axes first.
 std::string plan_csv(const PlanResult& result);
 std::string plan_markdown(const PlanResult& result);
 
-/// One or two sentences: the recommendation, and why it is preferred to the runner-up.
+/// Returns one or two sentences: the recommendation, and why it is preferred to the runner-up.
 std::string answer_text(const PlanResult& result);
 std::string answer_why(const PlanResult& result);
 
-/// "GPUs 64, network 100 GbE".
+/// Returns a text such as "GPUs 64, network 100 GbE".
 std::string setting_text(const PlanRow& row);
-/// Describes a machine: "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
+/// Describes a machine, such as "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
 std::string machine_text(const PlanRow& row);
 
-/// The cost of the point without interruptions and spare nodes.
+/// Returns the cost of the point without interruptions and spare nodes.
 Money money_without_failures(const PricesSpec& prices, const PlanRow& row);
 
-/// The best point of every machine by the objective, or the closest to meeting it; the best machine first. At most
-/// kMachinesCompared, unless the plan has an axis of machines.
+/// Returns the best point of every machine under the objective, or the one closest to meeting it; best machine first.
+/// Returns at most kMachinesCompared, unless the plan has an axis of machines.
 std::vector<std::size_t> best_of_machines(const PlanResult& result);
 
 }  // namespace lockstep::sim::plan

@@ -28,7 +28,7 @@ PriceOverrides read_overrides(const JsonNode& node) {
   return prices;
 }
 
-// Reads one quantity for all GPUs, or a list by GPU or cluster.
+// Reads one quantity for all GPUs, or a list of quantities by GPU or cluster.
 std::vector<OfGpu> read_of_gpu(const JsonNode& node, const char* key, Dimension dimension, Range range) {
   if (!node.is_array()) return {{"", "", node.sourced_quantity(dimension, range)}};
   std::vector<OfGpu> all;
@@ -120,7 +120,7 @@ std::vector<Setting> read_set(const JsonNode& node) {
   return settings;
 }
 
-// Reads texts and numbers by name.
+// Reads an object of texts and numbers by name.
 Json read_facets(const JsonNode& node) {
   for (const auto& [name, value] : node.members())
     if (value.json().is_structured() || value.is_null()) value.fail("no plain value", "allowed: a text or a number");
@@ -143,7 +143,7 @@ AxisValue read_named_value(const JsonNode& node) {
   return value;
 }
 
-// Reads a value of an axis with one pointer; {"value", "kind", "source"} is passed on as it is.
+// Reads a value of an axis with one pointer. Leaves {"value", "kind", "source"} unchanged.
 AxisValue read_plain_value(const JsonNode& node, const std::string& pointer) {
   AxisValue value;
   value.shown = node.is_object() && node.has("value") ? node.at("value").json() : node.json();
@@ -190,7 +190,7 @@ Axis read_axis(const JsonNode& node) {
   return axis;
 }
 
-// The pointer that all values of the axis set; /nodes counts as /gpus. Empty: several pointers.
+// Returns the pointer that all values of the axis set. /nodes counts as /gpus. Empty: they set several pointers.
 std::string place_of(const JsonNode& axis) {
   const std::string pointer = axis.has("pointer") ? axis.at("pointer").text() : "";
   return pointer == "/nodes" ? "/gpus" : pointer;
@@ -213,7 +213,7 @@ std::vector<Axis> read_axes(const JsonNode& node) {
   return axes;
 }
 
-constexpr std::size_t kLargestScenario = std::size_t{64} << 20;  // the JSON reader's limit
+constexpr std::size_t kLargestScenario = std::size_t{64} << 20;  // bytes; the JSON reader's limit
 
 ScenarioTemplate load_scenario_template(const JsonNode& root, const std::string& path) {
   const JsonNode node = root.at("scenario");
@@ -256,7 +256,7 @@ void check_prices(const PlanSpec& plan) {
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
 }
 
-// Sets the currency of all amounts of money below `node`; fails if they have two.
+// Sets the currency of all amounts of money below `node`. Fails if they have two.
 void find_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
   if (node.is_object())
     for (const auto& member : node.members()) find_currency(member.second, prices, where);
@@ -288,8 +288,8 @@ void find_currency(const JsonNode& root, PricesSpec& prices) {
     for (const JsonNode& axis : axes->items()) find_in_each(axis.find("values"));
 }
 
-// Servers that hold whole tensors are accessed one after the other. The closed form only estimates their queues. It was
-// up to 31 % too short (257 ms instead of 372 ms).
+// Servers that hold whole tensors are accessed one after the other. The closed form only estimates their queues. Its
+// error was up to -31 % (257 ms for 372 ms).
 constexpr double kErrorOfServersOfTensors = 0.31;
 
 bool has_servers_of_tensors(const PlanSpec& plan) {
@@ -303,7 +303,7 @@ bool has_servers_of_tensors(const PlanSpec& plan) {
   });
 }
 
-// Calls `read` with the settings of a point and of the plan; errors name places in the plan's file.
+// Calls `read` with the settings of a point and of the plan. Errors name places in the plan's file.
 template <class Read>
 decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& settings, const Read& read) {
   try {

@@ -1,6 +1,6 @@
 #pragma once
-// A plan: the configurations to compare, their prices, and the objective. JSON, schema "lockstep/plan/1";
-// sim/plan/README.md describes every key. The plan is read and checked once.
+// A plan: the configurations to compare, their prices, and the objective. It is JSON with the schema "lockstep/plan/1",
+// and sim/plan/README.md describes every key. The plan is read and checked once.
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace lockstep::sim::plan {
 
-/// Prices of an axis value or a listed point; they override the plan's.
+/// Prices of an axis value or a listed point. They override the plan's.
 struct PriceOverrides {
   std::optional<double> gpu_price_per_s;
   std::optional<double> nic_price_per_s;
@@ -21,7 +21,7 @@ struct PriceOverrides {
   std::optional<double> gpu_power_w;
 };
 
-/// A price or power for GPUs of one kind or one cluster; for all GPUs if both names are empty.
+/// A price or power for GPUs of one kind or one cluster; if both names are empty, for all GPUs.
 struct OfGpu {
   std::string gpu;
   std::string cluster;
@@ -30,14 +30,14 @@ struct OfGpu {
 
 struct PricesSpec {
   std::string currency = "USD";        ///< for all amounts of the plan, including the objective
-  std::vector<OfGpu> gpu_price_per_s;  ///< the first match counts
+  std::vector<OfGpu> gpu_price_per_s;  ///< the first match applies
   double nic_price_per_s = 0;          ///< per NIC
   double node_price_per_s = 0;         ///< per node, in addition to its GPUs: ports of the fabric, host
-  std::vector<OfGpu> gpu_power_w;      ///< the first match counts
+  std::vector<OfGpu> gpu_power_w;      ///< the first match applies
   double energy_price_per_j = 0;
-  std::optional<EnergySpec> energy;  ///< nodes by their load; none: GPUs by their power only
+  std::optional<EnergySpec> energy;  ///< power of nodes by their load; none: only GPUs, by their power
   bool bills_whole_nodes = true;     ///< false: only GPUs that train
-  double uncertainty = 0;            ///< relative, of the total cost
+  double uncertainty = 0;            ///< relative uncertainty of the total cost
 };
 
 enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
@@ -52,22 +52,22 @@ inline const Choices<ObjectiveKind>& choices_of(ObjectiveKind) {
 
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::least_time;
-  double deadline_s = 0;     ///< least_cost_by_deadline
-  double budget = 0;         ///< least_time_in_budget
-  bool is_cautious = false;  ///< deadline and budget must hold at the high end of the interval
+  double deadline_s = 0;     ///< for least_cost_by_deadline
+  double budget = 0;         ///< for least_time_in_budget
+  bool is_cautious = false;  ///< the high end of the interval must meet deadline and budget
 
   bool wants_least_time() const {
     return kind == ObjectiveKind::least_time || kind == ObjectiveKind::least_time_in_budget;
   }
 };
 
-/// How much is trained, if the scenario has no convergence or another amount is requested.
+/// The amount of training, if the scenario has no convergence or another amount is requested.
 struct WorkSpec {
   double samples = 0;  ///< 0: until the scenario's target
 };
 
 struct LimitsSpec {
-  double memory_bytes = 0;               ///< per GPU; 0: as the cluster's GPU has
+  double memory_bytes = 0;               ///< per GPU; 0: that of the cluster's GPU
   std::optional<double> reserved_bytes;  ///< by the framework; none: as in the cluster
   std::int64_t most_global_batch = 0;    /// up to which the work reaches its target; 0: any
 };
@@ -75,7 +75,7 @@ struct LimitsSpec {
 struct RefineSpec {
   Fidelity coarse = Fidelity::analytic;
   Fidelity refined = Fidelity::fast;
-  double analytic_error = 0.02;  ///< relative; points this close to the frontier are refined, too
+  double analytic_error = 0.02;  ///< relative error; points this close to the frontier are refined, too
   int most = 20;                 ///< most neighbours to refine; the frontier itself is always refined
   double most_messages = 2e6;    ///< points with more messages stay in closed form, with a warning
 };
@@ -86,8 +86,8 @@ struct AxisValue {
   Json facets = Json::object();  ///< shown in place of the name: {"GPU": "H100", "network": "8x NDR"}
   std::vector<Setting> settings;
   PriceOverrides prices;
-  std::string refused;  ///< why its points are refused; empty: they are valid
-  std::string pointer;  ///< in the plan file, for errors
+  std::string refused;  ///< why its points are refused; empty: they are not
+  std::string pointer;  ///< place in the plan file, for errors
 };
 
 struct Axis {
@@ -98,12 +98,12 @@ struct Axis {
 
 /// One configuration of the plan.
 struct PlanPoint {
-  std::string id;                 ///< "p0001": its number in the plan
-  Json setting = Json::object();  ///< axis name -> value shown
+  std::string id;                 ///< its number in the plan, such as "p0001"
+  Json setting = Json::object();  ///< axis name -> shown value
   std::vector<Setting> settings;  ///< shallow pointers first, so that a cluster is set before its NICs
   PriceOverrides prices;
-  std::string refused;  ///< why it cannot run with any settings; empty: it may run
-  std::string machine;  ///< the value of the axis of machines; empty: there is no such axis
+  std::string refused;  ///< why it cannot run with these settings; empty: it may
+  std::string machine;  ///< value of the axis of machines; empty: there is none
 };
 
 struct PlanSpec {
@@ -122,27 +122,27 @@ struct PlanSpec {
   RefineSpec refine;
   std::optional<FailureSpec> failures;  ///< none: no interruptions and no checkpoints
   bool ignores_memory = false;          ///< for all points
-  bool searches_splits = false;         ///< each point uses the fastest split that fits, not the scenario's
-  std::vector<Assumption> assumptions;  ///< of the plan file itself
+  bool searches_splits = false;         ///< each point uses the fastest split that fits, in place of the scenario's
+  std::vector<Assumption> assumptions;  ///< in the plan file itself
   std::map<std::string, std::string> inputs;
-  std::string digest;  ///< of the plan, all its files and the program's version: everything that results depend on
+  std::string digest;  ///< of everything that results depend on: the plan, all its files and the program's version
   std::vector<PlanPoint> points;
 };
 
-/// The plan's scenario with a point's settings. Throws InputError, also if the settings contradict each other.
+/// Returns the plan's scenario with a point's settings. Throws InputError, also if the settings contradict each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
-/// The same for one point after the other. The reference is valid until the next call.
+/// The same, for one point after the other. The reference is valid until the next call.
 const Scenario& scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings, ScenarioSeries& series);
 
-/// The values that points show for an axis, under one or more names.
+/// Returns the values that points show for an axis, under one or more names.
 std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,
                                                                 const std::vector<AxisValue>& values);
 
-/// Reads the plan and its scenario, and refuses axis values with which no point can be read. `ignores_memory` predicts
-/// every point, whether it fits into a GPU or not. Throws InputError.
+/// Reads the plan and its scenario, and refuses axis values with which no point can be read. With `ignores_memory`,
+/// points are predicted even if they exceed a GPU's memory. Throws InputError.
 PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
-/// The same for a plan that was already read, or made.
+/// The same, for a plan that was already read, or made.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
 }  // namespace lockstep::sim::plan

@@ -82,7 +82,7 @@ class Planner {
     row.is_refined = true;
   }
 
-  // Updates the points that take part in the choice: their rows, and their times and costs.
+  // Updates the points that take part in the choice: their rows, times and costs.
   void look() {
     rows_.clear();
     choices_.clear();
@@ -99,8 +99,8 @@ class Planner {
       if (!is_priced(rows_[i])) choices_[i].cost = choices_[i].cost_high = kUnknownCost;
   }
 
-  // Rows to refine next: the frontier, the best two by the objective, the best of each machine. If all are refined,
-  // neighbours within the error of the coarse prediction.
+  // Returns the rows to refine next: the frontier, the best two under the objective, the best of each machine. If all
+  // of these are refined, returns neighbours within the error of the coarse prediction.
   std::vector<std::size_t> to_refine() {
     look();
     std::vector<std::size_t> chosen;
@@ -126,7 +126,7 @@ class Planner {
     return chosen;
   }
 
-  // False if the points have the same time and cost. Points of one node, for example, do not depend on the network.
+  // Returns false if time and cost are equal. Points of one node, for example, do not depend on the network.
   static bool is_another(const Choice& a, const Choice& b) {
     const auto differs = [](double x, double y) { return std::abs(x - y) > 1e-9 * std::abs(x); };
     return differs(a.time_s, b.time_s) || (std::isfinite(a.cost) && differs(a.cost, b.cost));
@@ -138,7 +138,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // The best point of every machine that the answer compares.
+  // Returns the best point of every machine that the answer compares.
   std::vector<std::size_t> first_of_machines(const std::vector<std::size_t>& best) const {
     std::set<std::string> seen;
     std::vector<std::size_t> first;
@@ -206,7 +206,7 @@ class Planner {
   Evaluation& evaluation_;
   const PlanWatch& watch_;
   PlanResult result_;
-  std::vector<std::size_t> rows_;  // row of each entry of choices_
+  std::vector<std::size_t> rows_;  // row of each element of choices_
   std::vector<Choice> choices_;
   std::vector<double> errors_;
   std::size_t neighbours_ = 0;

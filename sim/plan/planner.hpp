@@ -1,6 +1,6 @@
 #pragma once
 // Predicts a plan. First it predicts all points coarsely. Then it refines the frontier, and points that may belong to
-// it, until frontier and answer contain only refined points. Last it adds the report on the recommended point.
+// it, until frontier and answer contain only refined points. Finally it adds the report on the recommended point.
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace lockstep::sim::plan {
 
-/// A point with its best prediction so far.
+/// A point and its best prediction so far.
 struct PlanRow {
   const PlanPoint* point = nullptr;
   Outcome outcome;
   Fidelity requested = Fidelity::analytic;
   Money money;
   bool is_refined = false;
-  double scaling_efficiency = 0;  ///< 0: unknown
+  double scaling_efficiency = 0;  ///< 0: not known
   bool is_on_frontier = false;
   bool meets_objective = false;
 
-  /// The plan's settings for the point, and the split that the search found.
+  /// Returns the plan's settings for the point, and the split that the search found.
   Json setting() const;
-  /// Names the machine by the value of the plan's axis of machines, else by GPU, servers and network.
+  /// Returns the machine's name: the value of the plan's axis of machines, else GPU, servers and network.
   std::string machine() const { return point->machine.empty() ? outcome.machine() : point->machine; }
 };
 
@@ -37,10 +37,10 @@ struct SensitivityRow {
   std::string what;
   double time_s = 0;
   double cost = 0;
-  double time_change = 0;  ///< relative to the planned point
+  double time_change = 0;  ///< relative to the planned point's time
   double cost_change = 0;
   std::string why;                         ///< why it could not be simulated
-  std::optional<std::size_t> recommended;  ///< row that the plan would then recommend; none: none meets the objective
+  std::optional<std::size_t> recommended;  ///< row that would then be recommended; none: no point meets the objective
   double then_time_s = 0;                  ///< time of that row after the change
   double then_cost = 0;
 };
@@ -48,38 +48,38 @@ struct SensitivityRow {
 struct Breakdown {
   std::size_t row = 0;
   double forward_s = 0, backward_s = 0, update_s = 0;
-  double exposed_communication_s = 0;  ///< excludes waiting for slower GPUs
-  double idle_s = 0;                   ///< waiting for input and slower GPUs
+  double exposed_communication_s = 0;  ///< without waiting for slower GPUs
+  double idle_s = 0;                   ///< waiting for input and for slower GPUs
   std::vector<LayerGroup> layer_groups;
 };
 
-/// The results of a plan. Refers to the plan, which must outlive it.
+/// The results of a plan. It refers to the plan, which must outlive it.
 struct [[nodiscard]] PlanResult {
   const PlanSpec* plan = nullptr;
-  std::vector<PlanRow> rows;          ///< as PlanSpec::points
-  std::vector<std::size_t> frontier;  ///< rows, ascending time
+  std::vector<PlanRow> rows;          ///< in the order of PlanSpec::points
+  std::vector<std::size_t> frontier;  ///< rows, in ascending order of time
   std::optional<std::size_t> recommended;
   std::optional<std::size_t> runner_up;
-  std::optional<std::size_t> closest;  ///< if no point meets the objective
+  std::optional<std::size_t> closest;  ///< set if no point meets the objective
   std::vector<ScalingRow> scaling;
   std::optional<Breakdown> breakdown;
-  std::optional<ClockedTime> clocked;  ///< of the focus, if the plan has failures
+  std::optional<ClockedTime> clocked;  ///< for the focus, if the plan has failures
   std::vector<SensitivityRow> sensitivity;
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
-  double analytic_error = 0;  ///< largest difference between coarse and refined prediction of a point
-  double typical_error = 0;   ///< the median
+  double analytic_error = 0;  ///< largest difference between the coarse and the refined prediction of a point
+  double typical_error = 0;   ///< median of these differences
   std::size_t refined_points = 0;
-  bool is_final = true;  ///< false: some points still have to be predicted (status "waiting") or refined
+  bool is_final = true;  ///< false: some points still wait (status "waiting") or are not refined yet
 
-  /// The recommended point, else the closest.
+  /// Returns the recommended point, or else the closest one.
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
 };
 
-/// Refines and compares at most this number of machines, the best ones. A plan with an axis of machines compares all.
+/// Most machines that are refined and compared: the best ones. A plan with an axis of machines compares all.
 constexpr std::size_t kMachinesCompared = 12;
 
-/// Shows intermediate results after each finished point for which is_due() is true.
+/// Shows intermediate results after each finished point at which is_due() is true.
 struct PlanWatch {
   std::function<bool()> is_due;
   std::function<void(const PlanResult&)> show;

@@ -7,7 +7,7 @@
 namespace lockstep::sim::plan {
 namespace {
 
-// An unknown value becomes null.
+// Returns null for an unknown value.
 Json known(bool is_known, double value) {
   return is_known && std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -105,13 +105,13 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
   return json;
 }
 
-constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes to write at once
+constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes that are written at once
 
 std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// The document with null in place of the points.
+// Returns the document with null in place of the points.
 Json all_but_points(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json{{"schema", "lockstep/plan-result/1"}};
   json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);

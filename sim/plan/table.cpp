@@ -15,7 +15,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 using Write = std::string (*)(const Rows& rows);
 
-// Right-aligned columns, two blanks apart; only the first is left-aligned.
+// Aligns columns, two blanks apart: the first on the left, all others on the right.
 std::string as_text(const Rows& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
@@ -53,7 +53,7 @@ std::string mark(const PlanResult& result, std::size_t row) {
   return result.closest == row ? "closest" : "";
 }
 
-// True if tables show tokens/s and MFU, for sequences, instead of samples/s.
+// True if the samples are sequences: tables then show tokens/s and MFU in place of samples/s.
 bool shows_tokens(const PlanResult& result) {
   return std::any_of(result.rows.begin(), result.rows.end(),
                      [](const PlanRow& row) { return row.outcome.is_ok() && row.outcome.sequence_tokens > 0; });
@@ -99,7 +99,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
   return rows;
 }
 
-// The best point of each machine, followed by the machines that cannot run.
+// Returns the best point of each machine, followed by the machines that cannot run.
 std::vector<std::size_t> shown_machines(const PlanResult& result) {
   std::vector<std::size_t> shown = best_of_machines(result);
   std::set<std::string> seen;
@@ -109,7 +109,7 @@ std::vector<std::size_t> shown_machines(const PlanResult& result) {
   return shown;
 }
 
-// Always shows the recommended point and the runner-up.
+// The rows always include the recommended point and the runner-up.
 Rows frontier_rows(const PlanResult& result) {
   std::vector<std::size_t> shown = result.frontier;
   for (const auto& row : {result.recommended, result.runner_up, result.closest})
@@ -180,7 +180,7 @@ std::string counts(const PlanResult& result) {
   return text + ".";
 }
 
-// The reasons of the first few failed and refused points, and the number of others.
+// Returns the reasons of the first few failed and refused points, and the number of the others.
 std::vector<std::string> reasons(const PlanResult& result) {
   constexpr std::size_t kMost = 5;
   std::vector<std::string> lines;

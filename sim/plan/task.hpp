@@ -1,5 +1,5 @@
 #pragma once
-// The task of a worker process, and its outcome. Processes and journals exchange both as JSON on one line.
+// The task of a worker process, and its outcome. Processes and journals exchange both as one line of JSON.
 #include <string>
 #include <vector>
 
@@ -14,14 +14,14 @@ struct Task {
   Fidelity fidelity = Fidelity::analytic;  ///< requested
   std::string variation = "";              ///< a name of variation.hpp; empty: none
   int gpus = 0;                            ///< replaces the point's; 0: the point's
-  int batch_per_gpu = 0;                   ///< likewise
-  int baseline_gpus = 0;  ///< above 0: predict the point's baseline (sim/point/baseline.hpp) on this number of GPUs
-  int learners = 0;       ///< of the baseline, if the auto-tuner chose them for the point; 0: as planned
+  int batch_per_gpu = 0;                   ///< the same
+  int baseline_gpus = 0;  ///< above 0: predicts the point's baseline (sim/point/baseline.hpp) on this number of GPUs
+  int learners = 0;       ///< for the baseline, if the auto-tuner chose the point's learners; 0: as planned
   bool wants_layers = false;
   bool wants_failure_runs = false;  ///< also simulates failures on SimGrid's clock, in a process of its own
-  bool is_throughput_only = false;  ///< skips the check whether the global batch reaches the target
+  bool is_throughput_only = false;  ///< does not check whether the global batch reaches the target
 
-  /// Names the task within its plan.
+  /// Returns a text that identifies the task within its plan.
   std::string key() const;
   std::string text() const;
   static Task from_text(const std::string& text);
@@ -35,22 +35,22 @@ struct LayerGroup {
   double backward_s = 0;
   double update_s = 0;
   double gradient_bytes = 0;
-  int layers = 0;  ///< layers that take time or have parameters
+  int layers = 0;  ///< number of layers with time or parameters
   LOCKSTEP_FIELDS(name, forward_s, backward_s, update_s, gradient_bytes, layers);
 };
 
-/// A whole training with its failures, run many times on SimGrid's clock.
+/// A whole training with its failures, which is run many times on SimGrid's clock.
 struct ClockedTime {
-  int runs = 0;  ///< 0: the plan requests no run
+  int runs = 0;  ///< 0: the plan does not request runs
   double mean_s = 0;
   double low_s = 0, high_s = 0;  ///< 10th and 90th percentile
   LOCKSTEP_FIELDS(runs, mean_s, low_s, high_s);
 };
 
 struct [[nodiscard]] Outcome {
-  std::string status;  ///< ok; refused: the point is impossible or exceeds a limit; failed: its simulation threw
+  std::string status;  ///< "ok"; "refused": the point is impossible or exceeds a limit; "failed": its simulation threw
   std::string why;
-  Fidelity fidelity = Fidelity::analytic;  ///< of the method used, which may differ from the requested one
+  Fidelity fidelity = Fidelity::analytic;  ///< the method used, which may differ from the requested one
   std::string method;
   std::string gpu;      ///< name
   std::string cluster;  ///< name
@@ -63,26 +63,26 @@ struct [[nodiscard]] Outcome {
   int tuned_learners = 0;  ///< per GPU, if the auto-tuner chose them; else 0
   std::string split;       ///< if it was searched
   double global_batch = 0;
-  double sequence_tokens = 0;  ///< tokens of a sample; 0: not a sequence
-  double mfu = 0;              ///< model FLOP/s over the GPU's peak; 0: not known
+  double sequence_tokens = 0;  ///< tokens of a sample; 0: samples are not sequences
+  double mfu = 0;              ///< model FLOP/s over the GPU's peak; 0: unknown
   double iteration_s = 0;
   double relative_low = 1;
   double relative_high = 1;
   double spread_compute = 0;  ///< InputSpread of sim/point/point.hpp
   double spread_bandwidth = 0;
   double spread_latency = 0;
-  std::string links;  ///< identifies the links between nodes; points with the same text share their uncertainty
+  std::string links;  ///< identifies the links between nodes; points with equal texts share their uncertainty
   double compute_s = 0;
   double exposed_communication_s = 0;
   double idle_s = 0;   ///< waiting for input
-  Json memory;         ///< of a GPU, from memory_json(); null if the scenario could not be read
+  Json memory;         ///< memory_json() of a GPU; null if the scenario could not be read
   double updates = 0;  ///< iterations of the whole training
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;
   double undisturbed_s = 0;  ///< of the whole training without failures and checkpoints; 0 if the plan has no failures
   double goodput = 1;        ///< useful time over time_s
-  double paid_share = 1;     ///< of time_s: waiting for spot nodes is not paid
+  double paid_share = 1;     ///< share of time_s that is billed: all but waiting for spot nodes
   double interruptions = 0;  ///< expected number
   double spot_interruptions = 0;  ///< those caused by the loss of spot nodes
   double checkpoint_s = 0;
@@ -93,17 +93,17 @@ struct [[nodiscard]] Outcome {
   ClockedTime clocked;                   ///< only if requested
 
   bool is_ok() const { return status == "ok"; }
-  /// Names a machine by its GPU, servers and network.
+  /// Returns a text that names a machine by its GPU, servers and network.
   std::string machine() const { return gpu + "\n" + cluster + "\n" + links; }
-  /// Time in which the job has its nodes.
+  /// Returns the time in which the job has its nodes.
   double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
   double samples_per_s_low() const { return samples_per_s() / relative_high; }
   double samples_per_s_high() const { return samples_per_s() / relative_low; }
-  /// 0 if samples are not sequences.
+  /// Returns 0 if samples are not sequences.
   double tokens_per_s() const { return samples_per_s() * sequence_tokens; }
   std::string text() const;
-  /// Throws std::exception if text() did not write the text.
+  /// Throws std::exception if the text was not written by text().
   static Outcome from_text(const std::string& text);
 
   LOCKSTEP_FIELDS(status, why, fidelity, method, gpu, cluster, gpus, nodes, gpus_per_node, nics, batch_per_gpu,

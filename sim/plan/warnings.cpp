@@ -32,7 +32,7 @@ void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::stri
                     format_bytes(all_reduce->line.to_x));
 }
 
-// Warns if the GPU is not the base scenario's, but rates and profile are still those of the base scenario.
+// Warns if rates and profile are those of the base scenario, but the GPU is not.
 void check_gpu(const PlanSpec& plan, const PlanPoint& point, const Scenario& s, std::vector<std::string>& lines) {
   if (s.compute.rates.empty() && !s.compute.profile) return;
   const bool sets_compute = std::any_of(point.settings.begin(), point.settings.end(), [](const Setting& setting) {

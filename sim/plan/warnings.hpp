@@ -7,8 +7,8 @@
 
 namespace lockstep::sim::plan {
 
-/// One line for each problem: a batch outside the rates or the profile, or more devices than were measured together.
-/// Others are rates of another model or of the base scenario's GPU, and a profile of another GPU.
+/// Returns one line per problem: a batch outside the rates or the profile, or more devices than were measured together.
+/// Other problems are rates of another model or of the base scenario's GPU, and a profile of another GPU.
 std::vector<std::string> extrapolations(const PlanSpec& plan, const PlanPoint& point, const Scenario& scenario,
                                         int gpus, int batch_per_gpu);
 

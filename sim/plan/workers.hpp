@@ -9,7 +9,7 @@
 
 namespace lockstep::sim::plan {
 
-/// Tasks that one process runs one after the other.
+/// Tasks that one process runs one after another.
 struct Chunk {
   int id = 0;
   std::vector<std::string> tasks;  ///< Task::text()
@@ -17,19 +17,19 @@ struct Chunk {
 
 struct WorkerEvent {
   int chunk = 0;
-  std::size_t task = 0;  ///< index in the chunk; at the chunk's end, the first unfinished one
+  std::size_t task = 0;  ///< index in the chunk; at the chunk's end, that of the first unfinished task
   bool is_end = false;   ///< the process or rank has ended
-  std::string outcome;   ///< Outcome::text(); at the end: why the process died, empty if it ended normally
+  std::string outcome;   ///< Outcome::text(); at the end why the process died, empty if it ended normally
 };
 
-/// Runs a task in a worker process. Returns false if this process cannot run it but another can. `is_first`: first of
-/// its process.
+/// Runs a task in a worker process. Returns false if this process cannot run it but another one can. `is_first`: it is
+/// the first of its process.
 using RunTask = std::function<bool(const std::string& task, bool is_first, std::string& outcome)>;
 
 class Workers {
  public:
   virtual ~Workers() = default;
-  /// Chunks that can run at once. The next function says how many could be started now.
+  /// Returns the number of chunks that can run at once. The next function returns how many could start now.
   virtual int slots() const = 0;
   virtual int free_slots() const = 0;
   virtual void start(const Chunk& chunk) = 0;
@@ -40,8 +40,8 @@ class Workers {
 /// Forks a process for each chunk, up to `jobs` at a time.
 std::unique_ptr<Workers> local_workers(int jobs, RunTask run);
 
-/// Runs tasks in the calling process, for programs that must not fork. It cannot simulate messages, because SimGrid's
-/// engine runs once per process.
+/// Runs tasks in the calling process, for programs that must not fork. It cannot simulate messages: SimGrid's engine
+/// runs once per process.
 std::unique_ptr<Workers> in_process_workers(RunTask run);
 
 }  // namespace lockstep::sim::plan

@@ -50,13 +50,13 @@ bool serve_mpi(MpiSession&, int, const RunTask&, double) {
 namespace {
 
 enum Tag { chunk_tag = 1, event_tag, life_tag, quit_tag };
-constexpr int kPatience_ms = 5;      // between polls for messages
-constexpr double kLifeEvery_s = 1;   // interval of a rank's heartbeats
-constexpr std::size_t kDigest = 64;  // characters
-// Rank 0 answers only between its other work, such as reading the journal, ranking points and writing the report.
+constexpr int kPatience_ms = 5;      // interval at which messages are polled
+constexpr double kLifeEvery_s = 1;   // interval of each rank's heartbeats
+constexpr std::size_t kDigest = 64;  // characters of a digest
+// Rank 0 answers only between other work, such as reading the journal, ranking points and writing the report.
 constexpr double kFirstRankPatience = 3;
 
-/// Sends messages without waiting for each, so that two ranks that send to each other do not deadlock.
+/// Sends messages without waiting for them, so that two ranks that send to each other do not deadlock.
 class Post {
  public:
   void send(int rank, Tag tag, std::string text) {
@@ -108,12 +108,12 @@ WorkerEvent event_of(const std::string& text) {
   return {json.at(0), json.at(1), json.at(2), json.at(3)};
 }
 
-// The state of another rank, as rank 0 knows it.
+// Holds what rank 0 knows of another rank.
 struct Remote {
   int free = 0;
   double heard_s = 0;
   bool is_dead = false;
-  std::map<int, std::size_t> done;  // finished tasks, by chunk
+  std::map<int, std::size_t> done;  // number of finished tasks, by chunk
 };
 
 class MpiWorkers : public Workers {
@@ -188,7 +188,7 @@ class MpiWorkers : public Workers {
     }
   }
 
-  // Ends the chunks of silent ranks at their first unfinished task. No task is blamed for it.
+  // Ends the chunks of silent ranks at their first unfinished task, which does not count as the cause.
   void bury(std::vector<WorkerEvent>& events) {
     for (std::size_t i = 0; i < remotes_.size(); ++i) {
       Remote& remote = remotes_[i];

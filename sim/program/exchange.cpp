@@ -23,7 +23,7 @@ int wire_bytes(const Scenario& scenario) {
   return bytes_of(scenario.communication.wire);
 }
 
-// Sets the options that an algorithm shares with S-SGD.
+// Sets the options that an algorithm has in common with S-SGD.
 template <class Options>
 Options with_common(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   Options options;
@@ -98,7 +98,7 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
 }
 
-// Collectives that run as kernels on the GPUs slow down compute; copies by the host's processors do not.
+// Collectives that run as kernels on the GPUs slow down compute work. Copies by the host's processors do not.
 void slow_down_compute(const Scenario& scenario, int batch_per_gpu, Program& program) {
   const OverlapSlowdown slowdown = overlap_slowdown(scenario);
   if (!slowdown) return;

@@ -37,7 +37,7 @@ double fusion_bytes(const Scenario& s) {
   return bytes_of(c.wire) == activation_bytes(s.compute.precision) ? 0 : largest_bucket_bytes(s, 0);
 }
 
-// Bytes of consecutive units: the largest sum of as many as are computed and gathered ahead at once.
+// Returns the most bytes of consecutive units that are in memory together: one is computed, `units_ahead` are gathered.
 double units_in_flight_bytes(const Scenario& s) {
   const std::vector<ShardingUnit> units =
       sharding_units(s.model, activation_bytes(s.compute.precision), s.sharding.unit_bytes);
@@ -74,7 +74,7 @@ void count_learners(const Scenario& s, GpuMemory& memory) {
   memory.workspace_bytes = learners * of_one.workspace_bytes;
 }
 
-// Bytes of a single-precision loss in addition to the logits, which outputs_bytes() counts in half precision.
+// Returns the bytes of a single-precision loss beyond the logits, which outputs_bytes() counts in half precision.
 double loss_bytes(const Scenario& s, int batch) {
   if (s.compute.loss_bytes_per_logit == 0 || activation_bytes(s.compute.precision) != 2) return 0;
   double scores = 0;
@@ -83,8 +83,8 @@ double loss_bytes(const Scenario& s, int batch) {
   return scores * batch * kTorchLoss.working;
 }
 
-// A GELU computed in steps in single precision keeps three tensors of four bytes per element: its input, the output of
-// its hyperbolic tangent, and one more.
+// If a GELU is computed in steps in single precision, it keeps three tensors of four bytes per element: its input, the
+// output of its hyperbolic tangent, and one more.
 //
 // GPT-2 with such GELUs takes 24.5 GB of an H100, and 17.2 GB with one kernel per pass. That is 12.0 bytes for each of
 // 604 million elements (results/h100/2026-11-26).
@@ -163,7 +163,7 @@ void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.reserved_bytes = of_stage.reserved_bytes;
 }
 
-// Amounts are printed in the unit of nvidia-smi, in which an "80 GB" GPU has 79.6.
+// Amounts are printed in nvidia-smi's unit. In that unit an "80 GB" GPU has 79.6.
 constexpr double kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
 
 double unit_bytes(double capacity_bytes) {
@@ -184,9 +184,9 @@ std::string spaced(std::string name) {
   return name;
 }
 
-constexpr double kRoomForBuffers = 0.02;  // of the GPU: sharding software has further buffers
+constexpr double kRoomForBuffers = 0.02;  // share of the GPU that stays free: sharding software has further buffers
 
-// The largest batch of at most `batch` that fits in the changed scenario, with room for buffers; 0: none.
+// Returns the largest batch of at most `batch` that fits in the changed scenario, with room for buffers; 0: none.
 int fitting_batch(const Scenario& changed, int gpus, int batch) {
   GpuMemory memory = gpu_memory(changed, gpus, batch);
   memory.capacity_bytes *= 1 - kRoomForBuffers;
@@ -198,14 +198,14 @@ Scenario sharded_scenario(Scenario s) {
   return s;
 }
 
-// ", or CHANGE", with the batch that then fits if it is smaller; empty: none fits.
+// Returns ", or CHANGE", with the batch that then fits if it is smaller. Returns an empty text if none fits.
 std::string change_that_fits(const std::string& change, const Scenario& changed, int gpus, int batch) {
   const int fitting = fitting_batch(changed, gpus, batch);
   if (fitting == 0) return "";
   return ", or " + change + (fitting < batch ? " with a batch of at most " + std::to_string(fitting) : "");
 }
 
-// Sharding and recomputation of whole replicas that train by plain synchronous SGD.
+// Names sharding and recomputation of whole replicas as changes, if the algorithm supports them.
 std::string replica_changes(const Scenario& s, int gpus, int batch) {
   if (s.trains_learners()) return "";
   std::string changes;
@@ -312,7 +312,7 @@ std::string barely_fits_text(const GpuMemory& memory) {
 }
 
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
-  std::vector<std::pair<std::string, std::vector<int>>> amounts;  // text of the memory -> numbers of GPUs that need it
+  std::vector<std::pair<std::string, std::vector<int>>> amounts;  // text of an amount -> numbers of GPUs that need it
   for (const auto& [gpus, memory] : points) {
     const std::string text = memory_text(memory);
     if (amounts.empty() || amounts.back().first != text) amounts.push_back({text, {}});

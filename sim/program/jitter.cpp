@@ -16,7 +16,7 @@ Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
     case JitterKind::normal:
       return [=](int gpu, int iteration) { return std::max(0.0, 1 + variation * random_normal(seed, gpu, iteration)); };
     case JitterKind::lognormal: {
-      // Mean 1 and the given standard deviation: sigma^2 = ln(1 + cv^2), mu = -sigma^2 / 2.
+      // The mean is 1, with the given standard deviation: sigma^2 = ln(1 + cv^2), mu = -sigma^2 / 2.
       const double sigma = std::sqrt(std::log1p(variation * variation));
       return [=](int gpu, int iteration) {
         return std::exp(sigma * random_normal(seed, gpu, iteration) - sigma * sigma / 2);
@@ -31,7 +31,7 @@ double expected_slowest(const Scenario& scenario, int gpus) {
   const double variation = scenario.compute.jitter_variation, most = expected_normal_maximum(gpus);
   if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
   const double sigma = std::sqrt(std::log1p(variation * variation));
-  // One GPU has the mean factor, not the median. The slowest of several GPUs is never below that mean.
+  // One GPU has the mean factor, not the median. The slowest of several GPUs is never faster than that.
   return std::max(1.0, std::exp(sigma * most - sigma * sigma / 2));
 }
 

@@ -5,9 +5,9 @@
 
 namespace lockstep::sim::program {
 
-/// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
+/// Returns the scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
-/// Expected maximum of the factors of `gpus` GPUs.
+/// Returns the expected maximum of the factors of `gpus` GPUs.
 double expected_slowest(const Scenario& scenario, int gpus);
 /// Sets the factor of GPUs from number `workers` on to 0, because they compute nothing.
 Jitter workers_only(Jitter jitter, int workers);

@@ -13,8 +13,8 @@ OccupancyDevice occupancy_device(const OccupancySpec& spec) {
   return {spec.multiprocessors, spec.streaming_threads, spec.matrix_threads, spec.outputs_per_thread};
 }
 
-// A kernel that passes over the parameters, which are contiguous in memory. It is bound by memory, and uses nothing of
-// the GPU during its launch.
+// Kernels that pass over the parameters, which are contiguous in memory. They are bound by memory, and do not use the
+// GPU during their launch.
 class ParameterKernels {
  public:
   explicit ParameterKernels(const Scenario& scenario)
@@ -28,7 +28,7 @@ class ParameterKernels {
     const double seconds = device_.launch_s + busy_s;
     return {seconds, occupancy_ * busy_s / seconds};
   }
-  // Adds kernels that run one after the other. `counts`: the passes of each.
+  // Adds kernels that run one after the other. `counts` are their numbers of passes.
   TaskCost passes(const std::vector<int>& counts) const {
     TaskCost all{0, 0};
     for (int count : counts) {
@@ -46,21 +46,21 @@ class ParameterKernels {
   double occupancy_;
 };
 
-// The passes of each GPU if the host synchronises. The sum is cleared. Each learner's replica is copied; its difference
-// from the average model moves the replica, and is added to the sum.
+// Returns the passes on each GPU if the host synchronises. The sum is cleared. Each learner's replica is copied; its
+// difference from the average model moves the replica, and is added to the sum.
 std::vector<int> passes_of_differences(int learners) {
   std::vector<int> passes{1};
   for (int j = 0; j < learners; ++j) passes.insert(passes.end(), {2, 3, 3, 3});
   return passes;
 }
 
-// The passes around the all-reduce: its result is cleared, gets the momentum, is kept for the next iteration, and moves
-// the average.
+// Returns the passes around the all-reduce. Its result is cleared, gets the momentum, is kept for the next iteration,
+// and moves the average.
 std::vector<int> passes_of_average(bool has_momentum) {
   return has_momentum ? std::vector<int>{1, 3, 2, 3} : std::vector<int>{1, 3};
 }
 
-// The layers' times, scaled so that an iteration including the update agrees with the scenario's rates.
+// Returns the layers' times, scaled so that an iteration with its update agrees with the scenario's rates.
 ModelCost learning_cost(const Scenario& scenario, int batch, double update_s) {
   ModelCost cost = model_cost(scenario, batch);
   if (scenario.compute.rates.empty()) return cost;
@@ -69,7 +69,7 @@ ModelCost learning_cost(const Scenario& scenario, int batch, double update_s) {
   return cost;
 }
 
-// A step per layer and direction, each with its own fill. If the fill is given, one step.
+// Returns a step per layer and direction, each with its own fill. If the fill is given, returns one step.
 std::vector<LearningStep> learning_steps(const Scenario& scenario, int batch, double update_s) {
   const ModelCost cost = learning_cost(scenario, batch, update_s);
   if (!scenario.learners.fill.empty())

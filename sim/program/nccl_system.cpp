@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// Bytes/s of the fastest speed up to `limit_gb_per_s`; the slowest speed if all are above.
+// Returns the fastest speed up to `limit_gb_per_s` in bytes/s, or the slowest speed if all are above.
 double speed_up_to(const std::vector<double>& speeds, double limit_gb_per_s) {
   for (double speed : speeds)
     if (speed <= limit_gb_per_s) return speed * kGiga;
@@ -26,7 +26,7 @@ double line_rate_gb_per_s(double bandwidth_bytes_per_s) {
   return bandwidth_bytes_per_s / kGiga;
 }
 
-// Bytes/s that every rank of a ring over a node's first GPUs can send at once.
+// Returns the bytes/s that all ranks of a ring over a node's first GPUs can send at the same time.
 double ring_bandwidth(const ClusterSpec& cluster, int gpus) {
   const NodeLayout layout(cluster);
   std::vector<int> flows(layout.links().size(), 0);
@@ -38,7 +38,7 @@ double ring_bandwidth(const ClusterSpec& cluster, int gpus) {
   return bandwidth;
 }
 
-// NVLinks of the GPU that has the fewest among the first `gpus`.
+// Returns the fewest NVLinks that any of the first `gpus` GPUs has.
 int mesh_links(const NvlinkMeshSpec& mesh, int gpus) {
   int fewest = std::numeric_limits<int>::max();
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -70,7 +70,7 @@ void find_one_node(const ClusterSpec& cluster, const NcclGenerationFacts& machin
 }
 
 // NCCL replaces a fast channel by two of half the speed (src/graph/search.cc, ncclTopoDupChannels). Channels are fast
-// from kFast GB/s on if there are few of them, else from the generation's fast_channel on.
+// from kFast GB/s on if there are at most kFew of them, else from the generation's fast_channel on.
 NcclGraph duplicated(NcclGraph graph, const NcclGenerationFacts& machine) {
   constexpr double kFast = 25;
   constexpr int kFew = 4, kMostChannels = 32;
@@ -81,13 +81,13 @@ NcclGraph duplicated(NcclGraph graph, const NcclGenerationFacts& machine) {
   return {channels, graph.intra_bytes_per_s / share, graph.inter_bytes_per_s / share};
 }
 
-// True if a tree's channels have a limit far below a NIC's rate, so that more and slower channels carry more. From
-// Hopper on, NCCL's limits are close to such NICs. Racks of GB200 are no faster with more channels.
+// True if the limit of a tree's channel is far below a NIC's rate, so that more, slower channels carry more. From
+// Hopper on, NCCL's limits are close to such rates, and more channels do not speed up racks of GB200.
 bool has_slow_tree_channels(const NcclGenerationFacts& machine) {
   return machine.generation < NcclGeneration::hopper;
 }
 
-// `node`: the graphs found for one node.
+// Derives the graphs between nodes. On entry, `system` has the graphs of one node.
 void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, NcclSystem& system) {
   const int nics = cluster.nic.per_node;
   const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
@@ -97,7 +97,7 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;
   if (system.nvls.channels > 0)
     system.nvls = {nics, system.nvls.channels * system.nvls.intra_bytes_per_s / nics, inter};
-  // Every channel passes every GPU, and a rack has more NICs than the channels of a GPU's NVLinks.
+  // Every channel passes every GPU, and a rack has more NICs than a GPU's NVLinks can carry channels.
   const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   const auto channels_at = [&](double speed) {
     const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / speed) : nics;
@@ -134,7 +134,7 @@ NcclSpec without_measured(NcclSpec spec) {
   return spec;
 }
 
-// Uses the operations measured on one node.
+// Corrects by the operations measured on one node.
 NcclCorrection node_correction(const ClusterSpec& cluster, const NcclSpec& spec) {
   const int gpus = std::min(spec.measured_ranks, cluster.gpus_per_node);
   std::vector<NcclMeasured> calls;

@@ -1,16 +1,16 @@
 #pragma once
 // Predicts what NCCL's topology search would find on a cluster.
 //
-//   `NVLink`    Counted as NCCL counts it (src/graph/topo.h): 18, 20, 20, 20.6, 40.1 GB/s a link of Pascal, Volta,
-//               Ampere, Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links a GPU from Volta on.
-//   `one node`  NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: a channel
-//               for every link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring
-//               over all GPUs, its shared links divided.
-//   `NVLS`      A channel per GPU, but no more than fit a GPU's links at the slowest of NCCL's speeds. Channels have
-//               the fastest speed at which all fit. Between nodes the NICs' channels share the switch bandwidth of one
-//               node.
-//   `network`   A channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate. The line rate is the next
-//               of 10, 25, 40, 56, 100, 200, 400, 800 Gbit/s above the cluster's bandwidth, which applications see.
+//   `NVLink`    Counted as NCCL counts it (src/graph/topo.h): 18, 20, 20, 20.6, 40.1 GB/s per link of Pascal, Volta,
+//               Ampere, Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links per GPU from Volta on.
+//   `one node`  NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: one channel
+//               per link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring over
+//               all GPUs, whose flows divide shared links.
+//   `NVLS`      One channel per GPU, but no more than a GPU's links can carry at the slowest of NCCL's speeds. Channels
+//               have the fastest speed at which all fit. The NICs' channels between nodes divide a node's switch rate.
+//   `network`   One channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate. The line rate is the
+//               first of 10, 25, 40, 56, 100, 200, 400, 800 Gbit/s that is not below the cluster's bandwidth, which is
+//               what applications see.
 #include <optional>
 #include <vector>
 
@@ -22,14 +22,14 @@ namespace lockstep::sim::program {
 
 /// Describes `gpus` GPUs of the cluster: a part of a node or whole nodes. Values given in `spec` replace derived ones.
 /// Measured operations in `spec` correct latency and bandwidth. Within a node these are operations on one node. Between
-/// nodes they are operations over several nodes (nccl_fit.hpp), or else on one node. Throws std::invalid_argument if
-/// they do not determine latency and bandwidth.
+/// nodes they are operations over several nodes (nccl_fit.hpp), or else those on one node. Throws std::invalid_argument
+/// if they do not determine latency and bandwidth.
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus);
 
-/// The operations over several nodes measured in `spec`, by number of nodes, with the systems of the tables.
+/// Returns the operations in `spec` measured over several nodes, by number of nodes, with systems by the tables.
 std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const NcclSpec& spec);
-/// Returns the seconds by which measured operations on one node take longer than the tables say; none without
-/// measurements.
+/// Returns by how many seconds operations measured on one node exceed the tables' times; none if none were
+/// measured.
 std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSpec& spec);
 
 }  // namespace lockstep::sim::program

@@ -50,7 +50,7 @@ LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const
 
 namespace {
 
-// Seconds of GPU work in addition to the layers. They follow the roofline, scaled to the scenario's rates like the
+// Times of GPU work in addition to the layers' work. They follow the roofline, scaled to the scenario's rates like the
 // layers.
 class GpuWork {
  public:
@@ -59,8 +59,8 @@ class GpuWork {
         scale_(model_cost(scenario, batch_per_gpu).iteration_s() /
                roofline_cost(scenario, batch_per_gpu).iteration_s()) {}
 
-  /// Seconds to multiply the factors of `samples` samples: like the forward pass of such a layer, 2 I O FLOP per
-  /// sample.
+  /// Returns the seconds to multiply the factors of `samples` samples. This takes 2 I O FLOP per sample, as the forward
+  /// pass of such a layer.
   double multiply_out_s(const model::Layer& layer, std::int64_t samples) const {
     if (samples == 0) return 0;
     model::GraphBuilder builder("factors", "factors", {static_cast<int>(inputs_of(layer)), 1, 1});
@@ -127,7 +127,7 @@ class ExchangeBuilder {
     return spec_.staging_bytes_per_s > 0 ? static_cast<double>(bytes) / spec_.staging_bytes_per_s : 0;
   }
 
-  // Seconds in which the server with the largest share applies the gradients of all leaders, at its rate.
+  // Returns the seconds in which the server with the largest share applies the gradients of all leaders, at its rate.
   double apply_s(const std::vector<std::int64_t>& by_server) const {
     if (spec_.apply_bytes_per_s <= 0) return 0;
     const std::int64_t share = *std::max_element(by_server.begin(), by_server.end());
@@ -144,7 +144,7 @@ class ExchangeBuilder {
     exchange.to_device_s = staging_s(bytes);
   }
 
-  // Adds whole tensors, or rounds of pairs_per_message pairs to each server, which travel separately.
+  // Adds whole tensors, or rounds of pairs_per_message pairs to each server. All of these are exchanged separately.
   void add_shards(int i, const model::Layer& layer) {
     if (spec_.shards_tensors) {
       for (auto p = layer.parameters.rbegin(); p != layer.parameters.rend(); ++p)
@@ -172,7 +172,7 @@ class ExchangeBuilder {
     exchange.decode_s = gpu_.multiply_out_s(layer, static_cast<std::int64_t>(batch_) * others);
   }
 
-  // The owner multiplies the factors on its GPU, and the others wait for it.
+  // The owner multiplies the factors on its GPU. The other GPUs wait for it.
   void add_adam(int i, const model::Layer& layer) {
     const std::int64_t bytes = factor_bytes(batch_, inputs_of(layer), layer.out.elements(), wire_bytes_);
     const std::vector<std::int64_t> matrix = dealer_.deal_tensor(layer.parameter_count() * wire_bytes_);
@@ -185,7 +185,7 @@ class ExchangeBuilder {
     exchange.to_device_s = staging_s(sum(matrix));
   }
 
-  // A rate given by the scenario is that of adding decoded gradients, in single precision.
+  // If the scenario gives a rate, it is the rate of adding decoded gradients in single precision.
   double serve_quantised_s(std::int64_t share) const {
     const std::int64_t pushes = roles_.nodes();
     if (spec_.apply_bytes_per_s <= 0)
@@ -194,8 +194,8 @@ class ExchangeBuilder {
            gpu_.memory_s(quantise_memory_bytes(share));
   }
 
-  // Every server owns an equal share of the matrix's columns; biases are sent in full precision. A single worker has no
-  // exchange and quantises nothing.
+  // Every server owns an equal share of the matrix's columns. Biases are sent in full precision. A single worker
+  // exchanges and quantises nothing.
   void add_one_bit(int i, const model::Layer& layer) {
     std::int64_t weights = 0, others = 0;
     for (const model::Parameter& p : layer.parameters)
@@ -226,7 +226,7 @@ class ExchangeBuilder {
 };
 
 // Pairs load all servers equally, so two pushes and two pulls keep the links busy in both directions. More streams
-// would only make the simulation longer. Tensors load servers unequally: each must find its server free of others.
+// would only prolong the simulation. Tensors load servers unequally, so each must be able to go to a free server.
 int streams_of(const ParameterServerSpec& spec, int exchanges) {
   constexpr int kStreamsOfPairs = 2;
   const int asked = spec.streams > 0 ? spec.streams : spec.shards_tensors ? exchanges : kStreamsOfPairs;

@@ -8,12 +8,12 @@
 
 namespace lockstep::sim::program {
 
-/// GPUs that a point with `workers` workers occupies. Those on nodes of separate servers count, although they compute
-/// nothing.
+/// Returns the GPUs that a point with `workers` workers occupies. GPUs on nodes of separate servers count, although
+/// they do not compute.
 int occupied_gpus(const Scenario& scenario, int workers);
 
 Roles roles_of(const Scenario& scenario, int workers);
-/// The exchanges of one iteration, in the order of back-propagation.
+/// Returns the exchanges of one iteration, in the order of back-propagation.
 std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu);
 Program parameter_server_program(const Scenario& scenario, int workers, int batch_per_gpu, int iterations);
 
@@ -28,8 +28,8 @@ inline const Choices<LayerScheme>& choices_of(LayerScheme) {
   return all;
 }
 
-/// Chooses a layer's scheme. Only fully-connected layers have factors, and only matrices have columns to quantise.
-/// Other layers use the parameter server.
+/// Chooses a layer's scheme. Only fully-connected layers have factors, and only matrices have columns to quantise. All
+/// other layers use the parameter server.
 LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu);
 /// Returns the counts of Poseidon's Table 1 for a fully-connected layer (best_scheme.hpp).
 SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu);

@@ -17,9 +17,9 @@
 namespace lockstep::sim::program {
 namespace {
 
-constexpr double kMostTransfers = 1e8;  // of a collective's plan; it takes tens of seconds for each bucket of a model
+constexpr double kMostTransfers = 1e8;  // of a collective's plan; more take tens of seconds for each bucket of a model
 
-// In chains and trees every slice crosses every hop separately, in both directions.
+// In chains and trees, every slice crosses every hop separately, in both directions.
 void check_transfers(int gpus, int slices, const char* key) {
   const double transfers = 2.0 * gpus * slices;
   if (transfers <= kMostTransfers) return;
@@ -28,7 +28,7 @@ void check_transfers(int gpus, int slices, const char* key) {
                            "; allowed: fewer slices (" + key + ")");
 }
 
-// Takes the measured time; on the links it appears as a ring.
+// Takes the measured time. The transfers are those of a ring.
 AllReduce profile_all_reduce(const Scenario& scenario) {
   return [measured = AllReduceOfProfile(scenario)](int gpus, std::int64_t bytes) {
     Plan plan{"profile", gpus, bytes, {}};

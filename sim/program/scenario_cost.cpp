@@ -20,10 +20,10 @@ void set_measured_layers(ModelCost& cost, const Scenario& scenario, int batch) {
   cost.update_launch_s = std::min(cost.update_s, update->at(0));
 }
 
-// Bytes per half-precision element: it is read (2), written in eight bits (1), and written again transposed (1).
+// Bytes per half-precision element: it is read (2), written in eight bits (1), and written again, transposed (1).
 constexpr double kEightBitCopies = 2 + 1 + 1;
-// Bytes per element: it is read for the largest value of the tensor (which scales it), read again, and written twice in
-// four bits. Sixteen elements share a scale of one byte.
+// Bytes per element: it is read to find the tensor's largest value (the scale), read again, and written twice in four
+// bits. Sixteen elements share a scale of one byte.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
 
 void set_low_precision_costs(DeviceCost& device, Precision precision, const GpuSpec& gpu) {
@@ -54,7 +54,7 @@ void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSp
   if (compute.kernels.laws == nullptr) return;
   KernelPeaks peaks = kernel_peaks(gpu);
   peaks.half_flops =
-      std::max(peaks.half_flops, peaks.fp32_flops);  // without such units, libraries use single precision
+      std::max(peaks.half_flops, peaks.fp32_flops);  // without half-precision units, libraries use single precision
   device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, peaks,
                                                            kernel_precision(compute.precision), compute.kernels.speed);
 }

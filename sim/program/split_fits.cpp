@@ -15,7 +15,7 @@ struct Change {
   std::function<void(ParallelSpec&)> apply;
 };
 
-// Ordered by cost in time, usually from least to most.
+// The order is by cost in time, usually from least to most.
 std::vector<Change> changes_of(const ParallelSpec& spec) {
   std::vector<Change> changes;
   const auto shard = [&](ShardingStage stage) {
@@ -42,7 +42,7 @@ std::vector<Change> changes_of(const ParallelSpec& spec) {
   return changes;
 }
 
-// More ranks in one dimension leave fewer replicas.
+// Derives the replicas anew, because more ranks in one dimension leave fewer of them.
 bool fits(Scenario scenario, const ParallelSpec& spec, int gpus) {
   scenario.parallel = spec;
   scenario.parallel->data = 0;
@@ -53,7 +53,7 @@ bool fits(Scenario scenario, const ParallelSpec& spec, int gpus) {
   try {
     return gpu_memory(scenario, gpus, spec.micro_batch).fits();
   } catch (const InputError&) {
-    return false;  // heads or layers are not divisible
+    return false;  // heads or layers cannot be divided
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A scenario's split at a number of GPUs, as input of the formulas of sim/split.
+// A scenario's split on a number of GPUs, as input of the formulas of sim/split.
 //
 // If the parts of the pipeline do not divide the layers, embedding and output count as a layer each. All are then
 // distributed as evenly as possible (Llama 3 405B: 126 layers and these two on 16 stages).
@@ -15,21 +15,21 @@ struct SplitJob {
   TransformerShape shape;
   ParallelSpec spec;  ///< with `data` set
   int micro_batches = 1;
-  std::vector<ModelPart> parts;  ///< chunk c of stage s at c p + s, of p stages
+  std::vector<ModelPart> parts;  ///< chunk c of stage s has the index c p + s; there are p stages
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 
-  /// Calls spec_of_layer() for the part that holds the layer.
+  /// Returns spec_of_layer() for the part that holds the layer.
   ParallelSpec spec_of(int layer) const;
   PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
-  /// Returns the ops of each stage by the schedule. A single stage runs the forward and backward pass of each
-  /// micro-batch in turn.
+  /// Returns the ops of each stage, by the schedule. A single stage alternates forward and backward passes of
+  /// micro-batches.
   std::vector<StageOps> ops() const;
 };
 
-/// Makes the split at `gpus` GPUs. Weights have the precision of the activations, in addition to master weights.
+/// Makes the split on `gpus` GPUs. Weights have the precision of the activations, in addition to master weights.
 /// Gradients are summed and sent in the scenario's /communication/wire. Throws InputError if model, split and GPUs do
-/// not match, or if the scenario has no split or no transformer described by numbers.
+/// not match, or if the scenario has no split, or no transformer described by numbers.
 SplitJob split_job(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::program

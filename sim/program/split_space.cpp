@@ -59,8 +59,8 @@ class Space {
   }
 
  private:
-  // Lists values of expert_tensor to try: tensor ranks divide an expert's matrices, or hold whole experts. Software
-  // that always holds whole experts has a fixed value.
+  // Lists values of expert_tensor to try: tensor ranks divide an expert's matrices, or hold whole experts. For software
+  // that always holds whole experts, the value is fixed.
   std::vector<int> places_of_experts(int tensor, int expert) const {
     const int stated = question_.stated.expert_tensor;
     if (question_.is_fixed("expert_tensor") || tensor == 1) return {stated};
@@ -117,7 +117,7 @@ class Space {
     }
   }
 
-  // Layers per stage, either without embedding and output or with each of them as a layer. 0: neither is divisible.
+  // Returns the layers per stage; embedding and output, or one of them, may count as layers. 0: none of these divides.
   int units_of_stage(int pipeline) const {
     for (const int beside : {0, 1, 2})
       if ((shape_.layers + beside) % pipeline == 0) return (shape_.layers + beside) / pipeline;
@@ -168,7 +168,7 @@ class Space {
       if (question_.abilities.has_sharding_groups) groups.push_back(ranks_of_node(spec));
       for (int group : of("sharding_group", spec.sharding_group, groups)) {
         const bool is_none = stage.value == ShardingStage::none;
-        // A group of all ranks equals no group.
+        // A group of all ranks is equivalent to no group.
         if (!question_.is_fixed("sharding_group") && group > 0 &&
             (is_none || group == 1 || group >= spec.gradient_ranks()))
           continue;

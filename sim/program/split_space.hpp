@@ -1,11 +1,11 @@
 #pragma once
-// Lists every split of a transformer over a number of GPUs that is worth predicting.
+// Lists the splits of a transformer over a number of GPUs that are worth predicting.
 //
 //   `tensor`          Divisors of a node's GPUs up to kMostTensorRanks, with sequence parallelism, which sends no more
-//                     bytes and takes less memory.
-//   `context`         Powers of two that leave a rank kLeastTokensOfRank of a sequence.
+//                     bytes and needs less memory.
+//   `context`         Powers of two that leave a rank at least kLeastTokensOfRank of a sequence.
 //   `expert`          Divisors of the number of experts up to kMostExpertRanks.
-//   `pipeline`        Divisors of the GPUs that are left, up to a layer for each stage.
+//   `pipeline`        Divisors of the remaining GPUs, with at least one layer per stage.
 //   `micro_batch`     Powers of two that divide a replica's share of the global batch.
 //   `virtual_stages`  Divisors of a stage's layers, if interleaving allows the number of micro-batches. If the stages
 //                     do not divide the layers, embedding and output count as a layer each (split_job.hpp).
@@ -13,8 +13,8 @@
 //   `recompute`       None, selective, full.
 //
 // Only values that the software supports are tried (SplitAbilities). Fixed keys keep their given values, even if these
-// rules exclude them. The limits are those of published results. Among 212 results with context ranks, 27 leave a rank
-// fewer tokens. None has more expert ranks (scenarios/published/suites).
+// rules exclude them. The limits come from published results: among 212 results with context ranks, 27 leave a rank
+// fewer tokens, and none has more expert ranks (scenarios/published/suites).
 #include <set>
 #include <string>
 #include <vector>
@@ -34,21 +34,21 @@ struct SplitQuestion {
   bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }
 };
 
-/// Returns the question of a scenario. Only the batch, the order, and keys that the rules above do not vary keep their
-/// values.
+/// Returns the question of a scenario. Only the batch, the order, and keys that the rules above do not vary are
+/// fixed.
 SplitQuestion all_splits(const Scenario& scenario, int gpus);
 
-/// Lists valid splits over `gpus` GPUs with `data` filled in, even if they do not fit into memory. Splits that differ
-/// only in recomputation are listed once, with the given `recompute`; recomputations_of() lists the values to try.
-/// Throws InputError if the model is not a transformer described by numbers.
+/// Lists valid splits over `gpus` GPUs with `data` set, even if they do not fit into memory. Splits that differ only in
+/// recomputation are listed once, with the given `recompute`; recomputations_of() lists the values to try. Throws
+/// InputError if the model is not a transformer described by numbers.
 std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const SplitQuestion& question);
 
-/// Lists recomputations in order: the first takes least time, the last least memory.
+/// Lists recomputations from the one that takes least time to the one that needs least memory.
 std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question);
 
-/// "selective (act, layernorm)".
+/// Returns a text such as "selective (act, layernorm)".
 std::string recompute_text(const ParallelSpec& spec);
-/// Writes "tensor 8, pipeline 16, 2 virtual stages, data 128, zero1, selective recomputation, micro-batch 1".
+/// Returns "tensor 8, pipeline 16, 2 virtual stages, data 128, zero1, selective recomputation, micro-batch 1".
 std::string split_text(const ParallelSpec& spec);
 
 }  // namespace lockstep::sim::program

@@ -1,25 +1,25 @@
 #pragma once
 // Computes the calendar time of a training with interruptions, restarts and checkpoints (sim/failures/goodput.hpp),
 // from the published rates of failures_format(). As in the published trainings, a spare node replaces every node that
-// fails. So no training waits for a repair.
+// fails, so no training waits for a repair.
 #include "sim/failures/failure_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::quantity {
 
-/// Trainings on at most this number of GPUs count as undisturbed: at the published rate 64 GPUs are interrupted once in
-/// 33 days.
+/// Trainings on at most this number of GPUs count as undisturbed. At the published rate, 64 GPUs are interrupted once
+/// in 33 days.
 constexpr int kUndisturbedGpus = 64;
 
 struct Calendar {
-  Goodput goodput;                 ///< share of the calendar time that iterations take, and where the rest goes
-  double interruptions_per_s = 0;  ///< of calendar time
+  Goodput goodput;                 ///< share of the calendar time that iterations take, and shares of the rest
+  double interruptions_per_s = 0;  ///< per second of calendar time
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
-/// The calendar of the scenario's training on `gpus` GPUs; undisturbed on kUndisturbedGpus or fewer.
+/// Returns the calendar of the scenario's training on `gpus` GPUs; undisturbed on kUndisturbedGpus or fewer.
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
-/// Counts interruptions on any number of GPUs. `storage`: as parse_storage_bandwidth() reads it; empty: the default.
+/// Counts interruptions on any number of GPUs. `storage`: for parse_storage_bandwidth(); empty: the default.
 Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage = "");
 
 }  // namespace lockstep::sim::quantity

@@ -99,7 +99,7 @@ void close_split(Job& job, const Catalogue& catalogue) {
     }
     if (!is_given && job.defaulted.count("software") > 0) set_software(job, usual_software(job.split), catalogue);
   } catch (const Unmapped&) {    // reported by the prediction
-  } catch (const InputError&) {  // likewise, or no split fits
+  } catch (const InputError&) {  // the same, or no split fits
   }
 }
 

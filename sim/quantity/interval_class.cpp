@@ -5,14 +5,14 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-constexpr int kFewTokens = 4096;  // of a pass on a GPU; with fewer, launches and small GEMMs dominate
+constexpr int kFewTokens = 4096;  // tokens of a pass on a GPU; with fewer, launches and small GEMMs dominate
 
 bool is_sharded_or_split(const GivenSplit& split) {
   return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
 }
 
-// Split models are predicted best if the software's exchange or state was read from its code. Among the others, passes
-// over many tokens are predicted better than adapters and passes over few tokens.
+// Split models are predicted best if the software's exchange or state was read from its code. Other software is
+// predicted better with many tokens per pass than with adapters or few tokens.
 std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityTask& task) {
   if (m.stack->is_followed() && is_sharded_or_split(m.job.split)) return {"sequences", "followed"};
   const Workload& workload = task.target.front();
@@ -21,7 +21,7 @@ std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityT
   return {"sequences", "other", has_little_work ? "little work" : "much work"};
 }
 
-// The transports of clouds differ more from each other than machines with InfiniBand do.
+// Transports of clouds differ from each other more than machines with InfiniBand do.
 std::string path_of_all_reduce(const StackModel& m) {
   if (m.network == nullptr) return "in a node";
   return m.network->rdma && !m.network->has_slow_plugin ? "by RDMA" : "by a transport of its own";

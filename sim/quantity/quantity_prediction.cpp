@@ -13,10 +13,10 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-constexpr double kReachOfBytes = 2.1;       // in the logarithm of the size, where correlation is 1/e: a factor of 8
-constexpr double kReachOfGpus = 8;          // likewise in the logarithm of GPUs, on which bandwidth hardly depends
-constexpr double kSlightestScatter = 1e-6;  // least scatter of a given result: two may be for the same point
-constexpr double kAlwaysOff = 0.15;         // of the logarithm of a prediction, whatever its inputs' uncertainty
+constexpr double kReachOfBytes = 2.1;       // distance in ln(size) at which the correlation is 1/e: a factor of 8
+constexpr double kReachOfGpus = 8;          // the same in ln(GPUs), on which bandwidth hardly depends
+constexpr double kSlightestScatter = 1e-6;  // least scatter of given results; two may be for the same point
+constexpr double kAlwaysOff = 0.15;         // error of a prediction's logarithm, even without input uncertainty
 
 struct Value {
   double value, low, high;
@@ -37,7 +37,7 @@ class Times {
     return best == times.end() ? WorkloadTime{} : *best;
   }
   WorkloadTime next(const Alternatives& runs) { return fastest(all(runs)); }
-  /// The reason why one of the next `runs` could not be simulated; empty: all were. Consumes these runs.
+  /// Returns why one of the next `runs` could not be simulated; empty: all were. Consumes these runs.
   std::string failure_of_next(std::size_t runs) {
     const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto failed = std::find_if(first, first + static_cast<std::ptrdiff_t>(runs),
@@ -61,7 +61,7 @@ double images_per_s(const Alternatives& runs, double seconds) {
   return global_batch(runs) / seconds;
 }
 
-// A training's time is that of its whole iterations, as in scenarios and plans.
+// Returns the time of whole iterations, as scenarios and plans do.
 double training_s(const QuantityTask& r, double iteration_s) {
   const ConvergenceSpec epochs{"", r.samples, r.epochs};
   return time_to_accuracy(epochs, 0, std::llround(global_batch(r.target)), iteration_s, 1, 1).seconds;
@@ -137,11 +137,11 @@ Value value_of(const QuantityTask& r, const WorkloadTime& target, const Workload
   return value;
 }
 
-// A given all-reduce says less about another one if their sizes and numbers of GPUs differ more. The logarithms of
-// published over predicted are taken as correlated by exp(-distance). Several given ones are combined by the best
-// linear estimate (kriging with that covariance), which passes through all of them.
+// Corrects predicted all-reduces by given ones. The logarithms of published over predicted are correlated by
+// exp(-distance), so a given one of similar size and number of GPUs tells more. Several are combined by the best linear
+// estimate (kriging with that covariance), which passes through all of them.
 struct Correction {
-  double bytes, gpus;  ///< as logarithms
+  double bytes, gpus;  ///< logarithms
   double log_factor;
 };
 
@@ -151,7 +151,7 @@ double correlation(const Correction& a, const Correction& b) {
 
 struct Corrected {
   double factor = 1;
-  double unknown = 1;  ///< standard deviation that remains, relative to that without given results
+  double unknown = 1;  ///< remaining standard deviation, relative to that without given results
 };
 
 Corrected corrected(const std::vector<Correction>& given, const Correction& place) {
@@ -195,8 +195,8 @@ Corrected correction_of(const QuantityTask& r, const std::vector<double>& predic
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Returns the least time in which all bytes of an all-reduce cross the ports of a node. Without sums in the network no
-// algorithm is faster: 2 (n - 1) / n of the bytes cross on n nodes. 0: not between nodes.
+// Returns the least time in which all bytes of an all-reduce cross the ports of a node. On n nodes, 2 (n - 1) / n of
+// the bytes cross; only sums in the network could need fewer. 0: a single node.
 double least_on_lines_s(const Workload& run) {
   if (run.kind != Workload::Kind::all_reduce || run.node_line_bytes_per_s <= 0) return 0;
   const double nodes = run.scenario.cluster.nodes;
@@ -205,7 +205,7 @@ double least_on_lines_s(const Workload& run) {
   return run.share * 2 * (nodes - 1) / nodes * bytes / run.node_line_bytes_per_s;
 }
 
-// Many GPUs train at most as much faster as there are more of them; no collective is faster than the ports.
+// Returns the upper limit of the quantity: speed-ups are at most linear, and no collective is faster than the ports.
 double most_of(const QuantityTask& r) {
   if (r.quantity == Quantity::efficiency) return 1;
   if (r.quantity == Quantity::speedup) return double(r.target.front().gpus) / r.baseline.front().gpus;
@@ -218,7 +218,7 @@ double least_of(const QuantityTask& r) {
   return r.quantity == Quantity::all_reduce_s ? least_on_lines_s(r.target.front()) * r.factor : 0;
 }
 
-// The fastest choice; choices within 1 % of it count as equal.
+// Returns the fastest choice. Choices within 1 % of it count as equal and set the interval.
 Value best_choice(const std::vector<double>& choices, const std::vector<WorkloadTime>& times) {
   const double best_s = Times::fastest(times).seconds;
   Value best{0, choices.back(), choices.front()};
@@ -231,7 +231,7 @@ Value best_choice(const std::vector<double>& choices, const std::vector<Workload
   return best;
 }
 
-// Interpolates the choice, in its logarithm, at which the share of the baseline's speed reaches `wanted`.
+// Interpolates, in logarithms, the choice at which the share of the baseline's speed reaches `wanted`.
 std::optional<double> reached(const std::vector<double>& choices, const std::vector<WorkloadTime>& times,
                               double baseline_s, double wanted) {
   const auto share = [&](std::size_t i) { return baseline_s / times[i].seconds; };
@@ -244,7 +244,7 @@ std::optional<double> reached(const std::vector<double>& choices, const std::vec
   return std::nullopt;
 }
 
-constexpr double kSharesOff = 0.04;  // uncertainty of what a source means by the full speed, as a share of it
+constexpr double kSharesOff = 0.04;  // sources differ by this in what they call full speed
 constexpr double kComputeOff = 0.1;  // error of required bandwidth, which is proportional to the speed of computation
 
 std::optional<Value> needed_choice(const QuantityTask& r, const std::vector<WorkloadTime>& times, double baseline_s) {
@@ -279,8 +279,8 @@ void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   prediction.high = std::max(value.low, value.high) * r.per_si;
 }
 
-// Relative error of the nodes' decoding rate, if the iteration waits for it. A scenario's uncertainties do not include
-// it.
+// Returns the relative error of the nodes' decoding rate if the iteration waits for it, else 0. A scenario's
+// uncertainties do not include it.
 double input_off(const QuantityTask& r, const WorkloadTime& target) {
   if (r.target.empty() || !(target.seconds > 0)) return 0;
   const Workload& run = r.target.front();
@@ -305,7 +305,7 @@ Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue) 
 IntervalCalibration calibration_of_class(const QuantityTask& task, const IntervalClass& of,
                                          const Catalogue& catalogue) {
   const Reach reach = reach_of(of, catalogue);
-  // No result of AMD's GPUs was fitted, so the uncertainty of their speed adds to a width calibrated on NVIDIA's.
+  // No results of AMD's GPUs were fitted. The uncertainty of their speed is added to a width calibrated on NVIDIA's.
   const bool is_fixed = of.has_fixed_width();
   const double always = is_fixed ? std::hypot(kAlwaysOff, task.deviation_of(kSpeedOnAmd)) : kAlwaysOff;
   return {always, task.deviation_of(kDecodedImages), !is_fixed, reach.below, reach.above};
@@ -368,7 +368,7 @@ void set_interval(QuantityPrediction& prediction, const IntervalCalibration& cal
   if (!prediction.is_mapped() || !r.interval_class.is_calibrated()) return;
   const bool is_share = r.quantity == Quantity::efficiency || r.quantity == Quantity::speedup;
   if (is_share && !r.baseline.empty() && r.target.front().gpus == r.baseline.front().gpus) {
-    prediction.low = prediction.high = prediction.predicted;  // relative to itself
+    prediction.low = prediction.high = prediction.predicted;  // a value relative to itself has no error
     return;
   }
   prediction.low = prediction.predicted / factor_below(calibration, prediction.off_below);

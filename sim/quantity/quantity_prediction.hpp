@@ -1,5 +1,5 @@
 #pragma once
-// Predicts quantities: times their workloads, and computes the quantity and its interval.
+// Predicts quantities: times their workloads, and computes values and intervals.
 #include <string>
 #include <vector>
 
@@ -14,8 +14,8 @@ struct [[nodiscard]] QuantityPrediction {
   double predicted = 0;
   double low = 0;  ///< low and high: 80 % prediction interval for results of a new source
   double high = 0;
-  double off_below = 0;  ///< log(predicted / low) from input uncertainty only
-  double off_above = 0;  ///< log(high / predicted) from input uncertainty only
+  double off_below = 0;  ///< log(predicted / low) from input uncertainty alone
+  double off_above = 0;  ///< log(high / predicted) from input uncertainty alone
 
   bool is_mapped() const { return task.unmapped.empty(); }
 };
@@ -25,7 +25,7 @@ struct [[nodiscard]] QuantityPrediction {
 void predict_quantities(const std::vector<QuantityPrediction*>& predictions, const Catalogue& catalogue,
                         const TimingOptions& timing);
 
-/// Returns half the width of the interval of log(value) before calibration; `off`: off_below or off_above.
+/// Returns the half width of the interval of log(value) before calibration. `off` is off_below or off_above.
 double half_width(const QuantityPrediction& prediction, double off);
 
 /// Returns the catalogue's calibration of bounds for the narrowest class that has one. A measured rate makes
@@ -35,13 +35,13 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
-/// A prediction or a number of GPUs has one of these statuses if it has no answer.
+/// A prediction or a number of GPUs without an answer has one of these statuses.
 inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
 
 /// Makes an entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted,
 /// low, high, assumptions, gpus, nodes, method (the fidelity) and memory. A training also has batch_per_gpu (with a
 /// split, its micro-batch), global_batch (of an update) and split (the keys of /parallel). An unmapped entry has the
-/// reason.
+/// reason instead.
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 

@@ -7,14 +7,14 @@
 
 namespace lockstep::sim::quantity {
 
-/// The line alpha + beta x bytes passes through all-reduces of these two sizes.
+/// Sizes of the two all-reduces that determine the line alpha + beta x bytes.
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;
 
-/// The constant for the share of evaluations in a training's samples.
+/// Name of the constant for the share of evaluations in a training's samples.
 inline constexpr const char* kEvaluationShare = "evaluation share";
-/// Another constant: the time of image trainings over the sum of their iterations at the rates of benchmarks. It
-/// applies if no rate was measured. The difference is evaluations, input, start-up, and code that nobody tuned for a
-/// table.
+/// Name of the constant for the time of image trainings over the sum of their iterations at the rates of benchmarks. It
+/// applies if no rate was measured. The difference is evaluations, input, start-up, and code that was tuned less than
+/// that of benchmarks.
 inline constexpr const char* kTrainingOverBenchmark = "training over benchmark";
 
 /// One workload, or several candidates (best_choice, needed_choice); empty if nothing is timed.
@@ -25,7 +25,7 @@ using Alternatives = std::vector<Workload>;
 struct Anchor {
   Alternatives target;
   Alternatives baseline;
-  double published;  ///< in SI, bandwidths in GB/s
+  double published;  ///< in SI units; bandwidths in GB/s
   double bytes;
   int gpus;
 };
@@ -36,18 +36,18 @@ enum class Quantity {
   iteration_increase,  ///< relative to the baseline's, minus 1
   speedup,             ///< images/s relative to the baseline's
   efficiency,          ///< images/s per GPU relative to the baseline's
-  samples_time_s,      ///< of `samples` samples, or of `epochs` times as many, rounded up to whole iterations
+  samples_time_s,      ///< time of `samples` samples, or of `epochs` times as many, in whole iterations
   epochs,
   exchange_s,  ///< an iteration minus the baseline's, times `factor`
   all_reduce_s,
-  bus_bandwidth,        ///< GB/s: 2(n-1)/n bytes/s
-  algorithm_bandwidth,  ///< GB/s: bytes/s
-  alpha_s,              ///< intercept of a line through two sizes
+  bus_bandwidth,        ///< 2(n-1)/n S/t in GB/s
+  algorithm_bandwidth,  ///< S/t in GB/s
+  alpha_s,              ///< intercept of the line through two sizes
   beta_s_per_byte,
   time_ratio,       ///< baseline's iteration over the target's
   staleness,        ///< updates
-  best_choice,      ///< the element of `choices` whose target is fastest
-  needed_choice,    ///< the least of `choices` whose target has at least `wanted_share` of the baseline's speed
+  best_choice,      ///< element of `choices` with the fastest target
+  needed_choice,    ///< least element of `choices` whose target reaches `wanted_share` of the baseline's speed
   needed_traffic,   ///< `estimate`
   throughput_gain,  ///< target's images/s over the baseline's, minus 1
   iterations,       ///< `estimate`
@@ -60,17 +60,17 @@ struct Estimate {
   double value = 0, low = 0, high = 0;
 };
 
-/// Predictions whose intervals are calibrated together. `kinds` is a path from general to specific, such as
-/// {"sequences", "other", "little work"}.
+/// Predictions of one class have their intervals calibrated together. `kinds` is a path from general to specific, such
+/// as {"sequences", "other", "little work"}.
 struct IntervalClass {
   std::vector<std::string> kinds;
   std::vector<std::string> without_rate{};  ///< class of the same prediction without a measured rate; empty: none
 
   bool is_calibrated() const { return !kinds.empty(); }
-  /// "sequences, other, little work"
+  /// Returns a name such as "sequences, other, little work".
   std::string name() const;
-  /// Names of this class and its fallbacks, most specific first. The last one is "all"; for transformers' rates it is
-  /// "sequences", because their reach has another unit.
+  /// Returns the names of this class and its fallbacks, most specific first. The last one is "all", or "sequences" for
+  /// transformers' rates, because their distances have another unit.
   std::vector<std::string> names() const;
   /// True if the width ignores input uncertainty, which did not predict the errors of this class.
   bool has_fixed_width() const;
@@ -80,22 +80,22 @@ struct [[nodiscard]] QuantityTask : Inputs {
   std::string unmapped;  ///< why there is no task; empty: there is one
   Quantity quantity = Quantity::images_per_s;
   Alternatives target;
-  Alternatives baseline;  ///< if the quantity needs one
-  double samples = 0;     ///< samples_time_s: to train on; with `epochs`, per epoch
-  double factor = 1;      ///< applies to all_reduce_s, exchange_s
-  double per_si = 1;      ///< result in its unit / SI value
+  Alternatives baseline;  ///< empty if the quantity needs none
+  double samples = 0;     ///< samples_time_s: samples of the training; with `epochs`, of an epoch
+  double factor = 1;      ///< factor on all_reduce_s and exchange_s
+  double per_si = 1;      ///< the result in its unit over its SI value
   double epochs = 0;
   double epochs_uncertainty = 0;
-  std::vector<double> choices;  ///< best_choice, needed_choice: one for each target
+  std::vector<double> choices;  ///< best_choice, needed_choice: one per target
   double wanted_share = 0.95;
   Estimate estimate;
   bool is_share = false;  ///< arrival: the result is a probability
   std::vector<Anchor> anchors;
   double bytes = 0;                ///< of an all-reduce; 0: not given
-  bool is_whole_training = false;  ///< calendar time of training a model of sequences (calendar.hpp)
+  bool is_whole_training = false;  ///< calendar time of training a language model (calendar.hpp)
   IntervalClass interval_class;
 
-  /// True if measured rates, not only constants, anchor its computation.
+  /// True if measured rates, and not only constants, anchor the computation.
   bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
 };
 
@@ -103,23 +103,23 @@ struct [[nodiscard]] QuantityTask : Inputs {
 void set_iteration(StackModel& m, QuantityTask& task);
 /// Sets the baseline to an iteration on `gpus` GPUs, at the target's batch per GPU or with its global batch.
 void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus, bool is_strong_scaling);
-/// Makes the quantity the time of a training with the target's iterations: its epochs, including evaluations.
+/// Sets the quantity to the time of a training: the target's iterations over all epochs, including evaluations.
 void set_training(StackModel& m, QuantityTask& task);
 
-/// The factor by which published image trainings took longer than the sum of their iterations. None for software whose
-/// rates come from its trainings, for measured rates, and for networks of sequences.
+/// Returns the factor by which published image trainings took longer than the sum of their iterations. None if rates
+/// were measured, if the software's rates come from trainings, and for networks of sequences.
 std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask& task);
-/// Samples per epoch of the job's data set. Throws Unmapped if unknown.
+/// Returns the samples per epoch of the job's data set. Throws Unmapped if they are unknown.
 double train_samples(const StackModel& m);
-/// Sets the epochs to the accuracy and their relative uncertainty: as given, or by the law of E(B). `is_wanted`: they
-/// are the predicted quantity, so given epochs are ignored.
+/// Sets the epochs to the accuracy and their relative uncertainty: as given, or by the law of E(B). If the epochs are
+/// the predicted quantity (`is_wanted`), given ones are ignored.
 void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted);
 
-/// The interval class of whole trainings of language models. Published trainings took longer than their iterations and
-/// calendar.hpp predict. Causes are, for example, other stages of training, and code that is less tuned than
-/// benchmarks.
+/// Returns the interval class of whole trainings of language models. Published trainings took longer than their
+/// iterations and calendar.hpp predict. Causes are, for example, other stages of training, and code that is less tuned
+/// than benchmarks.
 IntervalClass whole_training_class();
-/// The class of the prediction's interval, once `task` is complete.
+/// Returns the class of the prediction's interval; `task` must be complete.
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task);
 
 }  // namespace lockstep::sim::quantity

@@ -3,7 +3,7 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-// All candidates use the same amount of memory; null: no iteration.
+// All candidates use the same amount of memory. Null: the task is no iteration.
 const Workload* iteration_of(const QuantityTask& task) {
   if (!task.unmapped.empty() || task.target.empty()) return nullptr;
   const Workload& workload = task.target.front();

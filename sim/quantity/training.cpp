@@ -1,4 +1,4 @@
-// Trainings: iterations, baselines, evaluations, and epochs to an accuracy (as given, or by a law of the global batch).
+// Sets up trainings: iterations, baselines, evaluations, and epochs (as given, or by a law of the global batch).
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +12,8 @@ namespace lockstep::sim::quantity {
 namespace {
 
 constexpr double kUsualEpochs = 90;
-constexpr double kMostBatch = 65536;  // for ImageNet in 90 epochs (Jia et al. 2018), and for MLPerf's ResNet-50
-constexpr double kFewestOff = 0.03;   // relative error of the epochs at small batch, which a schedule fixes
+constexpr double kMostBatch = 65536;  // in ImageNet's 90 epochs (Jia et al. 2018) and in MLPerf's ResNet-50
+constexpr double kFewestOff = 0.03;   // relative error of the epochs at small batch, which a schedule determines
 constexpr double kCriticalOff = 0.3;  // relative error of the critical batch
 
 bool is_of_first_rounds(const StackModel& m) {
@@ -22,8 +22,8 @@ bool is_of_first_rounds(const StackModel& m) {
 
 constexpr double kSamplesOfEpoch = 1e6;  // for networks whose training is not counted in epochs
 
-// The law of MLPerf's reference runs. Null for MLPerf's first rounds, whose rules differ; they use the fitted law of
-// epochs.
+// Returns the law of MLPerf's reference runs. Null for MLPerf's first rounds: their rules differ, so they use the
+// fitted law of epochs.
 const ConvergenceProfile* reference_of(const StackModel& m) {
   if (!m.job.is_mlperf() || is_of_first_rounds(m)) return nullptr;
   return m.catalogue.reference_points->profile_of_model(m.job.model.id);
@@ -44,8 +44,8 @@ std::int64_t global_batch_of(StackModel& m) {
   return m.job.global_batch > 0 ? m.job.global_batch : std::int64_t{batch_of(m)} * gpus_of(m);
 }
 
-// Larger batches than any with published epochs need more epochs, by the law below. No publication shows these, so the
-// whole increase counts as uncertain.
+// Batches above all those with published epochs need more epochs, by the law below. No publication confirms this, so
+// the whole increase counts as uncertain.
 void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double most_batch, double critical) {
   if (static_cast<double>(batch) <= most_batch) return;
   const double factor = (1 + static_cast<double>(batch) / critical) / (1 + most_batch / critical);
@@ -56,7 +56,7 @@ void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double
                std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
 }
 
-// Interpolates between the reference points. Beyond the largest batch no points exist, so the law's whole increase
+// Interpolates between the reference points. Beyond the largest batch there are none, so the whole increase of the law
 // counts as uncertain.
 void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ConvergenceProfile& profile) {
   const double batch = static_cast<double>(global_batch_of(m));
@@ -74,7 +74,7 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
       std::hypot(task.epochs_uncertainty, samples.middle / samples_to_target(profile, largest).middle - 1);
 }
 
-// E(B) = E_min (1 + B / B_crit), for ResNet-50; both constants are fitted per round of MLPerf.
+// E(B) = E_min (1 + B / B_crit), for ResNet-50. Both constants are fitted per round of MLPerf.
 void set_epochs_by_law(StackModel& m, QuantityTask& task) {
   if (m.model->id.rfind("resnet50", 0) != 0)
     throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};
@@ -128,7 +128,7 @@ std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask&
 
 namespace {
 
-// Every training evaluates between iterations, whatever the metric; this counts as additional samples. MLPerf's runs
+// Every training evaluates between iterations. Evaluations count as additional samples, for every metric. MLPerf's runs
 // start warm and evaluate only every few epochs.
 double samples_with_evaluations(StackModel& m) {
   const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";

@@ -29,8 +29,8 @@ WorkloadTime one_gpu_time(const Workload& run) {
   return bounded(seconds, u, u);
 }
 
-// Adds micro-steps that the workload's program leaves out: those of one GPU, and of algorithms that do not accumulate.
-// GPUs do not wait for each other in them.
+// Adds micro-steps that the workload's program leaves out: those of one GPU, and those of algorithms that do not
+// accumulate. In them, GPUs do not wait for each other.
 WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
   const int more_steps = run.accumulation - run.scenario.communication.accumulation;
   if (more_steps < 1) return time;
@@ -40,7 +40,7 @@ WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
   return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u)};
 }
 
-// Computes the closed form of predict_point().
+// Evaluates the closed form of predict_point().
 WorkloadTime closed_form_iteration(const Workload& run) {
   Scenario scenario = run.scenario;
   scenario.compute.busy_devices = std::min(run.gpus, scenario.cluster.gpus_per_node);
@@ -52,7 +52,7 @@ WorkloadTime closed_form_iteration(const Workload& run) {
   return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0);
 }
 
-// Launch plus the time of a plan for this number of bytes, as in training.
+// Returns the launch time plus that of an all-reduce of this number of bytes, as in training.
 double all_reduce_s(const Workload& run, const AllReduce& plan_of, std::int64_t bytes, Cluster& cluster,
                     const Perturbation& perturbation) {
   const double launch_s = run.scenario.communication.launch_overhead_s * perturbation.latency;
@@ -76,9 +76,9 @@ WorkloadTime all_reduces_time(const Workload& run, bool with_bounds) {
   return bounded(base_s, 1 - interval.low, interval.high - 1);
 }
 
-constexpr double kShareOff = 0.25;     // relative error of the part of a step for which a layer's gradient waits
-constexpr double kDeviationOff = 0.5;  // relative error of the deviation of step times, which is assumed
-constexpr double kOfExtremes = 4.26;   // standard deviations: the normal quantile of one in 100,000 updates
+constexpr double kShareOff = 0.25;     // relative error of the part of a step between a layer's read and its update
+constexpr double kDeviationOff = 0.5;  // relative error of the deviation of step times, which is an assumption
+constexpr double kOfExtremes = 4.26;   // extremes in standard deviations: the normal quantile of one in 100,000 updates
 
 double value_of(const SampleSummary& summary, Statistic statistic) {
   switch (statistic) {
@@ -96,8 +96,8 @@ double value_of(const SampleSummary& summary, Statistic statistic) {
   return summary.sd;
 }
 
-// Staleness in updates, at a module or between two. It is (workers - 1) times the share of the step between a layer's
-// read and its update. For the bottom layer this is the whole step, so its share has no error.
+// Staleness in updates, at a module or between two. It is (workers - 1) times the part of the step between a layer's
+// read and its update. For the bottom layer this part is the whole step, so it has no error.
 WorkloadTime staleness_of(const Workload& run) {
   const PointResult point = predict_point(run.scenario, request_for(run.scenario, run.gpus, run.batch_per_gpu));
   const StalenessSpec& spec = run.staleness;
@@ -109,7 +109,7 @@ WorkloadTime staleness_of(const Workload& run) {
     }
     return std::make_pair((1 - spec.share) * below + spec.share * above, std::abs(above - below));
   };
-  // Extremes are those of the published run, which is far longer than the simulated one.
+  // The published run is far longer than the simulated one, so extremes are extrapolated.
   const bool is_least = spec.statistic == Statistic::min, is_most = spec.statistic == Statistic::max;
   const auto [in_run, step] = of(is_least || is_most ? Statistic::mean : spec.statistic);
   const double mean = of(Statistic::mean).first, deviation = of(Statistic::sd).first;
@@ -123,7 +123,7 @@ WorkloadTime staleness_of(const Workload& run) {
   return {value, std::max(0.0, value - off), value + off};
 }
 
-constexpr char kFailed = '!';  // prefix of a result's text that gives the reason of a failure
+constexpr char kFailed = '!';  // first character of a result's text that gives the reason of a failure
 
 std::string text_of(const WorkloadTime& time) {
   if (!time.failure.empty()) return kFailed + time.failure;
@@ -156,7 +156,7 @@ WorkloadTime time_workload(const Workload& run, bool with_bounds) {
   }
 }
 
-// For each workload, the index of the first one that takes the same time.
+// Returns, for each workload, the index of the first one that takes the same time.
 std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
   std::vector<std::size_t> firsts;
   std::map<int, std::size_t> first_of_label;

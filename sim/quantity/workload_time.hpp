@@ -1,6 +1,6 @@
 #pragma once
-// Times workloads. A process runs many closed forms and max-plus replays; if it dies, this program survives. Each
-// replay by messages runs in a process of its own, because SimGrid's engine runs once per process.
+// Times workloads. Worker processes run closed forms and max-plus replays, many each; if one dies, this program
+// survives. Each replay by messages has a process of its own, because SimGrid's engine runs once per process.
 #include <string>
 #include <vector>
 
@@ -9,16 +9,16 @@
 namespace lockstep::sim::quantity {
 
 struct [[nodiscard]] WorkloadTime {
-  double seconds = 0;  ///< of an iteration, or of all all-reduces together
-  double low_s = 0;    ///< with all inputs at the favourable end of their uncertainty
+  double seconds = 0;  ///< of an iteration, or of all all-reduces in sequence
+  double low_s = 0;    ///< with all inputs at the favourable limit of their uncertainty
   double high_s = 0;
-  std::string failure{};  ///< why it could not be simulated; empty: it succeeded
+  std::string failure{};  ///< why it could not be simulated; empty: it was
 };
 
 struct TimingOptions {
-  int jobs = 1;  ///< processes at a time; 0: all in this process, for callers that are worker processes
-  /// false: low_s and high_s ignore uncertainties. Bounds take eight times as long as the time itself, and a fit needs
-  /// none.
+  int jobs = 1;  ///< processes at a time; 0: runs all in this process, for callers that are worker processes
+  /// false: low_s and high_s ignore uncertainties. Bounds take eight times as long as the time itself, and a fit does
+  /// not need them.
   bool bounds = true;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
-// The second language of schedules, for algorithms whose ranks run different programs. These are parameter servers
-// without a barrier, backup workers, asynchronous SGD, and learners that take tasks as they become free. If all GPUs
-// run the same program, program.hpp is shorter and much faster to replay.
+// The second language of schedules, for algorithms whose ranks run different programs: parameter servers without a
+// barrier, backup workers, asynchronous SGD, and learners that take tasks as they become free. If all GPUs run the same
+// program, use program.hpp, which is shorter and much faster to replay.
 //
 // An actor is a sequential program on a GPU or on a node's CPU, written as in its paper: compute, send, receive, wait.
-// Actors share links and GPUs as the cluster says. replay/actors.hpp runs them.
+// Actors share the links and GPUs of the cluster. replay/actors.hpp runs them.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,9 +27,9 @@ struct Place {
 /// reports that it has finished.
 enum ServerMessage { kRead, kGradient, kDone, kParameters, kKinds };
 
-/// A message from one actor to another. The bytes take time on the links; tag and value are for the algorithm.
+/// A message from one actor to another. Its bytes take time on the links. The algorithm interprets tag and value.
 struct Message {
-  int from = -1;  ///< index of the sender, filled in on receipt
+  int from = -1;  ///< index of the sender, set on receipt
   int tag = 0;
   std::int64_t bytes = 0;
   std::int64_t value = 0;
@@ -43,21 +43,21 @@ class Sending {
   virtual void wait() = 0;
 };
 
-/// The operations of an actor, which it may call only inside its body.
+/// The operations of an actor. Only the actor's body may call them.
 class ActorContext {
  public:
   virtual ~ActorContext() = default;
   virtual int self() const = 0;
   virtual double now_s() const = 0;
-  /// Work that takes `seconds` alone on this actor's GPU and can use its fraction `fill` in (0, 1]. If concurrent work
-  /// exceeds the GPU, all of it slows down. On a CPU only time passes. Returns at once for 0 seconds.
+  /// Does work that takes `seconds` alone on this actor's GPU and can use its fraction `fill` in (0, 1]. If concurrent
+  /// work exceeds the GPU, all of it slows down. On a CPU, only time passes. Returns at once for 0 seconds.
   virtual void compute(const std::string& name, double seconds, double fill = 1) = 0;
   virtual void sleep(double seconds) = 0;
   /// Returns when the message has arrived. The receiver need not wait for it: messages queue in order of arrival.
   virtual void send(int to, const Message& message) = 0;
   /// Sends a message and returns at once.
   virtual std::unique_ptr<Sending> start_send(int to, const Message& message) = 0;
-  /// Returns the oldest message that has arrived with one of the tags (any, if `tags` is empty). Waits if there is
+  /// Returns the oldest message that has arrived with one of the tags (any tag if `tags` is empty). Waits if there is
   /// none.
   virtual Message receive(const std::vector<int>& tags = {}) = 0;
   /// Receives a message, but gives up after `timeout_s`.

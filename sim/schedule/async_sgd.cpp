@@ -8,7 +8,7 @@
 namespace lockstep::sim::schedule {
 namespace {
 
-// A message's tag contains its kind and its shard.
+// A message's tag contains its kind and its shard. An update event contains its shard and staleness.
 constexpr std::int64_t kStalenessRange = std::int64_t{1} << 40;
 
 int tag_of(ServerMessage kind, int shard) {
@@ -28,7 +28,7 @@ struct StepCount {
   bool allows_another() const { return limit == 0 || ended < limit; }
 };
 
-// Alg. 1.
+// A worker of Alg. 1.
 class AsyncWorker {
  public:
   AsyncWorker(const AsyncSgd& options, StepCount& count, ActorContext& context)
@@ -54,7 +54,7 @@ class AsyncWorker {
 
   void ask(int shard) { me_.start_send(server_of(shard), {-1, tag_of(kRead, shard), 0, 0}); }
 
-  // Parameters are read from the bottom up.
+  // Reads parameters from the bottom up.
   void forward(double factor) {
     for (int shard = 0; shard < shards() && !o_.reads_in_forward; ++shard) ask(shard);
     for (int shard = 0; shard < shards(); ++shard) {
@@ -65,7 +65,7 @@ class AsyncWorker {
     }
   }
 
-  // Gradients are sent from the top down; the step is over when all have arrived.
+  // Sends gradients from the top down. The step is over when all have arrived.
   void backward(double factor) {
     for (int shard = shards() - 1; shard >= 0; --shard)
       if (!o_.shards[to_index(shard)].is_side_branch) go_back(shard, factor);
@@ -93,11 +93,11 @@ class AsyncWorker {
   StepCount& count_;
   ActorContext& me_;
   std::vector<std::int64_t> read_;                  // number of updates of each shard when it was read
-  std::vector<std::unique_ptr<Sending>> sendings_;  // gradients of this step in flight
+  std::vector<std::unique_ptr<Sending>> sendings_;  // gradients of this step that are in flight
   double computed_s_ = 0;
 };
 
-// Alg. 2.
+// A server of Alg. 2.
 void run_async_server(const AsyncSgd& o, ActorContext& me) {
   std::vector<std::int64_t> updates(o.shards.size(), 0);
   for (int running = static_cast<int>(o.workers.size()); running > 0;) {

@@ -16,7 +16,7 @@ int server_count(const BackupWorkers& o) {
   return static_cast<int>(o.servers.size());
 }
 
-// Alg. 3.
+// A worker of Alg. 3.
 class Worker {
  public:
   Worker(const BackupWorkers& options, ActorContext& context)
@@ -51,13 +51,13 @@ class Worker {
     return std::all_of(held_.begin(), held_.end(), [this](std::int64_t version) { return version == held_[0]; });
   }
 
-  // Waits until all servers have answered with one version of at least `wanted`.
+  // Waits until all servers have answered with the same version, which is at least `wanted`.
   std::int64_t wait_to_read(std::int64_t wanted) {
     for (;;) {
       while (is_behind(wanted)) take(me_.receive({kParameters}));
       if (is_consistent()) return held_[0];
       wanted = *std::max_element(held_.begin(), held_.end());
-      if (o_.is_interrupted) continue;  // the other shards come unasked
+      if (o_.is_interrupted) continue;  // the other shards come without a request
       for (int j = 0; j < server_count(o_); ++j)
         if (held_[to_index(j)] < wanted) ask(j, wanted);
     }
@@ -90,8 +90,8 @@ class Worker {
     }
   }
 
-  // Returns false if it was interrupted: all servers have published parameters newer than theta(t), so none needs
-  // gradients for t any more.
+  // Returns false if it was interrupted. Then all servers have published parameters newer than theta(t), so that none
+  // needs gradients for t.
   bool work(double seconds, std::int64_t t) {
     if (!o_.is_interrupted) {
       me_.compute("step", seconds);
@@ -111,7 +111,7 @@ class Worker {
   int unanswered_ = 0;
 };
 
-// Alg. 4.
+// A server of Alg. 4.
 class Server {
  public:
   Server(const BackupWorkers& options, ActorContext& context)
@@ -133,7 +133,7 @@ class Server {
   }
 
  private:
-  // Returns nothing if the time-out is over and there is a gradient to use.
+  // Returns nothing if the time-out is over and the server has a gradient to use.
   std::optional<Message> next() {
     if (o_.timeout_s <= 0 || gradients_ == 0) return me_.receive();
     return me_.receive_within(published_s_ + o_.timeout_s - me_.now_s());

@@ -1,12 +1,12 @@
 #pragma once
 // Synchronous SGD with backup workers (Chen et al. 2016, section 3, Algs. 3 and 4).
 //
-// N + b workers compute gradients on parameters that M servers hold, a shard each. In step t a server takes the first N
-// gradients that were computed on theta(t), updates its shard, and drops those that come later. A worker then reads
-// theta(t + 1), waiting until all servers have it, and starts anew; one that was late reads the newest parameters.
+// N + b workers compute gradients from parameters on M servers, each of which holds a shard. In step t a server takes
+// the first N gradients of theta(t), updates its shard, and drops later ones. A worker then waits until all servers
+// have theta(t + 1), reads it, and starts again. A late worker reads the newest parameters instead.
 //
-// Messages: a gradient asks at the same time for the next parameters, so that a step costs a worker one message to each
-// server and one from it. A worker that is answered different versions asks the servers that are behind again.
+// Messages: A gradient also requests the next parameters. A step thus costs a worker one message to each server and one
+// from it. If servers answer with different versions, the worker asks those that are behind again.
 #include <functional>
 #include <vector>
 
@@ -15,7 +15,7 @@
 
 namespace lockstep::sim::schedule {
 
-/// Returns the factor by which the work of `worker` in its step number `step` takes longer than its shards' work.
+/// Returns work time over nominal work time, for step number `step` of `worker`.
 using StepFactor = std::function<double(int worker, int step)>;
 
 struct BackupWorkers {
@@ -25,19 +25,19 @@ struct BackupWorkers {
   int aggregate = 1;           ///< N
   int steps = 1;               ///< updates until all stop
   /// If the N-th gradient has not arrived within this time after the parameters were published, a server uses those
-  /// that have (at least one). 0: no time-out.
+  /// that have arrived (at least one). 0: no time-out.
   double timeout_s = 0;
-  /// True: late workers abandon their work as soon as all servers have new parameters, which then go to all workers
-  /// unasked. False: they finish, as in the paper.
+  /// True: late workers abandon their work as soon as all servers have new parameters, which all workers then get
+  /// without a request. False: they finish, as in the paper.
   bool is_interrupted = false;
-  bool overlap = true;                ///< sends gradients of upper shards while lower ones are computed
+  bool overlap = true;                ///< sends gradients of upper shards during the computation of lower ones
   double apply_rate_bytes_per_s = 0;  ///< rate at which a server sums gradients; 0: takes no time
   StepFactor factor = [](int, int) { return 1.0; };
 };
 
 /// Returns the workers, then the servers. They log, with t the version of the parameters:
 ///   `worker "read" t`               It has all of theta(t) and begins to compute.
-///   `worker "computed" ns`          The time that it spent on the step, nanoseconds.
+///   `worker "computed" ns`          Nanoseconds that it spent on the step.
 ///   `worker "abandoned" t`          It was interrupted.
 ///   `worker "sent" t`               A shard's gradient has arrived at its server.
 ///   `server "used" t, "dropped" t`  The server used or dropped that gradient.

@@ -1,5 +1,5 @@
 #pragma once
-// Tensor fusion: chooses the gradients that are sent together.
+// Tensor fusion: decides which gradients are sent together.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ struct Bucket {
 };
 
 /// Fuses gradients in the order in which back-propagation produces them. Tensors collect in a buffer, which is sent as
-/// soon as it holds at least `threshold_bytes` (Jia et al. 2018, section 4.3). The rest is sent at the end. A threshold
-/// of 0 sends every tensor alone. The first buffer may have a threshold of its own; -1: it has none. PyTorch's
-/// DistributedDataParallel fills the first bucket to 1 MiB and the others to 25 MiB, so that the first all-reduce
-/// begins early.
+/// soon as it holds at least `threshold_bytes` (Jia et al. 2018, section 4.3). The remaining ones are sent at the end.
+/// With a threshold of 0, every tensor is sent alone. The first buffer may have a threshold of its own; -1: it has
+/// none. PyTorch's DistributedDataParallel fills the first bucket to 1 MiB and the others to 25 MiB, so that the first
+/// all-reduce starts early.
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
                                    std::int64_t first_threshold_bytes = -1);
 

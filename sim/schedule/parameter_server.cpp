@@ -15,7 +15,7 @@ std::vector<std::string> stream_names(int exchange_streams) {
   return names;
 }
 
-// Compute work of neighbouring layers. It is collected until other work waits for it, or it waits for other work.
+// Compute work of neighbouring layers, extended until it must wait for other work or other work must wait for it.
 struct Stretch {
   double seconds = 0;
   std::vector<Part> layers;
@@ -28,7 +28,7 @@ struct Stretch {
   }
 };
 
-// An exchange in progress: the last work that it has enqueued so far.
+// An exchange in progress. `last` is the last work that it has enqueued so far.
 struct Pending {
   std::size_t exchange;
   int last;
@@ -69,7 +69,7 @@ class Builder {
     return enqueue_batch(gpu_, options_, "load", kInput, kCopy, buffer_free);
   }
 
-  // A layer computes when its own parameters are there. Those of the layers below have then been used.
+  // A layer computes when its own parameters are there. By then, those of the layers below have been used.
   void forward(int copied) {
     std::vector<int> after{copied};
     Stretch segment;
@@ -113,7 +113,7 @@ class Builder {
     std::vector<Pending> waiting;
     waiting.swap(pending_);
     for (Pending& exchange : waiting) exchange.last = to_host(exchange.exchange, computed);
-    // Blocking copies finish before anything is sent.
+    // Blocking copies finish before any message is sent.
     if (options_.staging_blocks)
       for (Pending& exchange : waiting) exchange.last = waiting.back().last;
     for (const Pending& exchange : waiting) send(exchange.exchange, exchange.last);
@@ -145,8 +145,8 @@ class Builder {
     return seconds > 0 ? gpu_.host(kToDevice, "to device " + exchanges_[e].name, seconds, {after}) : after;
   }
 
-  // Copies that block computing, after the backward pass. With wait-free back-propagation they follow the arrivals;
-  // otherwise they start when all exchanges have arrived.
+  // Adds copies that block computation, after the backward pass. With wait-free back-propagation each follows its
+  // exchange. Otherwise they start when all exchanges have ended.
   void copy_back() {
     std::vector<int> all;
     for (const Pending& exchange : pending_) all.push_back(exchange.last);
@@ -158,8 +158,8 @@ class Builder {
     }
   }
 
-  // The end of an iteration: every layer's parameters are new on this GPU. Without a barrier, decoding and update are
-  // still missing; they precede the layer's next forward pass.
+  // Ends an iteration: every layer's parameters have arrived on this GPU. Without a barrier, decoding and update follow
+  // only before the layer's next forward pass.
   void synchronise() {
     if (options_.staging_blocks) copy_back();
     std::vector<int> all;
@@ -193,8 +193,8 @@ class Builder {
   const std::vector<LayerExchange>& exchanges_;
   const ParameterServer& options_;
   Enqueue gpu_;
-  std::vector<std::vector<std::size_t>> of_layer_;  // indices of exchanges
-  std::vector<int> push_, pull_;                    // plans, by exchange
+  std::vector<std::vector<std::size_t>> of_layer_;  // indices of exchanges, by layer
+  std::vector<int> push_, pull_;                    // indices of plans, by exchange
   std::vector<int> used_;                           // per iteration: the forward pass that frees the batch's buffer
   std::vector<Pending> pending_;
   std::map<int, std::vector<int>> arrived_;  // by layer: work for which its next forward pass waits

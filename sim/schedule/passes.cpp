@@ -6,7 +6,7 @@ namespace lockstep::sim::schedule {
 
 namespace {
 
-// Sums the times of layers `from` to `to`, upwards or downwards.
+// Sums the times of layers `from` to `to`, in ascending or descending order.
 Segment segment_of(const model::Graph& graph, const ModelCost& cost, int from, int to, double LayerCost::*seconds_of) {
   Segment segment;
   std::vector<Part> parts;

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of every training step: its input, the forward pass, the backward pass.
+// Parts of every training step: input, forward pass, backward pass.
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -21,11 +21,11 @@ Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int f
 
 /// How batches reach a GPU.
 struct Loading {
-  double load_s = 0;       ///< read one batch of one GPU from its file, decode and augment it
-  double to_device_s = 0;  ///< copy it to the GPU
+  double load_s = 0;       ///< reads, decodes and augments one batch of one GPU
+  double to_device_s = 0;  ///< copies it to the GPU
   int prefetch = 2;        ///< number of batches loaded in advance (2: double buffering)
-  bool blocking = false;   ///< load only after the previous step has ended, not during it
-  /// If above 0, bytes of a batch that cross the cluster's links. They are read from the file server before load_s, and
+  bool blocking = false;   ///< loads only after the previous step has ended, not during it
+  /// If above 0, bytes of a batch that cross the cluster's links: they are read from the file server before load_s, and
   /// copied to the GPU in place of to_device_s.
   std::int64_t read_bytes = 0;
   std::int64_t to_device_bytes = 0;
@@ -34,22 +34,22 @@ struct Loading {
   bool is_free() const { return load_s <= 0 && to_device_s <= 0 && read_bytes <= 0 && to_device_bytes <= 0; }
 };
 
-/// Enqueues a batch's load and copy; returns the work after which it is on the GPU. `after`: the work that frees its
-/// buffer. `loading_name`: name of the work between reading and copying.
+/// Enqueues a batch's load and copy. Returns the work after which it is on the GPU. `after` is the work that frees its
+/// buffer. `loading_name` is the name of the work between reading and copying.
 int enqueue_batch(Enqueue& gpu, const Loading& loading, const std::string& loading_name, int load_stream,
                   int copy_stream, const std::vector<int>& after);
 
-/// Enqueues the batches, one per step. Without `blocking` a batch is loaded as soon as one of `prefetch` buffers is
-/// free, that is, after the forward pass `prefetch` steps before. (A loader process reads the next file while this one
-/// is trained on.)
+/// Enqueues one batch per step. Without `blocking`, a batch is loaded as soon as one of `prefetch` buffers is free,
+/// which is after the forward pass `prefetch` steps earlier. (A loader process reads the next file while the GPU trains
+/// on this one.)
 class InputPipeline {
  public:
   InputPipeline(Enqueue& gpu, const Loading& loading, int load_stream, int copy_stream)
       : gpu_(gpu), loading_(loading), load_stream_(load_stream), copy_stream_(copy_stream) {}
-  /// Returns the work after which the next step's batch is on the GPU. `step_before`: last work of the previous step;
-  /// -1: none.
+  /// Returns the work after which the next step's batch is on the GPU. `step_before` is the last work of the previous
+  /// step; -1: none.
   int next(int step_before);
-  /// Records the forward pass that reads the batch and so frees its buffer.
+  /// Records the forward pass that reads the batch and thus frees its buffer.
   void used_by(int forward) { used_.push_back(forward); }
 
  private:

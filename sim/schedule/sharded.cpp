@@ -45,18 +45,18 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   const std::vector<int> gather_plans = plans_of_units(gpu, units, options.gpus, all_gather);
   const std::vector<int> scatter_plans = plans_of_units(gpu, units, options.gpus, reduce_scatter);
   InputPipeline input(gpu, options, kInput, kCopy);
-  // A pass is the forward or the backward pass of a unit: 0, 1, ... count - 1, and back.
+  // A pass is the forward or the backward pass of a unit: units 0, 1, ... count - 1, then back to 0.
   const int count = static_cast<int>(units.size()), passes = 2 * count;
   const auto unit_of = [&](int pass) { return pass < count ? pass : passes - 1 - pass; };
 
-  // Ends with the last gradients exchanged or computed; `before`: the step or the update before, -1: none.
+  // Ends when the last gradients are exchanged or computed. `before` is the previous step or update; -1: none.
   const auto micro_step = [&](int before, bool gathers, bool scatters) {
     const int batch = input.next(before);
     std::vector<int> gathered(to_index(passes), -1), computed(to_index(passes), -1);
     int to_gather = 0;
-    // Parameters of a pass may arrive when the pass units_ahead + 1 before it has freed its own.
+    // A pass may get its parameters when the pass units_ahead + 1 earlier has freed its own.
     const auto gather_next = [&] {
-      if (!gathers) return void(++to_gather);  // the GPU has all parameters
+      if (!gathers) return void(++to_gather);  // this GPU has all parameters
       const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
       std::vector<int> after;
       if (freed_by >= 0)

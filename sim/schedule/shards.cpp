@@ -30,10 +30,10 @@ std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost
     shards[to_index(j)].server = j;
     shards[to_index(j)].bytes = (total + servers - 1) / servers * bytes_per_element;
   }
-  std::int64_t elements = 0;  // of the layers so far
+  std::int64_t elements = 0;  // elements of the layers so far
   for (std::size_t l = 0; l < graph.layers.size(); ++l) {
     elements += graph.layers[l].parameter_count();
-    // The shard of the last parameter so far; layers before the first parameter belong to the first shard.
+    // The shard that holds the last parameter so far. Layers before the first parameter belong to the first shard.
     const std::int64_t last = std::max<std::int64_t>(elements - 1, 0);
     Shard& shard = shards[to_index(std::min(servers - 1, static_cast<int>(((last + 1) * servers - 1) / total)))];
     if (shard.name.empty()) shard.name = graph.layers[l].name;

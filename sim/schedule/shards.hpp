@@ -9,10 +9,10 @@
 
 namespace lockstep::sim::schedule {
 
-/// A part of the parameters that is sent separately, with its work: a worker needs the parameters for `forward_s`, and
+/// A part of the parameters that is sent separately, and its work. A worker needs the parameters for `forward_s`, and
 /// has their gradient after `backward_s`.
 struct Shard {
-  std::string name;  ///< of its first layer, or of the module
+  std::string name;  ///< name of its first layer, or of its module
   std::int64_t bytes = 0;
   double forward_s = 0;
   double backward_s = 0;
@@ -26,9 +26,9 @@ struct Shard {
 /// the last shard.
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
-/// Returns one shard per module, bottom first. A module is consecutive layers whose names agree up to the first '.' or
-/// '/'. Each module goes to the server that holds the fewest bytes so far. Layers without parameters belong to the
-/// module that follows them. A module from which no path leads to the last layer is a side branch (an auxiliary
+/// Returns one shard per module, bottom first. A module is consecutive layers whose names agree up to the first '.'
+/// or '/'. Each module goes to the server that holds the fewest bytes so far. Layers without parameters belong to
+/// the next module. If no path leads from a module to the last layer, it is a side branch (an auxiliary
 /// classifier).
 std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 

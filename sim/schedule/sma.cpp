@@ -16,7 +16,7 @@ double SmaCost::fill() const {
 
 namespace {
 
-enum SmaStream { kSynchronisation = kCompute, kScheduler, kFirstLearner };  // learners compute
+enum SmaStream { kSynchronisation = kCompute, kScheduler, kFirstLearner };  // learners compute on their own streams
 
 std::vector<std::string> streams_of(int learners) {
   std::vector<std::string> streams{"input", "copy", "synchronisation", "scheduler"};
@@ -71,7 +71,7 @@ class SmaProgram {
     learned_[static_cast<std::size_t>(j)].push_back(last);
   }
 
-  // The learner's input batch; loading starts when the buffer of the batch `prefetch` tasks ago is free.
+  // Enqueues the learner's input batch. Loading starts when the buffer of the batch `prefetch` tasks ago is free.
   std::vector<int> input(int t, int j) {
     if (options_.is_free()) return {};
     const std::vector<int>& learned = learned_[static_cast<std::size_t>(j)];
@@ -92,7 +92,7 @@ class SmaProgram {
   }
 
   void synchronise_globally() {
-    const int all = options_.learners;  // the draw of the synchronisation stream
+    const int all = options_.learners;  // draw of the synchronisation stream
     if (!options_.by_host)
       average_ = gpu_.share(kSynchronisation, "aggregate", cost_.aggregate.seconds, cost_.aggregate.fill, all, local_);
     if (plan_ >= 0)
@@ -100,8 +100,8 @@ class SmaProgram {
     average_ = gpu_.share(kSynchronisation, "average model", cost_.average.seconds, cost_.average.fill, all, {});
   }
 
-  // The time from the end of all learning to the last GPU's turn. All GPUs have the same program, so each waits as long
-  // as the last.
+  // Returns the time from the end of all learning to the last GPU's turn. All GPUs have the same program, so each waits
+  // as long as the last one.
   double until_last_turn_s() const {
     return options_.host_wait_s + (options_.gpus - 1) * (cost_.differences.seconds + options_.host_wait_s);
   }
@@ -127,11 +127,11 @@ class SmaProgram {
   const SmaOptions options_;
   Enqueue gpu_;
   int plan_ = -1;
-  int turns_ = -1;                         // the plan with which all GPUs wait for the host
-  int average_ = -1;                       // the last update of the average model
-  int issued_ = -1;                        // the last task handed out, in turn
-  std::vector<std::vector<int>> learned_;  // by learner, then iteration
-  std::vector<int> local_;                 // by learner, the last
+  int turns_ = -1;                         // index of the plan in which all GPUs wait for the host
+  int average_ = -1;                       // last update of the average model
+  int issued_ = -1;                        // last task that was handed out in turn
+  std::vector<std::vector<int>> learned_;  // by learner, then by iteration
+  std::vector<int> local_;                 // last local synchronisation or update, by learner
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kExchange = kOwnStreams;
 
-// The exchange of one tensor after another. Each call returns the last work.
+// Exchanges tensors one after another. Each function returns the last work.
 class Exchanger {
  public:
   Exchanger(Enqueue& gpu, const std::vector<Bucket>& tensors, const TheanoMpi& options, const TheanoMpiPlans& plans)
@@ -45,11 +45,11 @@ class Exchanger {
     const bool is_half = options_.exchange == ParameterExchange::asa16;
     const double wire_bytes = is_half ? bytes / 2 : bytes;
     std::vector<int> inputs{after};
-    // A conversion reads one form and writes the other: 6 bytes per element of 4.
+    // A conversion reads one precision and writes the other: 6 bytes per element of 4.
     if (is_half) inputs = {gpu_.host(kExchange, "to half", pass_s(1.5 * bytes), inputs)};
     gpu_.collective(kExchange, "all-to-all " + tensors_[to_index(t)].name, all_to_all_[to_index(t)], options_.launch_s,
                     inputs);
-    // The sum reads n n-ths and writes one.
+    // The sum reads n shares of 1/n and writes one.
     gpu_.host(kExchange, "sum", pass_s((n + 1) / n * wire_bytes), {});
     const int gathered = gpu_.collective(kExchange, "all-gather " + tensors_[to_index(t)].name,
                                          all_gather_[to_index(t)], options_.launch_s, {});
@@ -61,7 +61,7 @@ class Exchanger {
   Enqueue& gpu_;
   const std::vector<Bucket>& tensors_;
   const TheanoMpi& options_;
-  std::vector<int> host_, all_to_all_, all_gather_;  // plans, by tensor
+  std::vector<int> host_, all_to_all_, all_gather_;  // indices of plans, by tensor
 };
 
 }  // namespace

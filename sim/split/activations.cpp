@@ -46,7 +46,7 @@ class LayerActivations {
   void tensor_split(const std::string& what, double width, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
-  // The tensor that a GEMM keeps of its input, `width` elements per token.
+  // Adds the tensor that a GEMM keeps of its input, with `width` elements per token.
   void product_input(const std::string& what, double width, double ranks, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});
   }
@@ -72,7 +72,7 @@ class LayerActivations {
     if (shape_.dropout) mask("dropout's mask");
   }
 
-  // The fused kernel keeps its inputs and the scan's output, and computes the convolution again (mamba_ssm,
+  // The fused kernel keeps its inputs and the scan's output, and recomputes the convolution (mamba_ssm,
   // mamba_split_conv1d_scan_combined). The delta rule's kernels also keep the convolved input and the inverse of a
   // chunk (flash-linear-attention, ChunkGatedDeltaRuleFunction).
   void recurrence() {
@@ -97,14 +97,14 @@ class LayerActivations {
     list_.push_back({"attention dropout's output", scores * bytes_.element, of});
   }
 
-  // Adds the norms' inputs and outputs of the compressed queries, keys and values; every tensor rank has them.
+  // Adds the inputs and outputs of the norms of compressed queries, keys and values. Every tensor rank has them.
   void compressions() {
     const model::LatentSpec& l = shape_.latent;
     sequence_split("compressed queries", 2.0 * l.q_rank);
     sequence_split("compressed keys and values", 2.0 * l.kv_rank + l.rope_dim);
   }
 
-  // Adds the gate, the other half, and the input of the second matrix; `rows`: per token.
+  // Adds the inputs of the non-linearity and of the second matrix, for `rows` rows per token.
   void inner_activations(const std::string& what, double inner, double rows, const Modules& of) {
     const std::string inputs = shape_.gated ? "'s gate and its other half" : "'s non-linearity's input";
     list_.push_back({what + inputs, tokens_ * rows * (shape_.gated ? 2 : 1) * inner * bytes_.gate / tensor_, of});
@@ -125,7 +125,7 @@ class LayerActivations {
     const double rows = m.active * expert_load_;
     product_input("experts' input", rows * shape_.hidden, whole_, of);
     inner_activations("experts", m.inner, rows, of);
-    // They are weighted and summed where the tokens came from.
+    // Outputs are weighted and summed on the rank from which the tokens came.
     list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.experts_output / whole_, of});
     if (m.shared_inner == 0) return;
     const Modules of_shared{RecomputeModule::shared_experts};
@@ -140,7 +140,7 @@ class LayerActivations {
   std::vector<Activation> list_;
 };
 
-// Excludes tensors that are recomputed.
+// Sums the bytes of tensors that are not recomputed.
 double sum(const std::vector<Activation>& list, const ParallelSpec& spec) {
   double bytes = 0;
   for (const Activation& one : list)
@@ -163,14 +163,14 @@ double whole_of(const ParallelSpec& spec) {
   return spec.sequence ? spec.tensor : 1;
 }
 
-// Bytes of the outputs of a layer's matrices: divided by the tensor ranks, or on every rank (whole or a part of the
+// Output widths of a layer's matrices: divided by the tensor ranks, or on every rank (whole, or a part of the
 // sequence).
 struct MatrixOutputs {
   double split = 0, whole = 0;
 };
 
-// The matrices are query, key, value, output, gate, up and down (without a gate: no up). Their first, third, fifth and
-// seventh are kept: query, value, gate and down.
+// The matrices are query, key, value, output, gate, up and down (without a gate: no up). The outputs of the first,
+// third, fifth and seventh are kept: query, value, gate and down.
 MatrixOutputs alternate_outputs(const TransformerShape& shape, double kv_repeats) {
   const auto query = static_cast<double>(shape.query_width());
   return {query + static_cast<double>(shape.value_width()) * kv_repeats + shape.inner,
@@ -190,7 +190,7 @@ void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOu
 }
 
 // Layers with a router, experts and a shared expert, or with latent attention, have no single order of matrices. For
-// them half of all outputs count as kept, as replica/rank_cost.hpp assumes for times.
+// them, half of all outputs count as kept. replica/rank_cost.hpp makes the same assumption for times.
 MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
   const model::LayerParts parts = shape.parts_of(layer);
   MatrixOutputs outputs;
@@ -207,7 +207,7 @@ MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec&
   return {outputs.split / 2, outputs.whole / 2};
 }
 
-// Includes the attention's output, the sums of the softmax if attention is fused, and the layer's input.
+// Adds the output of attention or recurrence, the softmax's sums if attention is fused, and the layer's input.
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
   const double repeats = kv_repeats(shape, spec);
   const model::LayerParts parts = shape.parts_of(layer);

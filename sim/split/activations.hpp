@@ -21,11 +21,11 @@ namespace lockstep::sim::split {
 
 struct Activation {
   std::string what;
-  double bytes = 0;                ///< on a rank, of a micro-batch
-  std::set<RecomputeModule> of{};  ///< recomputation of any of these frees it
+  double bytes = 0;                ///< per micro-batch on a rank
+  std::set<RecomputeModule> of{};  ///< recomputing any of these modules frees it
 };
 
-/// Bytes per element: of activations, and of the inputs that GEMMs keep for their weights' gradients. Transformer
+/// Bytes per element of activations, and of the inputs that GEMMs keep for their weights' gradients. Transformer
 /// Engine keeps these in the format of the multiplication (transformer_engine/pytorch/module/layernorm_linear.py,
 /// forward()).
 struct ActivationBytes {
@@ -36,13 +36,13 @@ struct ActivationBytes {
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
 
-/// Returns a layer's tensors in the order of the forward pass, without recomputation. For experts they are those of the
-/// busiest rank.
+/// Returns a layer's tensors in the order of the forward pass, without recomputation. Tensors of experts are those of
+/// the busiest rank.
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           const ActivationBytes& bytes);
 
-/// Returns the bytes that a layer keeps, by `spec.recompute`. Layers with experts or latent attention have no single
-/// order of matrices. With alternate_matrices they are therefore taken to keep half of all matrices' outputs.
+/// Returns the bytes that a layer keeps with `spec.recompute`. For alternate_matrices, layers with experts or latent
+/// attention count half of all matrices' outputs, because their matrices have no single order.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const ActivationBytes& bytes);
 /// Returns the bytes that are recomputed: those of layer_activations() less kept_bytes().
 double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,

@@ -6,8 +6,8 @@
 namespace lockstep::sim::split {
 namespace {
 
-// A stage's passes of two streams of micro-batches, which enter the pipeline at its two ends. The near chunk belongs to
-// the stream that reaches the stage first, the far chunk to the other.
+// Passes of a stage for two streams of micro-batches, which enter the pipeline at its two ends. The near chunk belongs
+// to the stream that reaches the stage first, the far chunk to the other.
 class TwoStreams {
  public:
   TwoStreams(int near_chunk, int first_of_near, int first_of_far) {
@@ -22,7 +22,7 @@ class TwoStreams {
     backward(backward_stream);
   }
   void backward(int stream) { ops_.push_back({Pass::backward, streams_[stream].backward++, streams_[stream].chunk}); }
-  /// Postpones the weights' gradient to weight_gradient(), which takes the oldest one.
+  /// Postpones the weights' gradient to a later weight_gradient(), which computes the oldest one.
   void input_gradient(int stream) {
     ops_.push_back({Pass::input_gradient, streams_[stream].backward, streams_[stream].chunk});
     left_.push_back({Pass::weight_gradient, streams_[stream].backward++, streams_[stream].chunk});
@@ -36,15 +36,15 @@ class TwoStreams {
  private:
   struct Stream {
     int chunk = 0;
-    int forward = 0, backward = 0;  // the next micro-batch of each
+    int forward = 0, backward = 0;  // the next micro-batch in each direction
   };
   Stream streams_[2];
   std::deque<PipelineOp> left_;
   StageOps ops_;
 };
 
-// Makes the order of one stage. `half` stages lead from an end of the pipeline to its middle; this one is number
-// `place`. Each stream has `micro_batches` micro-batches.
+// Makes the order of one stage. `half` stages lead from an end of the pipeline to its middle; this stage is number
+// `place` of them. Each stream has `micro_batches` micro-batches.
 StageOps dual_pipe_order(int half, int place, int micro_batches, TwoStreams order) {
   constexpr int kNear = 0, kFar = 1;
   for (int i = 0; i < 2 * (half - place - 1); ++i) order.forward(kNear);
@@ -71,7 +71,7 @@ StageOps dual_pipe_order(int half, int place, int micro_batches, TwoStreams orde
     order.backward(kFar);
     order.forward_beside_backward(kFar, kNear);
   }
-  // The second half of the last passes postpones its weights' gradients to the end.
+  // About half of the last passes postpone their weights' gradients to the end.
   const int last = place + 1, whole = 2 * (last / 2) + (place % 2 == 0 ? 1 : 0);
   for (int i = 0; i < 2 * last; ++i) {
     const int stream = i % 2 == 0 ? kFar : kNear;

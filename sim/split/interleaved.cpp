@@ -6,7 +6,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-// The k-th pass of a stage in one direction: p micro-batches through the first chunk, the same through the next one.
+// Returns the k-th pass of a stage in one direction. p micro-batches pass the first chunk, then the same pass the next.
 PipelineOp forward_pass(int k, const PipelineShape& shape) {
   const int in_round = k % (shape.stages * shape.chunks);
   const int round = k / (shape.stages * shape.chunks);

@@ -14,8 +14,8 @@ void append(TrafficList& list, const TrafficList& more, double times) {
   }
 }
 
-// Adds the exchange of one kind of parameters over `ranks` ranks, in groups of `shards` ranks that hold one copy.
-// Shards are exchanged in `calls` collectives.
+// Adds the exchange of one kind of parameters over `ranks` ranks. Groups of `shards` ranks divide one copy of the
+// state, and exchange it in `calls` collectives.
 void exchange(TrafficList& list, const std::string& what, double parameters, double calls, TrafficGroup all, int ranks,
               int shards, const ParallelSpec& spec, int micro_batches, const TrafficOptions& options) {
   const ShardingStage sharding = spec.sharding;

@@ -11,8 +11,8 @@ void add(TrafficList& list, Traffic traffic) {
   if (traffic.ranks > 1) list.push_back(std::move(traffic));
 }
 
-// True if the collective overlaps GEMMs, by /tensor_overlap. Without sequence parallelism only those of the backward
-// pass's inputs do, because only scattered and gathered data come in pieces.
+// True if the collective overlaps GEMMs, by /tensor_overlap. Without sequence parallelism, only gradients of inputs do,
+// because only scattered and gathered data come in pieces.
 bool is_beside(const ParallelSpec& spec, bool is_input_of_backward) {
   if (spec.tensor_overlap == TensorOverlap::all && spec.sequence) return true;
   return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
@@ -23,13 +23,13 @@ Traffic tensor_traffic(const ParallelSpec& spec, const std::string& what, Traffi
   return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
 }
 
-// Collectives before a matrix whose columns the tensor ranks divide (g, or g with sequence parallelism, of Korthikanti
-// et al. 2022).
+// Adds collectives before a matrix whose columns the tensor ranks divide (f of Korthikanti et al. 2022, or g with
+// sequence parallelism).
 void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", input", TrafficKind::all_gather, bytes));
 }
 
-// Collectives after the matrix whose rows the tensor ranks divide.
+// Adds collectives after a matrix whose rows the tensor ranks divide.
 void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   add(list, tensor_traffic(spec, what + ", output", kind, bytes));
@@ -39,7 +39,7 @@ void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, c
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
 }
 
-// The input was kept in parts; the weights' gradients need it whole again.
+// Each rank kept a part of the input. The weights' gradients need the whole input again.
 void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   if (spec.sequence) add(list, tensor_traffic(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
@@ -77,7 +77,7 @@ void add_context(TrafficList& list, const TransformerShape& shape, const Paralle
   }
 }
 
-// Each context rank gets all tokens of some heads, and returns them afterwards (Megatron-LM,
+// Each context rank gets all tokens of some heads, and returns its results for them (Megatron-LM,
 // mamba_context_parallel.py).
 void add_recurrence_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
                             const TrafficOptions& options) {
@@ -101,7 +101,7 @@ const char* mixing_name(model::TokenMixing mixing) {
   return mixing == model::TokenMixing::recurrence ? "recurrence" : "attention";
 }
 
-// Bytes of the tokens that a rank sends to experts, or of those that the busiest rank receives; before the tensor ranks
+// Returns the bytes of the tokens that a rank sends to experts, or that the busiest rank receives, before tensor ranks
 // divide them.
 double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * spec.expert_load();
@@ -120,9 +120,9 @@ void add_routing(TrafficList& list, const TransformerShape& shape, const Paralle
   add(list, traffic);
 }
 
-// Bytes that enter and leave the tensor ranks' part of the MLP.
+// Bytes that enter the tensor ranks' part of the MLP; as many leave it.
 struct MlpBytes {
-  double dense = 0, experts = 0;  // experts: of rows, of which tensor ranks have parts until they are gathered
+  double dense = 0, experts = 0;  // `experts` counts rows, of which each tensor rank has a part until they are gathered
 };
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {

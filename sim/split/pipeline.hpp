@@ -11,8 +11,8 @@
 
 namespace lockstep::sim::split {
 
-/// `backward` computes the gradients of inputs and weights. Schedules that split it have `input_gradient` (B of Qi et
-/// al.) and, later, `weight_gradient` (W).
+/// `backward` computes the gradients of inputs and weights. Some schedules split it into `input_gradient` (B of Qi et
+/// al.) and a later `weight_gradient` (W).
 enum class Pass { forward, backward, input_gradient, weight_gradient };
 
 /// True if the pass computes weight gradients.
@@ -20,11 +20,11 @@ inline bool gives_weight_gradients(Pass pass) {
   return pass == Pass::backward || pass == Pass::weight_gradient;
 }
 
-/// Where a stage's chunks are in the model.
+/// The places of a stage's chunks in the model.
 enum class ChunkOrder {
   looped,    ///< chunk c of stage s is part c p + s of v p
   folded,    ///< two chunks: parts s and 2 p - 1 - s of 2 p, so that stage 0 has both ends of the model
-  mirrored,  ///< two chunks: parts s and p - 1 - s of p. Half of the micro-batches pass each copy of a part
+  mirrored,  ///< two chunks: parts s and p - 1 - s of p; each half of the micro-batches passes its own copy of a part
 };
 
 ChunkOrder chunk_order_of(PipelineSchedule schedule);
@@ -51,12 +51,12 @@ struct PipelineShape {
   int chunks = 1;         ///< v
   ChunkOrder order = ChunkOrder::looped;
 
-  /// Parts through which a micro-batch passes.
+  /// Returns the number of parts through which a micro-batch passes.
   int parts() const { return order == ChunkOrder::mirrored ? stages : stages * chunks; }
-  /// The chunk with the next part of the model; neighbour(place, -1) gives the previous. None at the ends.
+  /// Returns the chunk with the next part of the model; neighbour(place, -1) is the previous one. None at the ends.
   std::optional<ChunkPlace> next(const ChunkPlace& place) const { return neighbour(place, 1); }
   std::optional<ChunkPlace> before(const ChunkPlace& place) const { return neighbour(place, -1); }
-  /// Number of neighbouring parts on another stage. Each takes one message per micro-batch and direction.
+  /// Returns how many neighbouring parts are on another stage. Each takes a message per micro-batch and direction.
   int messages_of(const ChunkPlace& place) const;
   int micro_batches_of_chunk() const { return order == ChunkOrder::mirrored ? micro_batches / 2 : micro_batches; }
 
@@ -71,30 +71,30 @@ struct PipelineShape {
   }
 };
 
-/// The split's pipeline. With one stage, forward and backward passes alternate.
+/// Returns the split's pipeline. With one stage, forward and backward passes alternate.
 PipelineShape pipeline_shape(const ParallelSpec& spec, int micro_batches);
 PipelineSchedule schedule_of_pipeline(const ParallelSpec& spec);
 
 /// A stage's work of one iteration, in order.
 using StageOps = std::vector<PipelineOp>;
 
-/// Huang et al. 2019, "GPipe": all micro-batches forward, then all backward, the last one first. A stage keeps the
-/// activations of m micro-batches.
+/// Huang et al. 2019, "GPipe": all micro-batches go forward, then all go backward, the last one first. A stage keeps
+/// the activations of m micro-batches.
 StageOps gpipe(const PipelineShape& shape, int stage);
 
 /// 1F1B with a flush: Narayanan et al. 2019, "PipeDream", and 2021, "Efficient large-scale language model training on
-/// GPU clusters using Megatron-LM", section 2.2.1. Stage s passes p - 1 - s micro-batches forward, then alternates one
-/// forward and one backward, then passes the rest backward. It keeps min(p - s, m) micro-batches.
+/// GPU clusters using Megatron-LM", section 2.2.1. Stage s runs p - 1 - s forward passes, then alternates one forward
+/// and one backward pass, then runs the remaining backward passes. It keeps min(p - s, m) micro-batches.
 StageOps one_f_one_b(const PipelineShape& shape, int stage);
 
 /// Interleaved 1F1B: Narayanan et al. 2021, section 2.2.2; m is a multiple of p. Micro-batches pass a stage's chunks in
-/// groups of p. Stage s passes 2 (p - 1 - s) + (v - 1) p of them forward before the first one goes backward
+/// groups of p. Stage s runs 2 (p - 1 - s) + (v - 1) p forward passes, then alternates forward and backward passes
 /// (Megatron-LM, megatron/core/pipeline_parallel/schedules.py). It keeps one more, at most m v, counted in chunks.
 StageOps interleaved(const PipelineShape& shape, int stage);
 
 /// ZB-H1: Qi et al. 2023, "Zero bubble pipeline parallelism", section 3.1. It is 1F1B with a split backward pass. Stage
-/// s delays the weights' gradients by s micro-batches, so that stage s - 1 gets the gradient of its output earlier. The
-/// delayed ones fill the bubble at the end.
+/// s delays the weights' gradients by s micro-batches, so that stage s - 1 gets the gradient of its output earlier.
+/// Delayed weights' gradients fill the bubble at the end.
 StageOps zb_h1(const PipelineShape& shape, int stage);
 
 /// ZB-V: Qi et al. 2024, "Pipeline parallelism with controllable memory", and PyTorch's ZBVZeroBubble
@@ -113,16 +113,17 @@ StageOps dual_pipe(const PipelineShape& shape, int stage);
 /// stages for the same number of parts. A stage keeps at most 2 p + 1 chunks; m is at least 2 p.
 StageOps dual_pipe_v(const PipelineShape& shape, int stage);
 
-/// The ops of a stage. Throws InputError if the schedule does not support the shape. Examples are chunks without
-/// interleaving, micro-batches that are no multiple of an interleaved pipeline's stages, and DualPipe's conditions.
+/// Returns the ops of a stage. Throws InputError if the schedule does not support the shape. Examples are chunks
+/// without interleaving, micro-batches that are no multiple of an interleaved pipeline's stages, and DualPipe's
+/// conditions.
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
 /// Returns the ops of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
-/// Largest number of chunks whose activations the stage keeps at one time, counted in its ops. A forward pass counts
-/// until its backward pass, or its pass of the inputs' gradients, has ended.
+/// Returns the largest number of chunks whose activations the stage keeps at one time, by its ops. A forward pass
+/// counts until its backward pass, or its pass for the inputs' gradients, has ended.
 int most_in_flight(const StageOps& ops);
-/// Returns the most activations that a stage holds by the schedule's formula, in chunks of one micro-batch. It equals
+/// Returns the most activations that a stage holds by the schedule's formula, in chunks of one micro-batch. This equals
 /// most_in_flight() of its ops. Throws std::logic_error for ZB-V, DualPipe and DualPipeV, for which only bounds are
 /// known.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);

@@ -44,8 +44,8 @@ class Ordering {
                  to_index(micro_batch)];
   }
 
-  // Makes the step wait for the pass of another chunk. Returns true if that pass has a step, or if there is none at an
-  // end of the model.
+  // Makes the step wait for the pass of another chunk. Returns true if that pass has a step, or if the model ends here,
+  // so that there is no such chunk.
   bool wait_for(std::vector<int>& steps, const std::optional<ChunkPlace>& from, int stage, int micro_batch,
                 PipelineStep& step) {
     if (!from) return true;
@@ -54,7 +54,7 @@ class Ordering {
     return step.arrives_from != kNoStep;
   }
 
-  // True if all passes that the op needs have steps.
+  // Returns true if all passes on which the op depends have steps.
   bool wait_for_all(const PipelineOp& op, const ChunkPlace& place, PipelineStep& step) {
     if (op.pass == Pass::forward) {
       step.is_released = true;
@@ -65,7 +65,7 @@ class Ordering {
     return wait_for(backwards_, shape_.next(place), place.stage, op.micro_batch, step);
   }
 
-  // Adds the next op of the stage, or the next two if they are computed together.
+  // Adds the next op of the stage, or the next two if they are overlapped, unless an op must wait.
   bool try_next(int stage) {
     const StageOps& ops = stages_[to_index(stage)];
     const std::size_t first = next_[to_index(stage)], count = ops[first].is_beside_next ? 2 : 1;

@@ -1,9 +1,9 @@
 #pragma once
 // Computes the time of a pipeline's iteration. Each stage runs its ops in their order, each op as soon as its inputs
-// have arrived. Messages overlap computing and do not wait for one another.
+// have arrived. Messages overlap with computation and do not wait for one another.
 //
-// It agrees with these closed forms if stages are equal and messages take no time. There are m micro-batches; `ideal`
-// is m times the passes of one micro-batch.
+// It agrees with these closed forms if stages are equal and messages take no time. There are m micro-batches. `ideal`
+// is m times the time of one micro-batch's passes.
 //   GPipe, 1F1B   (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1) of the whole.
 //   Interleaved   ideal (1 + (p-1) / (v m)).
 //   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) if m is at least p. This is the paper's
@@ -20,8 +20,8 @@ namespace lockstep::sim::split {
 /// Seconds of one micro-batch's passes through one chunk.
 struct ChunkTimes {
   double forward_s = 0;
-  double backward_s = 0;  ///< of inputs and weights, if the schedule does not split the pass
-  double input_gradient_s = 0, weight_gradient_s = 0;  ///< if it does
+  double backward_s = 0;  ///< gradients of inputs and weights, if the schedule does not split the pass
+  double input_gradient_s = 0, weight_gradient_s = 0;  ///< if the schedule splits it
 
   double of(Pass pass) const {
     switch (pass) {
@@ -51,11 +51,11 @@ PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, d
 struct PipelineTimeline {
   double makespan_s = 0;  ///< from the first op's start to the last one's end
   std::vector<std::vector<double>>
-      starts_s;  ///< [stage][index in its ops]; of two overlapped ops the second starts where the first would end alone
-  std::vector<double> busy_s;  ///< of each stage
+      starts_s;  ///< [stage][index in its ops]; the second of two overlapped ops starts where the first would end alone
+  std::vector<double> busy_s;  ///< per stage
 
   double busy_s_of_all() const;
-  /// Idle time over makespan times stages.
+  /// Returns idle time over makespan times stages.
   double bubble_fraction() const;
 };
 
@@ -65,13 +65,13 @@ struct PipelineStep {
   int own = -1;           ///< the pass of the same chunk and micro-batch
   int arrives_from = -1;  ///< the pass of the neighbouring chunk
   Pass pass = Pass::forward;
-  bool has_message = false;     ///< that chunk is on another stage
-  bool is_released = false;     ///< not before PipelineTimes::release_s
-  bool is_beside_next = false;  ///< computed together with the next step
+  bool has_message = false;     ///< the neighbouring chunk is on another stage
+  bool is_released = false;     ///< starts no earlier than PipelineTimes::release_s
+  bool is_beside_next = false;  ///< overlapped with the next step
 };
 
-/// The ops of all stages, each after all ops for which it waits. The order does not depend on times, so it is made once
-/// and timed often.
+/// The ops of all stages, each one after all ops for which it waits. The order does not depend on times, so it is made
+/// once and timed often.
 class PipelineOrder {
  public:
   /// Throws std::logic_error that names the op if the stages deadlock.

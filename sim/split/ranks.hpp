@@ -29,8 +29,8 @@ using RankGroup = std::vector<int>;
 /// Dimensions of the ranks that sum the gradients of a dense layer.
 inline const Dimensions kGradientDimensions{ParallelDimension::context, ParallelDimension::expert,
                                             ParallelDimension::data};
-/// The dimensions of an expert's gradients. Megatron-LM may fold context ranks into expert groups; here experts lie
-/// within data.
+/// Dimensions of the ranks that sum an expert's gradients. Megatron-LM may fold context ranks into expert groups. Here
+/// expert ranks are part of data.
 inline const Dimensions kExpertGradientDimensions{ParallelDimension::context, ParallelDimension::data};
 /// Returns the dimensions of the ranks that divide the experts among them.
 inline Dimensions expert_dimensions(const ParallelSpec& spec) {
@@ -44,12 +44,12 @@ class RankOrder {
   explicit RankOrder(const ParallelSpec& spec);
 
   int ranks() const { return ranks_; }
-  /// Returns a dimension's size; that of `data` does not include its expert part.
+  /// Returns a dimension's size. The size of `data` does not include its expert part.
   int size(ParallelDimension dimension) const { return sizes_[dimension]; }
   int stride(ParallelDimension dimension) const { return strides_[dimension]; }
   RankCoordinates coordinates(int rank) const;
   int rank(const RankCoordinates& coordinates) const;
-  /// The ranks that differ from `rank` only in these dimensions, including `rank`.
+  /// Returns `rank` and the ranks that differ from it only in these dimensions.
   RankGroup group(int rank, const Dimensions& dimensions) const;
   /// Returns all such groups, ordered by their first member.
   std::vector<RankGroup> groups(const Dimensions& dimensions) const;
@@ -70,9 +70,9 @@ struct GroupPlacement {
 
 GroupPlacement placement(const RankGroup& group, int gpus_per_node);
 
-/// Returns, for every NIC of every node, the indices of the groups that share it. Such groups have a member on the
-/// NIC's GPUs and members on other nodes, and send at the same time. ClusterSpec::nic_of() gives the NIC of a GPU.
-/// Index: [node * nics_per_node + nic].
+/// Returns, for every NIC of every node, the indices of the groups that use it at the same time. Such groups have a
+/// member on the NIC's GPUs and members on other nodes. ClusterSpec::nic_of() gives the NIC of a GPU. The index is
+/// [node * nics_per_node + nic].
 std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& groups, int gpus_per_node,
                                              int nics_per_node);
 

@@ -36,7 +36,7 @@ ParameterBytes usual_bytes(const ParallelSpec& spec, const SoftwareMemory& softw
   throw std::logic_error("a keeping without bytes");
 }
 
-// Master weights are in `master` among copies of gradients; software that trains weights in single precision has none.
+// `master` counts master weights and copies of gradients; with single-precision weights there are no master weights.
 ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software) {
   ParameterBytes bytes = usual_bytes(spec, software);
   const model::KeptPrecisions& kept = software.kept;
@@ -49,7 +49,7 @@ ParameterBytes bytes_of(const ParallelSpec& spec, const SoftwareMemory& software
   return bytes;
 }
 
-// True for Transformer Engine and similar layers: GEMMs keep their inputs in the format of the multiplication.
+// True for Transformer Engine and similar layers, whose GEMMs keep their inputs in the format of the multiplication.
 bool keeps_inputs_as_multiplied(StateKeeping keeping) {
   return keeping == StateKeeping::single_gradients || keeping == StateKeeping::megatron_core ||
          keeping == StateKeeping::hai_llm;

@@ -4,16 +4,16 @@
 
 namespace lockstep::sim::split {
 
-/// DeepSpeed's ZeRO in fp16 sums gradients in half precision, and has a copy in single precision that is sharded with
-/// the state. In all 20 bytes per parameter with Adam (deepspeed/runtime/zero/stage_1_and_2.py,
+/// DeepSpeed's ZeRO in fp16 sums gradients in half precision. It has a copy in single precision that is sharded with
+/// the state. In total it needs 20 bytes per parameter with Adam (deepspeed/runtime/zero/stage_1_and_2.py,
 /// single_partition_of_fp32_groups).
 ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
 
-/// InternEvo of November 2023 keeps single-precision copies of weights and of gradients. For the update it makes the
-/// two arrays that PyTorch's AdamW needs of the second moments, their root and the denominator. In all that is 28 bytes
-/// per parameter with Adam. Without FSDP it also copies the gradients into one array, 30 bytes. All but the weights and
-/// gradients of the passes is sharded with the state, and counted as master weights. The arrays of the update exist
-/// only for a moment, but the allocator keeps their memory. (internlm/solver/optimizer/hybrid_zero_optim.py, _step();
+/// InternEvo of November 2023 keeps single-precision copies of weights and of gradients. In the update, PyTorch's
+/// AdamW makes two more arrays: the root of the second moments, and the denominator. This is 28 bytes per parameter
+/// with Adam. Without FSDP it also copies the gradients into one array: 30 bytes. Everything except the weights and
+/// gradients of the passes is sharded with the state, and counted as master weights. The update's arrays are
+/// temporary, but the allocator keeps their memory. (internlm/solver/optimizer/hybrid_zero_optim.py, _step();
 /// fsdp_optimizer.py, step(); PyTorch 1.13, torch/optim/adamw.py, _single_tensor_adamw(), and 2.0,
 /// _multi_tensor_adamw().)
 ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
@@ -27,14 +27,14 @@ ParameterBytes hai_llm_parameter_bytes(Optimizer optimizer);
 struct SoftwareMemory {
   Precision precision = Precision::mixed;
   Optimizer optimizer = Optimizer::adam;
-  model::KeptPrecisions kept{};     ///< given, instead of the software's
-  double sent_gradient_bytes = 2;   ///< per gradient in messages and sums
+  model::KeptPrecisions kept{};     ///< as given, in place of the software's
+  double sent_gradient_bytes = 2;   ///< bytes per gradient in messages and sums
   bool has_half_state = false;      ///< keeps nothing in single precision
   bool has_loss_in_single = false;  ///< the loss reads and writes logits in single precision
   double reserved_bytes = kReservedBytes;
 };
 
-/// Bytes that a rank keeps per parameter, activation and logit, by `spec.keeping`. With Transformer Engine
+/// Returns the bytes that a rank keeps per parameter, activation and logit, by `spec.keeping`. With Transformer Engine
 /// (`single_gradients`, `megatron_core`) GEMMs in eight bits keep one byte per input element. Those in four bits keep a
 /// half, and 1/16 for the scale of every 16 elements (NVFP4).
 ///

@@ -14,8 +14,8 @@ double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, 
          options.activations.element;
 }
 
-// Elements per token that a recurrence's backward pass holds: gradients of its input, the input convolved again, and
-// the states of a chunk with their gradients in single precision.
+// Returns the elements per token that a recurrence's backward pass holds. They are gradients of its input, the input
+// convolved again, and a chunk's states with their gradients in single precision.
 double recurrence_work(const TransformerShape& shape) {
   const model::RecurrenceShape& r = shape.recurrence;
   const double states =
@@ -23,7 +23,7 @@ double recurrence_work(const TransformerShape& shape) {
   return static_cast<double>(r.input_width() + r.convolved_width()) + states;
 }
 
-// Bytes during a layer's backward pass: gradients of its widest tensors, and inputs that are gathered for it.
+// Returns a layer's bytes in its backward pass: gradients of its widest tensors, and inputs gathered for it.
 double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                          const SplitMemoryOptions& options) {
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
@@ -44,16 +44,16 @@ double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec
 }
 
 struct ChunkMemory {
-  double kept = 0;          // from forward to backward, including the loss
+  double kept = 0;          // from forward to backward pass, including the loss
   double kept_by_loss = 0;  // part of `kept`
-  double layer_work = 0;    // for the backward pass of a layer
+  double layer_work = 0;    // for a layer's backward pass
   double loss_work = 0;     // for the loss
 };
 
 struct LayerMemory {
-  double kept = 0;   // from forward to backward
-  double work = 0;   // of the backward pass
-  double again = 0;  // of `work`, computed again
+  double kept = 0;   // from forward to backward pass
+  double work = 0;   // in the backward pass
+  double again = 0;  // the part of `work` that is recomputed
 };
 
 // Layers with the same parts and the same recomputation need the same memory.
@@ -86,7 +86,7 @@ ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec
                          const SplitMemoryOptions& options, LayerMemories& layers) {
   const ActivationBytes& bytes = options.activations;
   ChunkMemory chunk;
-  // Layers from one kept input to the next are computed again at once, with the inputs between them.
+  // Layers between two kept inputs are recomputed together, which needs the inputs between them.
   double again = 0;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
     const LayerMemory& memory = layers.of(part, layer);
@@ -113,8 +113,8 @@ struct Peak {
   double held = 0, work = 0;
 };
 
-// Except for GPipe, every schedule repeats its order once the pipeline is full, so further micro-batches need no more
-// memory.
+// Except for GPipe, every schedule repeats its order once the pipeline is full. Further micro-batches therefore need no
+// more memory.
 int micro_batches_until_full(const ParallelSpec& spec, int micro_batches) {
   if (schedule_of_pipeline(spec) == PipelineSchedule::gpipe) return micro_batches;
   const int full = 8 * spec.pipeline;
@@ -162,7 +162,7 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
   return units;
 }
 
-// One empty gradient for each shape of the stage's matrices; layers of one kind have equal shapes.
+// Returns the bytes of one empty gradient per shape of the stage's matrices. Layers of one kind have equal shapes.
 double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                        int stage) {
   double dense = 0, with_experts = 0, attention = 0, recurrence = 0;
@@ -182,7 +182,7 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
   return (attention + recurrence) / t + dense + with_experts;
 }
 
-// Bytes of a weight that is not trained: quantised, or as the layers compute, whatever the software keeps of trained ones.
+// Returns the bytes of a frozen weight: quantised, or in the layers' precision, whatever trained weights have.
 double frozen_bytes(const ParallelSpec& spec, const SplitMemoryOptions& options) {
   if (spec.frozen_weights != FrozenWeights::whole) return quantised_bytes(spec.frozen_weights);
   return std::min(options.parameters.weight, options.activations.element);
@@ -212,7 +212,7 @@ RankParameters block_parameters(const TransformerShape& shape, const ParallelSpe
   return sum;
 }
 
-// A matrix of the MLP while a pass has it in half precision.
+// Returns the bytes of the largest matrix when a pass has dequantised it to half precision; 0: none is quantised.
 double dequantised_bytes(const TransformerShape& shape, const ParallelSpec& spec) {
   if (spec.frozen_weights == FrozenWeights::whole) return 0;
   const double columns = std::max(static_cast<double>(shape.inner), static_cast<double>(shape.query_width()));
@@ -222,7 +222,7 @@ double dequantised_bytes(const TransformerShape& shape, const ParallelSpec& spec
 double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Units& units,
                const SplitMemoryOptions& options) {
   const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
-  // An activation and a gradient are in flight at once.
+  // One activation and one gradient are in flight at the same time.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
   if (spec.ranks_of_sharding() == 1) return bytes;
   if (spec.sharding == ShardingStage::zero3)

@@ -1,13 +1,13 @@
 #pragma once
-// Computes the memory of a GPU of a split, part by part, for every stage of the pipeline.
+// Computes the memory of a split's GPU, part by part, for every stage of the pipeline.
 //
 // Parameters: weights, gradients, master weights and the optimizer's state, each divided by the ranks of its sharding
 // (Rajbhandari et al. 2020, "ZeRO", section 5).
 //
 // Activations: The schedule's ops are followed in order. A forward pass adds the activations that its chunk keeps
-// (activations.hpp), and the backward pass frees them. With ZB-H1 the pass of the weights' gradients frees them, which
-// gives more than the paper's M_W. The peak is the maximum of kept activations plus what the running backward pass
-// needs.
+// (activations.hpp), and the backward pass frees them. With ZB-H1 the pass for the weights' gradients frees them, which
+// gives more than the paper's M_W. The peak is the maximum over ops of kept activations plus the working memory of the
+// running backward pass.
 #include <vector>
 
 #include "sim/scenario/cluster_spec.hpp"
@@ -20,7 +20,7 @@ namespace lockstep::sim::split {
 struct ParameterBytes {
   double weight = 2;
   double gradient = 2;
-  double master = 4;    ///< single-precision copies of the layers' weights, and of gradients if they are sharded
+  double master = 4;    ///< single-precision copies of the layers' weights, and of gradients if those are sharded
   double state = 8;     ///< Adam's two moments
   double gathered = 2;  ///< per gathered weight, if weights are sharded
 
@@ -30,19 +30,19 @@ struct ParameterBytes {
 /// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
 /// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
 ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
-/// Everything is in half precision, without copies in single: 8 bytes with Adam.
+/// Everything is in half precision, without single-precision copies: 8 bytes with Adam.
 ParameterBytes half_parameter_bytes(Optimizer optimizer);
 /// DeepSpeed's bf16 optimizer keeps half-precision gradients, and their sums over micro-batches in single precision.
-/// The sums are of all parameters on every rank: 20 bytes with Adam (deepspeed/runtime/bf16_optimizer.py,
+/// Every rank has the sums of all parameters: 20 bytes with Adam (deepspeed/runtime/bf16_optimizer.py,
 /// fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x params and it's not sharded across gpus").
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
 /// PyTorch's FSDP with mixed precision, and autocast, keep weights and gradients in single precision, and gather in
 /// half: 16 bytes with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 
-/// The memory that PyTorch's caching allocator reserves beyond allocated memory, as a part of the latter. Assumed. In
-/// 43 runs on 8 B200 the largest allocation was reserved with 3 to 9 % more, 4 % in the median (SimuMax v1.2,
-/// docs/b200, max_reserved over max_allocated).
+/// Share of allocated memory that PyTorch's caching allocator reserves in addition. This is an assumption. In 43 runs
+/// on 8 B200, the largest allocation was reserved with 3 to 9 % more, 4 % in the median (SimuMax v1.2, docs/b200,
+/// max_reserved over max_allocated).
 constexpr double kAllocatorMargin = 0.04;
 
 struct SplitMemoryOptions {
@@ -52,7 +52,7 @@ struct SplitMemoryOptions {
   /// Transformer Engine with fused accumulation of weight gradients gives autograd an empty tensor instead. It keeps
   /// one for every shape of a matrix (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
   bool keeps_empty_gradients = false;
-  int layers_ahead = 1;  ///< gathered while another is computed, if weights are sharded
+  int layers_ahead = 1;  ///< layers gathered while another is computed, if weights are sharded
   double reserved_bytes = kReservedBytes;
   double allocator_margin = kAllocatorMargin;
 };
@@ -69,7 +69,7 @@ struct SplitMemory {
   double activations_bytes = 0;  ///< held at the peak
   double working_bytes = 0;      ///< other memory of a pass at the peak: gradients, recomputed tensors, logits
   double buffers_bytes = 0;      ///< messages between stages, gathered weights and their gradients, empty gradients
-  double margin_bytes = 0;       ///< of the allocator (assumed)
+  double margin_bytes = 0;       ///< for the allocator (assumed)
   double reserved_bytes = 0;     ///< for driver and framework
 
   std::vector<SplitMemoryPart> parts() const;

@@ -12,7 +12,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-// The name of the layer's block; empty if no component ends in a digit.
+// Returns the name of the layer's block; empty if no component of the layer's name ends in a digit.
 std::string block_name(const std::string& layer) {
   for (std::size_t end = 0; end < layer.size();) {
     end = std::min(layer.find_first_of("/.", end), layer.size());
@@ -36,7 +36,7 @@ int even_share(int units, int parts, const std::string& what) {
              ", an uneven first or last stage, or the partition by cost");
 }
 
-// Returns where each of `parts` parts begins. Items are put into a part while its cost is at most `most`; no part is
+// Returns the first item of each of `parts` parts. A part takes items while its cost is at most `most`. No part is
 // empty.
 std::vector<int> filled(const std::vector<double>& costs, int parts, double most) {
   const int items = static_cast<int>(costs.size());
@@ -53,7 +53,7 @@ std::vector<int> filled(const std::vector<double>& costs, int parts, double most
   return begins;
 }
 
-// Returns the least possible maximum of the parts' costs. In round k, least[i] is that of the first i items in k parts.
+// Returns the least possible maximum of the parts' costs. In round k, least[i] is it for the first i items in k parts.
 double least_maximum(const std::vector<double>& costs, int parts) {
   const std::size_t n = costs.size();
   const bool is_alike = std::all_of(costs.begin(), costs.end(), [&](double cost) { return cost == costs.front(); });
@@ -141,7 +141,7 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
     refuse(
         std::to_string(blocks) + " blocks, an embedding and a loss are fewer than " + std::to_string(count) + " parts",
         "at most " + std::to_string(items.size()) + " parts");
-  // The sums were taken in another order, so the last bit may differ.
+  // least_maximum() sums in another order, so the last bit may differ.
   const double most = least_maximum(items, count) * (1 + 1e-12);
   std::vector<int> begins = filled(items, count, most);
   begins.push_back(static_cast<int>(items.size()));

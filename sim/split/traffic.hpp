@@ -39,22 +39,22 @@ struct Traffic {
   double times = 1;
   bool is_beside_products = false;  ///< between tensor ranks: overlaps the GEMMs that produce or use the data
   double host_s = 0;                ///< seconds of the host before each collective
-  double choices = 0, experts = 0;  ///< of a dispatch: experts of a token, and of the layer
-  double passed_on_per_s = 0;       ///< of a dispatch: the most bytes/s that a GPU passes on; 0: as its links do
+  double choices = 0, experts = 0;  ///< dispatch: experts per token, experts per layer
+  double passed_on_per_s = 0;       ///< dispatch: limit of the bytes/s that a GPU passes on; 0: that of its links
 
-  /// Returns the bytes that a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the
-  /// bytes, reduce-scatter, all-gather and all-to-all (n-1)/n, a message 1. A dispatch over `nodes`
-  /// nodes sends each token once to each other node with its experts, and passes on what arrives once to each rank.
+  /// Returns the bytes that a rank sends in all. Bandwidth-optimal algorithms send 2 (n-1)/n of an all-reduce's bytes,
+  /// and (n-1)/n for a reduce-scatter, an all-gather or an all-to-all. A dispatch over `nodes` nodes sends each token
+  /// once to each other node with its experts, and once from there to each rank.
   double sent_bytes(int nodes = 1) const;
 };
 
-/// Returns the bytes that a dispatch sends from a rank to one of `parts` nodes or ranks with as many experts each.
-/// A token has k = `choices` experts, drawn from all E at random. Its copies for all of them are `bytes`. The node or rank
-/// has one of them with the probability 1 - (E - E/parts over k) / (E over k).
+/// Returns the bytes that a rank dispatches to one of `parts` nodes or ranks with equally many experts. A token has k =
+/// `choices` experts, drawn from all E at random; its copies for all of them are `bytes`. The node or rank has one of
+/// them with the probability 1 - (E - E/parts over k) / (E over k).
 double dispatched_bytes(const Traffic& dispatch, int parts);
 
 using TrafficList = std::vector<Traffic>;
-/// A group of expert ranks is on `expert_nodes` nodes.
+/// Sums over the list, for a group of expert ranks that is on `expert_nodes` nodes.
 double sent_bytes(const TrafficList& list, int expert_nodes = 1);
 double sent_bytes(const TrafficList& list, TrafficGroup group);
 
@@ -63,19 +63,19 @@ struct TrafficOptions {
   double weight_bytes = 2;      ///< per gathered weight
   double gradient_bytes = 4;    ///< per summed gradient
   bool scatters_to_stages =
-      false;  ///< each tensor rank sends a part, and the receivers gather them (Narayanan et al. 2021, 4.1)
+      false;  ///< each tensor rank sends a part, and the receivers gather the parts (Narayanan et al. 2021, 4.1)
 };
 
 /// Bytes of a micro-batch's hidden state on a context rank: b (s/c) h e.
 double hidden_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Lists the traffic of a layer for one micro-batch. With full recomputation the backward pass repeats the forward
-/// pass's.
+/// Lists the traffic of a layer for one micro-batch. With full recomputation, the backward pass includes the forward
+/// pass's traffic.
 TrafficList layer_forward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                           const TrafficOptions& options);
 TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                            const TrafficOptions& options);
-/// Lists the traffic of the embedding, whose rows the tensor ranks share, and of the loss, whose columns they share.
+/// Lists the traffic of the embedding, whose rows the tensor ranks divide, and of the loss, whose columns they divide.
 TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
@@ -84,22 +84,22 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
 /// Returns the message of a micro-batch from a stage to its neighbour, in either direction.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Exchange of gradients between two stages with the same layers (ParallelSpec::has_two_copies()). It follows the
-/// exchange over replicas, and a rank sends only the gradients that it keeps.
+/// Lists the exchange of gradients between two stages with the same layers (ParallelSpec::has_two_copies()). It follows
+/// the exchange over replicas. A rank sends only the gradients that it keeps.
 TrafficList copies_exchange(const RankParameters& parameters, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Number of times that a backward pass gathers a block's weights. It is one more if recomputation gathers them and
-/// frees them before the backward pass.
+/// Returns how often a backward pass gathers a block's weights: twice if recomputation gathers and frees them before,
+/// else once.
 int gathers_of_backward(const ParallelSpec& spec);
 
-/// Lists the exchanges of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding.
-/// zero3 gathers weights in each pass of a micro-batch. If each matrix has its own collective, these are taken to be
-/// equal and as many as there are matrices. Vectors stay whole and have no collective (DeepSpeed:
+/// Lists the exchanges of a rank's gradients and weights in an iteration of m micro-batches, by the sharding
+/// stage. zero3 gathers weights in each pass of a micro-batch. If each matrix has its own collective, all are
+/// taken to be equally large. Vectors stay whole and have no collective (DeepSpeed:
 /// param_persistence_threshold).
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options);
 
-/// All traffic of a rank of `stage`; `parts` are those of the whole pipeline (partition()).
+/// Lists all traffic of a rank of `stage`; `parts` are those of the whole pipeline (partition()).
 TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec,
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options);

@@ -81,7 +81,7 @@ void check_divides(const std::string& key, int ranks, int whole, const std::stri
            "divisors of " + std::to_string(whole));
 }
 
-// Each rank holds whole groups of keys; context ranks exchange tokens for heads.
+// Each rank holds whole groups of keys. Context ranks exchange tokens for heads.
 void check_recurrence(const TransformerShape& shape, const ParallelSpec& spec) {
   if (!shape.has_recurrence()) return;
   const model::RecurrenceShape& r = shape.recurrence;
@@ -135,7 +135,7 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
            "divisors or multiples of " + std::to_string(shape.kv_heads));
   check_divides("tensor", spec.tensor, shape.inner, "columns of the MLP");
   check_recurrence(shape, spec);
-  // Each rank has a piece of the front and one of the back, so that causal attention is equal work for all.
+  // Each rank has a piece from the front and one from the back, so that all have equal work in causal attention.
   if (spec.context > 1) check_divides("context", 2 * spec.context, shape.sequence, "tokens of a sequence");
   if (spec.context_exchange == ContextExchange::all_to_all)
     check_divides("context", spec.context * spec.tensor, shape.heads, "heads, which all-to-all shares out");

@@ -22,7 +22,7 @@ struct TransformerShape : model::TransformerSpec {
         has_fused_attention(job.fused_attention) {}
 
   bool has_latent_attention() const { return latent.kv_rank > 0; }
-  /// Returns the width of a token's queries, summed over all heads. The functions below do so for keys, values and
+  /// Returns the width of a token's queries, summed over all heads. The next functions return those of keys, values and
   /// outputs.
   std::int64_t query_width() const;
   std::int64_t key_width() const;
@@ -30,20 +30,20 @@ struct TransformerShape : model::TransformerSpec {
   std::int64_t output_width() const;
 };
 
-/// Number of tensor ranks that hold the same head of keys and values: 1 if there are at least as many heads as ranks.
+/// Returns how many tensor ranks hold the same head of keys and values: 1 if there are at least as many heads as ranks.
 int kv_repeats(const TransformerShape& shape, const ParallelSpec& spec);
 
-/// The reason why a model has no splits: it is not a single stack of layers over tokens (encoder and decoder, images,
+/// Returns why a model has no splits: it is not a single stack of layers over tokens (encoder and decoder, images,
 /// embeddings of another width). Empty: it has splits.
 std::string why_not_split(const TransformerShape& shape);
 
-/// Throws InputError with the first mismatch of model and split. Heads, columns, experts and sequence must be divisible
+/// Throws InputError for the first mismatch of model and split. Heads, columns, experts and sequence must be divisible
 /// by the ranks, and the model must be a single stack of layers over tokens. partition() checks `pipeline`.
 void check_fits(const TransformerShape& shape, const ParallelSpec& spec);
 
 /// Parameters of a layer, by the ranks that divide them.
 struct LayerParameters {
-  std::int64_t attention = 0;   ///< divided by tensor ranks; also a recurrence's
+  std::int64_t attention = 0;   ///< divided by tensor ranks; includes those of a recurrence
   std::int64_t mlp = 0;         ///< divided by tensor ranks; includes shared experts
   std::int64_t experts = 0;     ///< of all experts, divided by tensor and expert ranks
   std::int64_t replicated = 0;  ///< on every tensor rank: norms, routers, biases added after a sum, compressions
@@ -52,8 +52,8 @@ struct LayerParameters {
 };
 
 LayerParameters layer_parameters(const TransformerShape& shape, int layer);
-/// Counts parameters before and after the layers, except embedding and output matrix: positions, norms, and the
-/// objective's own. Every tensor rank holds them.
+/// Counts parameters before and after the layers, except those of embedding and output matrix: positions, norms, and
+/// those of the training objective. Every tensor rank holds them.
 std::int64_t embedding_parameters(const TransformerShape& shape);
 std::int64_t loss_parameters(const TransformerShape& shape);
 
@@ -73,22 +73,22 @@ struct RankParameters {
   }
 };
 
-/// The split for one layer of a part. With ParallelSpec::recompute_layers, only that number of first layers is
+/// Returns the split for one layer of a part. With ParallelSpec::recompute_layers, only that number of first layers is
 /// recomputed.
 ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int layer);
 
-/// Parameters of a part of the pipeline. The last part has its own copy of a tied embedding. If there are fewer heads
-/// of keys and values than tensor ranks, they are repeated.
+/// Counts the parameters of a part of the pipeline. The last part has its own copy of a tied embedding. If there are
+/// fewer heads of keys and values than tensor ranks, they are repeated.
 ///
-/// If the ranks do not divide the vocabulary, fractions of rows count. Frameworks pad the vocabulary instead: give the
-/// padded one.
+/// If the ranks do not divide the vocabulary, fractions of rows count. Frameworks pad the vocabulary instead, so give
+/// its padded size.
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 /// Counts the parameters of one layer on a rank.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
-/// The trained parameters: all, or with adapters of rank r (Hu et al. 2021) two matrices of r (in + out) parameters for
-/// each of the attention's matrices. One of the two is whole on every tensor rank; the other is split like the matrix
-/// it belongs to.
+/// Returns the trained parameters: all, or with adapters of rank r (Hu et al. 2021) two matrices of r (in + out)
+/// parameters in total per matrix of the attention. One of the two is whole on every tensor rank. The other is split
+/// like the matrix to which it belongs.
 RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 

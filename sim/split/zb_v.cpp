@@ -5,7 +5,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-// A stage's passes in the order in which they are added. In each kind of pass, a chunk's micro-batches are in order.
+// Collects a stage's passes in the given order. Each kind of pass takes a chunk's micro-batches in their order.
 class FoldedOrder {
  public:
   explicit FoldedOrder(int micro_batches) : micro_batches_(micro_batches) {}
@@ -24,7 +24,7 @@ class FoldedOrder {
   StageOps take() { return std::move(ops_); }
 
  private:
-  // If the pipeline is not full, skips micro-batches that do not exist.
+  // Adds the pass unless its micro-batch does not exist, as in a pipeline that is not full.
   void add(Pass pass, int chunk, int micro_batch) {
     if (micro_batch < micro_batches_) ops_.push_back({pass, micro_batch, chunk});
   }

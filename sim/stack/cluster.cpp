@@ -79,8 +79,8 @@ PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double sh
   return tree;
 }
 
-// Bandwidth of NCCL's all-reduce through shared host memory, over that of a PCIe slot: 3.9 GB/s in both directions at
-// once, where copies in one direction reach 12 GB/s.
+// Bandwidth of NCCL's all-reduce through shared host memory, over that of a PCIe slot. It reaches 3.9 GB/s in both
+// directions at once. Copies in one direction reach 12 GB/s.
 constexpr double kShareThroughHost = 3.9 / 12;
 
 // Without peer access, NCCL's SHM transport goes through host memory: the GPUs' kernels write to it and read from it.
@@ -94,8 +94,8 @@ void stage_in_host_memory(StackModel& m, PcieTreeSpec& tree) {
 
 constexpr double kSocketBytesPerS = 4e9;
 
-// Returns the bandwidth that NCCL reaches on a port by TCP. NCCL opens several sockets per connection only on clouds
-// whose adapters it knows. Otherwise one thread serves one socket (NCCL 2.28, transport/net_socket.cc:
+// Returns the bandwidth that NCCL reaches on a port by TCP. NCCL opens several sockets per connection only for network
+// adapters of clouds that it knows. Otherwise one thread serves one socket (NCCL 2.28, transport/net_socket.cc:
 // NCCL_SOCKET_NTHREADS 0, NCCL_NSOCKS_PERTHREAD 1).
 double by_socket(StackModel& m, const NetworkEntry& network, double bytes_per_s) {
   const bool is_plain = !network.rdma && !network.is_whole_node && m.job.transport == Transport::nccl;
@@ -109,10 +109,10 @@ double by_socket(StackModel& m, const NetworkEntry& network, double bytes_per_s)
 struct Ports {
   const NetworkEntry* entry = nullptr;
   int count = 1;
-  double bytes_per_s = 0;  ///< of one port
+  double bytes_per_s = 0;  ///< bandwidth of one port
 
   double all_bytes_per_s() const { return count * bytes_per_s; }
-  /// A GPU uses one NIC. If there are more ports than GPUs, each NIC stands for several ports.
+  /// A GPU uses one NIC. If a node has more ports than GPUs, a NIC stands for several ports.
   int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
 };
 
@@ -136,8 +136,8 @@ IntraNodeSpec direct_node(const IntraNodeEntry& board, const LinkSpec& bus, doub
   return node;
 }
 
-// One ring on the switch has the bandwidth of all of NCCL's rings together. The path from a GPU to its NIC is at least
-// as wide as the NIC.
+// All of NCCL's rings together are modelled as one ring of the same bandwidth on the switch. The path from a GPU to its
+// NIC is at least as wide as the NIC.
 IntraNodeSpec nvlink_node(const LinkSpec& bus, double nic_bytes_per_s) {
   IntraNodeSpec node;
   node.kind = IntraNodeKind::nvswitch;
@@ -151,7 +151,7 @@ Ports ports_of(const NetworkEntry& entry, int count, double bytes_per_s) {
   return {&entry, count, bytes_per_s};
 }
 
-// The GPU's default network for a node with this number of GPUs.
+// Returns the GPU's default network for a node with this number of GPUs.
 std::optional<NetworkFound> usual_network(const StackModel& m, int gpus_per_node = kUsualGpusPerNode) {
   return read_network(m.catalogue.networks, m.gpu->network, gpus_per_node).found;
 }
@@ -167,7 +167,7 @@ Ports default_network(StackModel& m, int gpus_per_node, const std::string& why) 
   return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
-// Finds the cloud's machine that network kind, rate and GPU identify; nullptr: none.
+// Finds the cloud's machine that a network of this kind and rate and the GPU identify; nullptr: none.
 const NetworkEntry* machine_by_signs(const StackModel& m, const NetworkEntry& network, double node_bits_per_s,
                                      int gpus_per_node) {
   if (gpus_per_node != kUsualGpusPerNode) return nullptr;
@@ -205,9 +205,9 @@ Ports network_of(StackModel& m, int gpus_per_node) {
   return ports;
 }
 
-// Names of the constants for the share of a port that software reaches. NCCL plugins of clouds have shares of their
-// own. If NICs cannot access GPU memory, NCCL copies through host memory. The share includes that cost, because no
-// record says which links of the server are crossed twice.
+// Returns the names of the constants for the share of a port that software reaches. NCCL plugins of clouds have shares
+// of their own. If NICs cannot access GPU memory, NCCL copies through host memory. The share includes that cost,
+// because no record says which links of the server are crossed twice.
 std::vector<std::string> names_of_network_share(const StackModel& m, const NetworkEntry& network) {
   const std::string of_kind = std::string("network share/") + (network.rdma ? "rdma" : "tcp");
   const std::string of_transport = of_kind + "/" + name_of(m.job.transport);
@@ -234,8 +234,8 @@ void set_network(StackModel& m, ClusterSpec& cluster, const Ports& ports) {
   cluster.fabric.link = {ports.count * by_socket(m, *ports.entry, share * ports.bytes_per_s), 0.2e-6};
 }
 
-// Names of the constants for the share of a node's links that software reaches. If GPUs have no peer access across
-// sockets, they reach half of a PCIe slot even below one switch, on every vendor's servers.
+// Returns the names of the constants for the share of a node's links that software reaches. If GPUs have no peer access
+// across sockets, they reach only half of a PCIe slot, even below one switch. Servers of every vendor show this.
 std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
   const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
   std::vector<std::string> names{of_transport + node.id};

@@ -13,10 +13,10 @@ namespace lockstep::sim {
 inline namespace stack {
 namespace {
 
-constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline, at speed 1
-constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // larger values indicate another cause
-constexpr double kWinogradGain = 2.25;                               // of F(2x2, 3x3): Lavin & Gray 2016
-constexpr int kChannelTile = 64;                                     // in the smaller tiles of cuDNN and cuBLAS
+constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // shares of the roofline at speed 1
+constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // larger values would have another cause
+constexpr double kWinogradGain = 2.25;                               // for F(2x2, 3x3): Lavin & Gray 2016
+constexpr int kChannelTile = 64;                                     // channels of a smaller tile of cuDNN and cuBLAS
 constexpr double kCastBytes = 4 + 2;  // per parameter, for a cast between single and half precision
 constexpr double kLaunchOnBusyStream_s = 5e-6;
 
@@ -35,7 +35,7 @@ bool is_same_precision(const StackModel& m, const MeasuredRun& run) {
   return !run.precision || *run.precision == m.precision;
 }
 
-// Rates measured on one GPU, or on `gpus` GPUs that computed as fast as one alone.
+// Returns rates per GPU that were measured on one GPU or on `gpus` GPUs, in the job's precision.
 std::vector<MeasuredRun> rates_for(const StackModel& m, int gpus) {
   std::vector<MeasuredRun> rates;
   for (const MeasuredRun& run : m.job.measured)
@@ -75,7 +75,7 @@ double roofline_s(const StackModel& m, const ComputeSpec& compute, const model::
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
 
-// From rates at two batches, computes the part of an iteration that does not grow with the batch: the launch overhead.
+// Derives the part of an iteration that does not grow with the batch, the launch overhead, from rates at two batches.
 // With it, the roofline's times at both batches have the published ratio.
 double launch_from_rates(StackModel& m, const ComputeSpec& compute, double otherwise) {
   if (compute.rates.size() < 2) return otherwise;
@@ -87,7 +87,7 @@ double launch_from_rates(StackModel& m, const ComputeSpec& compute, double other
     return roofline_s(m, compute, graph, launch_s, small.batch) / roofline_s(m, compute, graph, launch_s, large.batch) <
            published;
   };
-  return std::max(bisect(0, 2e-3, is_below), otherwise);  // saturated rates do not reveal launches
+  return std::max(bisect(0, 2e-3, is_below), otherwise);  // rates at large batches reveal no launches
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ int batch_of(StackModel& m) {
 
 namespace {
 
-// Transformers are trained with Adam or, in large batches, with LAMB.
+// Returns the optimizer: as given, else the software's. Transformers use Adam, or LAMB if that would be LARS.
 Optimizer optimizer_of(const StackModel& m) {
   if (m.job.optimizer) return *m.job.optimizer;
   const Optimizer usual = m.stack->optimizer;
@@ -163,13 +163,13 @@ bool has_fast_convolutions(const StackModel& m) {
 
 // Factors on data-sheet figures, fitted to the rates of one GPU.
 struct Speeds {
-  double of_kernels = 1;  ///< on the times of measured kernel laws
+  double of_kernels = 1;  ///< factor on the times of measured kernel laws
   double of_flop = 1, of_bytes = 1, launch_s = prior_of("kernel launch").value;
-  double host_launch_s = 0;  ///< seconds of the processor per kernel
-  double kernel_gain = 1;    ///< bytes moved layer by layer, over the bytes that kernels move
+  double host_launch_s = 0;  ///< processor time per kernel, in seconds
+  double kernel_gain = 1;    ///< bytes moved layer by layer, over those that kernels move
 };
 
-// Bytes moved if every layer had a kernel of its own, over the bytes that the software's kernels move.
+// Returns the bytes moved if every layer had a kernel of its own, over the bytes that the software's kernels move.
 //
 //   fused norms   a batch norm and the ReLU or sum right after it are one kernel. It saves all bytes of a ReLU.
 //                 It saves half the bytes of a sum, because the other input and its gradient remain.
@@ -196,7 +196,7 @@ double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has
   return all / (all - (has_fused_norms ? less : 0) + (has_transposes ? more : 0));
 }
 
-// "resnet" for resnet50_v15, "vgg" for vgg16. The efficiency of kernels is similar within a family of networks.
+// Returns "resnet" for resnet50_v15, "vgg" for vgg16. Kernels are similarly efficient within a family of networks.
 std::string family_of(const StackModel& m) {
   const bool is_own = m.job.own_model != nullptr;
   if (is_own && m.job.own_model->architecture.empty()) return m.model->tokens > 0 ? "transformer" : "own";
@@ -209,7 +209,7 @@ double speed_of_software_and_family(StackModel& m, const std::string& what) {
          m.constant({"speed of family/" + family_of(m) + what});
 }
 
-// On tensor cores, networks are limited by memory, so rates determine only one constant. In single precision they
+// On tensor cores, memory limits networks of images, so rates determine only one constant. In single precision they
 // determine both sides of the roofline.
 Speeds speeds_of_images(StackModel& m) {
   const bool is_single = m.precision == Precision::fp32;
@@ -229,7 +229,7 @@ Speeds speeds_of_images(StackModel& m) {
              std::string(m.stack->fused_norms ? "batch norms are fused" : "convolutions are transposed") + " by " +
                  m.stack->name);
   }
-  // Frameworks for single precision launch one kernel per operation; the later ones for mixed precision fuse
+  // Frameworks for single precision launch a kernel for each operation. Later ones, for mixed precision, fuse
   // operations.
   const std::string era = m.stack->cuda_graphs ? "kernel launch/graphs"
                           : is_single          ? "kernel launch/fp32"
@@ -238,8 +238,8 @@ Speeds speeds_of_images(StackModel& m) {
   return speeds;
 }
 
-// Speed of kernels in a training, relative to single kernels in short bursts. Clocks fall under sustained power: GEMMs
-// of 1e11 to 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained).
+// Returns the speed of kernels in a training, relative to single kernels in short bursts. Clocks fall under sustained
+// power: GEMMs of 1e11 to 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained).
 //
 // If the laws are another generation's, the constant also includes the ratio of the shares of peak that the two
 // generations reach.
@@ -249,13 +249,13 @@ double sustained_speed(StackModel& m, const KernelLaws& laws) {
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  // Few rates are in four bits. With the general constant, four bits would be slower than eight where memory is the
-  // limit.
+  // Few rates are in four bits. With the general constant, four bits would be predicted slower than eight where memory
+  // is the limit.
   const Precision precision = m.precision == Precision::fp4 ? Precision::fp8 : m.precision;
   return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
-// Sets the speed of GEMMs, attention and experts by their measured laws, and that of memory-bound passes between them.
+// Sets the speed of GEMMs, attention and experts by their measured laws, and that of the memory-bound passes between.
 Speeds speeds_of_sequences(StackModel& m) {
   const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"});
   Speeds speeds;
@@ -265,7 +265,7 @@ Speeds speeds_of_sequences(StackModel& m) {
   if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});
   } else {
-    // The launch cost while the GPU's queue is full. If the GPU empties the queue, it waits for the processor.
+    // The launch cost while the queue is full. If the GPU empties the queue, it waits for the processor.
     speeds.launch_s = kLaunchOnBusyStream_s;
     speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   }
@@ -314,7 +314,7 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   compute.recomputes_blocks = m.job.recomputes_blocks;
   if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)
     throw InputError("precision: " + m.gpu->name + " has no bf16; allowed: mixed, by fp16");
-  // Relative to their work, transformers have many parameters. In a convolution the casts of parameters are negligible
+  // Transformers have many parameters for their work. In a convolutional network, casts of parameters are negligible
   // next to activations.
   const bool has_casts = activation_bytes(m.precision) == 2 && is_sequences && !compute.half_parameters;
   compute.cast_bytes_per_parameter = has_casts ? kCastBytes : 0;

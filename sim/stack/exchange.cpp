@@ -11,8 +11,8 @@ constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-conn
 constexpr int kChainSlices = 24;                 // for reduce and broadcast within a node: enough to fill the chain
 constexpr int kShardedUnits = 24;                // per model, about one for each layer of a transformer
 
-// Generations are matched by compute capability: Ada counts as Ampere, Turing as Volta, and older GPUs as Pascal. RCCL
-// is NCCL with other tables. Hopper's tables replace them, limited by the bandwidth of the node's own links.
+// Matches generations by compute capability: Ada counts as Ampere, Turing as Volta, and older GPUs as Pascal. RCCL is
+// NCCL with other tables, for which Hopper's stand in, limited by the bandwidth of the node's own links.
 NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
   if (gpu.vendor == Vendor::amd) return NcclGeneration::hopper;
   if (const auto own = find_choice<NcclGeneration>(gpu.generation)) return *own;
@@ -30,12 +30,12 @@ double latency_beside_tables(StackModel& m) {
 
 struct AllReduceChoice {
   AllReduceKind kind;
-  std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< nccl; none: its own choice
+  std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< for `nccl`; none: NCCL chooses
 };
 
-// NCCL's rings and trees leave a node through all of its NICs; AllReduceKind::ring, from GPU to GPU, leaves through
-// one. Since NCCL 2.4, which came after V100, NCCL's own choice is more than one ring: within a node also LL, LL128 or
-// NVLS. Machines whose nodes have several NICs are assumed to run such a release, even on one node.
+// NCCL's rings and trees leave a node through all of its NICs. AllReduceKind::ring, from GPU to GPU, leaves through
+// one. Since NCCL 2.4, newer than V100, NCCL may choose more than one ring: within a node also LL, LL128 or NVLS.
+// Machines whose nodes have several NICs are assumed to run such a release, even for one node.
 std::optional<AllReduceChoice> choice_of_nccl(const StackModel& m, const ClusterSpec& cluster) {
   if (m.job.transport != Transport::nccl) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
@@ -170,7 +170,7 @@ Workload by_mpi(StackModel& m, Workload workload) {
 
 Workload with_schedule(StackModel& m, Workload workload) {
   if (m.job.algorithm == Algorithm::sharded) return sharded(m, workload);
-  // MPI all-reduces buffers on GPUs like other software, but Theano-MPI sums on the GPU by itself.
+  // MPI all-reduces buffers on GPUs for most software. Theano-MPI sums on the GPU itself.
   const bool sums_by_itself = m.job.transport == Transport::mpi_on_gpu && m.stack->id == "theano";
   if (m.job.transport == Transport::mpi_on_host || sums_by_itself) return by_mpi(m, workload);
   const bool many_nodes = workload.scenario.cluster.nodes > 1;
@@ -182,7 +182,7 @@ Workload with_schedule(StackModel& m, Workload workload) {
   if (!m.job.exchange.empty() && m.job.scheme)
     m.assume("algorithm", "all-reduce of all gradients", "on one node servers save no traffic");
   m.list_assumed("algorithm", "all-reduce of all gradients", "algorithm");
-  // If the job does not say more, SMA and EA-SGD have one learner per GPU, synchronised every iteration.
+  // Unless the job says otherwise, SMA and EA-SGD have one learner per GPU, synchronised every iteration.
   if (m.job.algorithm == Algorithm::sma || m.job.algorithm == Algorithm::ea_sgd) {
     workload.scenario.algorithm = *m.job.algorithm;
     workload.scenario.learners.fill = {{1, 1.0}};

@@ -1,5 +1,5 @@
-// Computes the peak memory of a GPU as a given counter reports it, by the formulas of jobs (sim/program/gpu_memory.hpp,
-// sim/split/split_memory.hpp).
+// Computes a GPU's peak memory as a given counter reports it, by sim/program/gpu_memory.hpp and
+// sim/split/split_memory.hpp.
 #include "engine/base/units.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_job.hpp"

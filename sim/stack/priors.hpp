@@ -8,12 +8,12 @@ namespace lockstep::sim {
 inline namespace stack {
 
 struct Prior {
-  std::string prefix;  ///< of the constants' names; the first matching entry counts
+  std::string prefix;  ///< of constants' names; the first entry that matches applies
   std::string part;    ///< text that the names must contain
-  double value;        ///< SI
-  double most;         ///< larger values would have another cause
-  /// Standard deviation of the logarithm without any record. `spread`: of the most general constant of a chain.
-  /// `narrower_spread`: of each more specific constant around the next general one (fit.hpp).
+  double value;        ///< in SI units
+  double most;         ///< upper limit; larger values would have another cause
+  /// Standard deviation of the logarithm without any record. `spread` is that of a chain's most general constant.
+  /// `narrower_spread` is that of each more specific constant around the next general one (fit.hpp).
   double spread, narrower_spread;
   std::string source;
 };

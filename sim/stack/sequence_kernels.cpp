@@ -35,7 +35,7 @@ bool has_experts(StackModel& m) {
                      [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
 }
 
-// Smallest alignment of the GEMMs that are at least 1 % of a forward pass.
+// Returns the smallest alignment, in bytes and at most 16, of the GEMMs that do at least 1 % of a forward pass.
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   constexpr double kLeast = 0.01;  // share of a forward pass
   const double least_macs = kLeast * static_cast<double>(graph.macs());
@@ -45,7 +45,7 @@ int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   return bytes;
 }
 
-// Multiprocessors times clock: FP32 FLOP/s over the FLOP per cycle of a multiprocessor (one multiply-add per core).
+// Returns multiprocessors times clock: FP32 FLOP/s over the FLOP of a multiprocessor per cycle (2 per core).
 double cycles_per_s(const GpuEntry& gpu) {
   const bool has_half_of_cores =
       gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";  // 64 cores, later 128
@@ -72,9 +72,9 @@ UnalignedShares unaligned_shares(const GpuEntry& gpu) {
 }
 
 // HuggingFace's GPT models compute the GELU in steps (NewGELUActivation: a power, a hyperbolic tangent, sums and
-// multiplications), under autocast in single precision. Measured on an H100: GPT-2 takes 39 ms longer than with one
-// kernel, for 12 layers of 16384 x 3072 elements. This assumes the bandwidth of other memory-bound passes
-// (results/h100/2026-11-26). Unit: bytes per element.
+// multiplications), in single precision under autocast. On an H100, GPT-2 takes 39 ms longer than with one kernel, for
+// 12 layers of 16384 x 3072 elements (results/h100/2026-11-26). Unit: bytes per element, at the bandwidth of other
+// memory-bound passes.
 constexpr double kGeluInSteps = 170;
 
 void take_gelu(StackModel& m, ComputeSpec& compute) {
@@ -89,7 +89,7 @@ void take_gelu(StackModel& m, ComputeSpec& compute) {
 }
 
 // Bytes per element of RMS norms and rotary positions as Llama's code computes them. A norm is a cast to single
-// precision, a square, a mean, a root and multiplications. A rotary position turns halves, multiplies twice and adds.
+// precision, a square, a mean, a root and multiplications. A rotary position swaps halves, multiplies twice and adds.
 //
 // The norms' kernels of forward and backward pass take 30.0 ms on an H100 for 33 x 16.8 million elements. Those of the
 // positions take 12.3 ms for 16 x 21.0 million. Both assume 0.8 of the memory bandwidth (priors.cpp;

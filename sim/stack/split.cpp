@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kUsualLoraRank = 16;  // as in MLPerf's Llama 2 70B
 
-// Derives the GPUs of a replica for a job that gives the micro-batches of an iteration but no split. They become tensor
+// Returns the GPUs of a replica if the job gives the micro-batches of an iteration but no split. They become tensor
 // ranks of one node, as in every published configuration of this kind. 0: cannot be derived.
 int tensor_of_batch(StackModel& m, int gpus) {
   const GivenSplit& split = m.job.split;
@@ -47,7 +47,7 @@ void place_experts(StackModel& m, ParallelSpec& spec, int gpus) {
   m.assume_default("etp", 1, is_needed ? "replicas alone do not divide into groups of experts" : "by software");
 }
 
-// The split on `gpus` GPUs. A given number of replicas applies to the job's own number of GPUs.
+// Returns the split on `gpus` GPUs. A given number of replicas applies only to the job's own number of GPUs.
 ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   const GivenSplit& split = m.job.split;
   ParallelSpec spec;
@@ -69,7 +69,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   return spec;
 }
 
-// Lists what the exchange of experts rests on, as far as the split or the search for one may use it.
+// Lists the assumptions about the exchange of experts, if the split or the search for one may use it.
 void list_exchange_of_experts(StackModel& m, const ParallelSpec& spec) {
   const SplitAbilities& abilities = m.stack->splits;
   const bool is_searched = m.job.split.is_searched;
@@ -130,14 +130,14 @@ std::int64_t searched_global_batch(StackModel& m) {
   return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
 }
 
-// The schedule requires a multiple of this number of micro-batches.
+// Returns the number of which the schedule requires a multiple of micro-batches.
 int micro_batches_of_schedule(const ParallelSpec& spec) {
   if (spec.pipeline == 1) return 1;
   if (spec.schedule == PipelineSchedule::interleaved) return spec.pipeline;
   return spec.has_two_chunks() ? 2 * spec.pipeline : 1;
 }
 
-// The default batch, rounded up to a multiple of the samples that all replicas and stages process at once.
+// Returns the default batch, rounded up to a multiple of the samples that all replicas and stages process at once.
 std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int gpus) {
   const std::int64_t replicas = std::max(1, gpus / spec.gpus_of_replica());
   const std::int64_t together = replicas * spec.micro_batch * std::int64_t{micro_batches_of_schedule(spec)};
@@ -200,10 +200,10 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   question.stated = *scenario.parallel;
   question.fixed = fixed_keys(m.job.split);
   question.abilities = m.stack->splits;
-  // "selective" is the only recomputation of parts of a layer.
+  // Parts of a layer are recomputed only by "selective".
   if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::selective;
-  // Whole layers are recomputed under "full" alone.
+  // Whole layers are recomputed only by "full".
   if (m.job.split.has("recompute_interval") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::full;
   // The software's default is fixed, so it is not searched.

@@ -11,7 +11,7 @@
 namespace lockstep::sim::stack {
 namespace {
 
-constexpr double kUnmeasuredError = 0.10;  // of unmeasured inputs, in addition to the constants' deviations
+constexpr double kUnmeasuredError = 0.10;  // error of unmeasured inputs, in addition to the constants' deviations
 constexpr double kLargestError = 0.5;
 constexpr double kLatencyError = 0.30;
 
@@ -22,7 +22,7 @@ double bandwidth_error(const Inputs& inputs) {
 
 UncertaintySpec uncertainty_of(const Inputs& inputs, const ComputeSpec& compute, int batch, bool is_measured) {
   UncertaintySpec u;
-  double distance = 10;  // to the closest measured rate, in the logarithm of the batch
+  double distance = 10;  // to the closest measured rate, as a difference of logarithms of batches
   for (const RateSpec& rate : compute.rates)
     distance = std::min(distance, std::abs(std::log(double(batch) / rate.batch)));
   const double without = std::min(kLargestError, std::hypot(kUnmeasuredError, inputs.deviation_of("speed")));
@@ -160,7 +160,7 @@ int gpus_of(const StackModel& m) {
 
 namespace {
 
-constexpr int kMostMicroSteps = 128;  // in a replay
+constexpr int kMostMicroSteps = 128;  // that one replay may simulate
 
 }  // namespace
 

@@ -27,32 +27,32 @@
 
 namespace lockstep::sim::stack {
 
-/// Thrown if a job cannot be modelled. If another request would make it possible, an InputError says which.
+/// Thrown if a job cannot be modelled. If another choice would make it possible, an InputError names it instead.
 struct Unmapped {
   std::string why;
 };
 
-/// A split was given for a model that cannot be split: each GPU has to hold a whole replica (whole_replicas.hpp).
+/// Thrown if a split is given for a model that cannot be split, only replicated (whole_replicas.hpp).
 struct NotSplittable : Unmapped {};
 
 struct StackOptions {
   bool use_rates = true;         ///< anchors computation in measured rates; false: uses constants alone
-  bool has_machine = false;      ///< gives a job of one GPU links and exchange, too, as its scenario has them
-  bool needs_room = true;        ///< refuses a replica that no GPU holds; commands check all of a job's memory instead
-  bool clamps_constants = true;  ///< true: limits constants as in priors.hpp; false: for derivatives of the fit
+  bool has_machine = false;      ///< gives even a job of one GPU links and an exchange, as in its scenario
+  bool needs_room = true;        ///< refuses a replica that no GPU can hold; commands check a job's memory instead
+  bool clamps_constants = true;  ///< limits constants as in priors.hpp; false: for derivatives in the fit
   Fidelity fidelity = Scenario().fidelity;
 };
 
 /// The inputs of a prediction other than the job's own facts.
 struct Inputs {
-  std::vector<Assumption> assumptions;  ///< pointer: the job's key
+  std::vector<Assumption> assumptions;  ///< `pointer` is the job's key
   std::set<std::string> constants;      ///< names of the fitted constants used
-  /// Requested constants: the most specific name -> all names from it to the most general one.
+  /// Requested constants: from the most specific name to all names of its chain, the most general one last.
   std::map<std::string, std::vector<std::string>> asked_for;
   std::map<std::string, double> variances;  ///< of the constants' logarithms, by most general name
   /// Keys of the assumptions that stand in for facts which the job does not give.
   std::set<std::string> defaults;
-  bool uses_results = false;  ///< measurements of the same experiment, other than the job's own facts
+  bool uses_results = false;  ///< uses results of the same experiment, other than the job's own facts
 
   void assume(const std::string& key, const Json& value, const std::string& source);
   /// Lists a default of a fact that the job does not give; `reason` may be empty.
@@ -88,11 +88,11 @@ struct [[nodiscard]] Workload {
   int gpus = 1;
   int batch_per_gpu = 1;             ///< iteration: samples of a micro-step
   int accumulation = 1;              ///< iteration: micro-steps per exchange and update
-  std::vector<std::int64_t> bytes;   ///< all_reduce: of each operation
-  double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
-  double node_line_bytes_per_s = 0;  ///< all_reduce: of a node's ports together; 0: one node
+  std::vector<std::int64_t> bytes;   ///< all_reduce: of each operation, which run one after the other
+  double share = 1;                  ///< all_reduce: performed part; half for a reduce-scatter or an all-gather
+  double node_line_bytes_per_s = 0;  ///< all_reduce: rate of all ports of a node; 0: one node
   StalenessSpec staleness;
-  int label = 0;  ///< workloads timed together that have one label take equally long; 0: no label
+  int label = 0;  ///< workloads that are timed together and have the same label take equally long; 0: no label
 
   /// Returns the samples of an iteration on all GPUs.
   double samples() const;
@@ -114,7 +114,7 @@ struct StackModel {
   const ModelEntry* model = nullptr;
   Precision precision = Precision::fp32;
   Wire wire = Wire::fp32;
-  const IntraNodeEntry* intra_node = nullptr;  ///< set by the last cluster_of(), like `network`
+  const IntraNodeEntry* intra_node = nullptr;  ///< set by the last cluster_of(), as is `network`
   const NetworkEntry* network = nullptr;       ///< nullptr: one node
   double node_line_bytes_per_s = 0;            ///< nominal rate of all ports of a node; 0: one node
 
@@ -128,8 +128,8 @@ struct StackModel {
   bool list_assumed(const std::string& name, const Json& value, const std::string& key);
   /// Lists the catalogue's figures of an entry.
   void note(const std::string& key, const std::vector<Assumption>& facts);
-  /// Multiplies the fitted constants of these names (most specific first) with the prior of the last name (priors.hpp).
-  /// Lists them as inputs.
+  /// Returns the product of the fitted constants of these names (most specific first) and the prior of the last name
+  /// (priors.hpp). Lists them as inputs.
   double constant(const std::vector<std::string>& names);
 };
 
@@ -159,16 +159,16 @@ inline constexpr const char* kWhyDefaultBatch =
     "at least 4,194,304 tokens (Llama 2) and 1,024 tokens per GPU (Llama 3.1 405B), a power of two times the odd part "
     "of "
     "the number of GPUs; --global-batch sets it";
-/// Default global batch in sequences, for a job whose split is searched: the odd part of `gpus` times the smallest
-/// power of two with which the batch reaches both minimums.
+/// Returns the default global batch in sequences, for a job whose split is searched. It is the odd part of `gpus` times
+/// the smallest power of two with which the batch reaches both minimums.
 ///
 /// With long sequences the batch can be smaller than `gpus`, unless the software cannot split replicas: then every GPU
 /// needs a sequence.
 std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits);
 int micro_batch_of(StackModel& m);
-/// Which activations are recomputed: as given, in the software's meaning of the term, else the software's default.
+/// Returns the activations to recompute: as given, in the software's meaning of the term, else by its default.
 Recomputation recomputation_of(const StackModel& m);
-/// The split's keys to search: all that the job does not give and its software supports. `scenario` is that of the job.
+/// Returns the keys of the split to search: all that the job does not give and its software supports.
 SplitQuestion split_question(const StackModel& m, const Scenario& scenario);
 /// Throws NotSplittable if the model cannot be split.
 void check_splittable(const model::Graph& graph);
@@ -179,7 +179,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus);
 /// Sets efficiencies, launches and jitter, and uses rates measured on `gpus` GPUs or on one.
 ComputeSpec compute_of(StackModel& m, int gpus, int batch);
 int batch_of(StackModel& m);
-/// Micro-steps per update: as given, else global batch / (GPUs x batch per GPU) if that is a whole number, else 1.
+/// Returns micro-steps per update: as given, else global batch / (GPUs x batch per GPU) if that is whole, else 1.
 int accumulation_of(const StackModel& m, int gpus, int batch);
 /// Names under which set_sequence_kernels() lists its inputs.
 constexpr const char* kKernelLaws = "laws of single kernels";
@@ -191,14 +191,14 @@ constexpr const char* kRmsNormBytes = "bytes of RMS norms per element";
 constexpr const char* kRotaryBytes = "bytes of rotary positions per element";
 constexpr const char* kLossBytes = "bytes of the loss per score";
 constexpr const char* kSumBytes = "bytes of an element of sums and norms";
-/// Constant: images/s that the processors of a node read, decode and augment.
+/// Name of the constant for images/s that the processors of a node read, decode and augment.
 constexpr const char* kDecodedImages = "images decoded";
 /// True if attention keeps its scores on the chip: as given, else if the software has such kernels for the GPU. Throws
-/// InputError if it is given and there are none.
+/// InputError if such kernels are given but do not exist.
 bool has_fused_attention(const StackModel& m);
 /// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
-/// The job's model. Its attention is fused if has_fused_attention().
+/// Returns the job's model, with fused attention if has_fused_attention().
 const model::Graph& graph_of(StackModel& m);
 int gpus_of(const StackModel& m);
 
@@ -206,11 +206,11 @@ int gpus_of(const StackModel& m);
 Workload iteration_workload(StackModel& m, int gpus, int batch);
 Workload all_reduce_workload(StackModel& m, int gpus, const std::vector<std::int64_t>& bytes);
 
-/// Peak memory of the GPU that needs most, as `counter` reports it.
+/// Returns the highest peak memory of any GPU, as `counter` reports it.
 double peak_memory_bytes(const Workload& workload, MemoryCounter counter);
-/// Checks a transformer without a split. If the optimizer's state does not fit on a GPU, assumes that it is sharded,
-/// and lists that (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients do not fit
-/// either.
+/// Checks that a transformer without a split fits on a GPU. If the optimizer's state does not, assumes that it is
+/// sharded, and lists that (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients do not
+/// fit either.
 void check_whole_replica(StackModel& m, const Scenario& scenario);
 
 }  // namespace lockstep::sim::stack

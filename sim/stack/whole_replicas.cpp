@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kSharded = "sharded";
 
-// Keys of a split whose values whole replicas have, if only one.
+// Keys of a split that whole replicas accept, some of them with only one value.
 const std::set<std::string>& honoured_keys() {
   static const std::set<std::string> keys{
       "tensor",         "pipeline",  "context",     "expert",       "virtual_stages", "data",          "sharding",
@@ -42,7 +42,7 @@ void check_given(const GivenSplit& split, int gpus, const std::string& why) {
     refuse("recompute", why, "none or full");
 }
 
-// Samples per GPU and iteration; 0: not given.
+// Returns the samples per GPU and iteration; 0: not given.
 std::int64_t samples_per_gpu(const Job& job) {
   if (job.global_batch == 0) return job.batch_per_gpu;
   if (job.global_batch % job.gpus != 0)
@@ -58,7 +58,7 @@ std::int64_t samples_per_gpu(const Job& job) {
 void set_batch(Job& job) {
   const std::int64_t samples = samples_per_gpu(job);
   const int micro_batch = job.split.has("micro_batch") ? job.split.values.micro_batch : 0;
-  const bool is_of_micro_step = job.global_batch == 0 && micro_batch == 0;  // then --batch is that of a micro-step
+  const bool is_of_micro_step = job.global_batch == 0 && micro_batch == 0;  // if so, --batch is that of a micro-step
   job.global_batch = 0;
   if (samples == 0) job.batch_per_gpu = micro_batch;
   if (samples == 0 || is_of_micro_step) return;

@@ -13,9 +13,9 @@
 
 namespace lockstep::sim::stack {
 
-/// The job without split and global batch: `batch_per_gpu`, `accumulation`, `exchange`, `recomputes_blocks` say the same. `why`:
-/// no split is known of its model. Throws InputError for every key of a split that whole replicas do not have, and for batches
-/// that do not come out even.
+/// Moves the options of a split to the job's own fields (`batch_per_gpu`, `accumulation`, `exchange`,
+/// `recomputes_blocks`). `why` is the reason why the model has no split. Throws InputError for keys that whole replicas
+/// do not support, and for batches that do not divide.
 Job as_whole_replicas(Job job, const std::string& why);
 
 }  // namespace lockstep::sim::stack

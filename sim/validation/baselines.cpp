@@ -11,11 +11,11 @@
 namespace lockstep::sim::validation {
 namespace {
 
-// Distances for facts that differ; they are comparable with logarithms of ratios.
+// Distances between records whose facts differ. They are added to logarithms of ratios.
 constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;
-constexpr double kOfBatch = 0.3, kOfGpus = 0.5;  // weights of the ratios of batches and of GPUs, which matter less
+constexpr double kOfBatch = 0.3, kOfGpus = 0.5;  // weights of the logarithms of the ratios of batches and GPUs
 
-// Quantities that can be compared with each other.
+// Groups quantities that can be compared with each other.
 enum class Sort { none, rate, training, bandwidth, efficiency, epochs };
 
 Sort sort_of(Metric metric) {
@@ -78,7 +78,7 @@ double link_of(const Record& job, const Catalogue& catalogue) {
   return link->is_nvlink ? catalogue.bus_of(*link, *gpu).bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
 }
 
-// Returns nullptr if it is not known.
+// Returns nullptr if the model is not known.
 const model::Graph* graph_of(const Record& job) {
   if (job.own_model) return &job.own_model->graph;
   return job.model.is_known() ? &model::zoo_graph(job.model.id) : nullptr;
@@ -89,26 +89,26 @@ double flop_of(const Record& job) {
   return graph == nullptr ? 0 : static_cast<double>(graph->macs());
 }
 
-// Returns the tokens of a sample; 0 if it has none, or they are unknown.
+// Returns the tokens of a sample, or 0 if it has none or their number is unknown.
 double tokens_of(const Record& job, const Catalogue& catalogue) {
   if (job.own_model) return job.own_model->entry.tokens;
   const ModelEntry* model = catalogue.models.with_id(job.model.id);
   return model == nullptr ? 0 : model->tokens;
 }
 
-// The tokens or samples that a rate counts per sample; 0 if it is not known.
+// Returns the tokens or samples that a rate counts per sample; 0: unknown.
 double counted_per_sample(const Record& job, const Catalogue& catalogue) {
   if (job.measure.counted == Counted::samples) return 1;
   return job.measure.counted == Counted::tokens ? tokens_of(job, catalogue) : 0;
 }
 
-// Returns the samples of an iteration over the GPUs, which is below 1 if several GPUs share a replica. 0: unknown.
+// Returns the samples of an iteration per GPU. The result is below 1 if several GPUs share a replica. 0: unknown.
 double samples_per_gpu(const Record& job) {
   if (job.global_batch > 0) return static_cast<double>(job.global_batch) / std::max(1, job.gpus);
   return double(job.batch_per_gpu) * std::max(1, job.accumulation);
 }
 
-// Counts the active parameters: among experts, those to which a token goes.
+// Counts the active parameters. For experts, these are the parameters of the experts that process a token.
 double parameters_at_work(const model::Graph& graph) {
   double parameters = 0;
   for (const model::Layer& layer : graph.layers) {
@@ -119,8 +119,8 @@ double parameters_at_work(const model::Graph& graph) {
   return parameters;
 }
 
-// FLOP of a sequence: two per parameter and token in the forward pass, and two for each of the two gradients. 0: not a
-// sequence.
+// Returns the FLOP of a sequence. A parameter costs two per token in the forward pass, and two for each of its two
+// gradients (one with adapters). 0: the model has no sequences.
 double model_operations(const Record& job, const Catalogue& catalogue) {
   const double tokens = tokens_of(job, catalogue);
   const model::Graph* graph = graph_of(job);
@@ -132,7 +132,7 @@ bool counts_recomputation(Metric metric) {
   return metric == Metric::hardware_flops || metric == Metric::hfu;
 }
 
-// The FLOP that the record counts per sequence; divided by the peak if the record is a share of it.
+// Returns the FLOP that the record counts per sequence. If the record is a share of the peak, divides them by the peak.
 double counted_operations(const Record& job, const Catalogue& catalogue) {
   double operations = model_operations(job, catalogue);
   if (counts_recomputation(job.measure.metric) && job.split.values.recompute == Recomputation::full)
@@ -142,8 +142,8 @@ double counted_operations(const Record& job, const Catalogue& catalogue) {
   return !is_share ? operations : peak > 0 ? operations / peak : 0;
 }
 
-// The record's value in comparable form: samples/s per GPU, bytes/s on the bus, a share of linear scaling, seconds, or
-// epochs.
+// Returns the record's value in a comparable form: samples/s per GPU, bytes/s on the bus, a share of linear scaling,
+// seconds, or epochs.
 std::optional<double> plain_value(const Record& job, const Catalogue& catalogue) {
   if (!job.value_si || *job.value_si <= 0 || job.gpus < 1) return std::nullopt;
   const double value = *job.value_si;
@@ -179,7 +179,7 @@ std::optional<double> plain_value(const Record& job, const Catalogue& catalogue)
   }
 }
 
-// Reverses plain_value(), in SI units.
+// Reverses plain_value(); returns SI units.
 std::optional<double> value_from_plain(const Record& job, const Catalogue& catalogue, double plain) {
   switch (job.measure.metric) {
     case Metric::images_per_s:
@@ -277,7 +277,7 @@ class Nearest {
   double peak_, link_, flop_;
 };
 
-// Returns the samples/s of a GPU whose arithmetic never waits; 0: no sequences, or an unknown GPU.
+// Returns the samples/s of a GPU at its peak FLOP/s. 0: the model has no sequences, or the GPU is unknown.
 double peak_samples_per_s(const Record& job, const Catalogue& catalogue) {
   const double operations = model_operations(job, catalogue);
   return operations > 0 ? peak_of(job, catalogue) / operations : 0;

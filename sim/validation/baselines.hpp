@@ -1,16 +1,16 @@
 #pragma once
-// Simple baselines without a simulation, with which predictions are compared. They are in the record's own unit.
+// Simple baselines without a simulation, with which predictions are compared, in the record's own unit.
 //
-//   `nearest`      The nearest record that may be known: the least sum of logarithms of the ratios of differing facts.
-//                  It is scaled. A rate per GPU scales with the ratio of peaks over that of the model's
-//                  multiplications. A time to accuracy scales with GPUs times peak, a bus bandwidth with that of the
-//                  links. Efficiencies and epochs stay.
+//   `nearest`      The nearest record that may be known, scaled. The distance is the sum of logarithms of the ratios of
+//                  differing facts. A rate per GPU is scaled by peak over the model's FLOP, a time to accuracy by one
+//                  over GPUs times peak, a bus bandwidth by that of the links. Efficiencies and epochs are not scaled.
 //   `mfu`          For a transformer's rate: 6 P operations a token, with its P active parameters (Kaplan et al. 2020,
 //                  section 2.1). The MFU is the median over the other sources of each one's median.
 //   `linear`       A rate given by the experiment, at the nearest batch, times the number of GPUs. For efficiencies and
-//                  speed-ups: no loss.
-//   `alpha-beta`   For an all-reduce: the line t = alpha + beta S through the experiment's given ones on as many GPUs,
-//                  by least squares of the relative error. Through one point: its bandwidth.
+//                  speed-ups: linear scaling.
+//   `alpha-beta`   For an all-reduce: the line t = alpha + beta S, fitted by least squares of the relative error to the
+//                  all-reduces that the experiment gives for as many GPUs. If it gives only one: that one's bandwidth.
+//
 #include <map>
 #include <optional>
 #include <string>
@@ -31,15 +31,15 @@ class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);
 
-  /// Median over all sources except this one (whole_source()) of each one's median; none if there are no others.
+  /// Median over all sources except this one (whole_source()) of each one's median; none if there is no other source.
   std::optional<double> without(const std::string& source) const;
 
  private:
   std::map<std::string, double> median_by_source_;
 };
 
-/// `known`: jobs whose values may be used, from other sources or given by the experiment. `utilisation`: that of other
-/// sources.
+/// `known`: records whose values may be used, from other sources or given by the experiment. `utilisation`: the one
+/// reached in other sources.
 Baselines baselines_of(const Prediction& prediction, const Record& job, const std::vector<const Record*>& known,
                        std::optional<double> utilisation, const Catalogue& catalogue);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kOutside = 0.1;           // share of the sources' records that may be outside on either side
 constexpr std::size_t kFewest = 5;         // least number of sources that calibrate a class
-constexpr std::size_t kFewestRanked = 20;  // with at least this number, a tenth is more than one source
+constexpr std::size_t kFewestRanked = 20;  // distances of at least this number are ranked
 
 struct Scored {
   std::string source;
@@ -26,13 +26,13 @@ std::map<std::string, int> records_of_sources(const std::vector<Scored>& all) {
   return counts;
 }
 
-// Returns the least reach beyond which at most kOutside of the weight lies. All sources have the same weight. One more
-// source is yet to come; it may lie anywhere and counts by half on either side. `how_far` may be negative.
+// Returns the least reach beyond which at most kOutside of the weight lies. All sources have the same weight. A future
+// source may lie anywhere, so half of its weight counts on either side. `how_far` may return negative values.
 template <typename HowFar>
 double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
   const std::map<std::string, int> of_source = records_of_sources(all);
   const double of_each = 1.0 / static_cast<double>(of_source.size() + 1);
-  std::vector<std::pair<double, double>> beyond;  // how far on this side, weight
+  std::vector<std::pair<double, double>> beyond;  // distance on this side, weight
   for (const Scored& one : all) beyond.push_back({std::max(0.0, how_far(one.at)), of_each / of_source.at(one.source)});
   std::sort(beyond.rbegin(), beyond.rend());
   double share = of_each / 2;
@@ -43,7 +43,7 @@ double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
   return beyond.back().first;
 }
 
-// Assumes that records are normal around the prediction, with the mean distance of these sources.
+// Assumes that records are normally distributed around the prediction, with the mean distance of these sources.
 double normal_reach(const std::vector<Scored>& all) {
   const double deviation_of_mean = std::sqrt(std::acos(-1.0) / 2);  // 1 / E|z| of a standard normal z
   const std::map<std::string, int> of_source = records_of_sources(all);

@@ -1,9 +1,9 @@
-// Answers which choice is best, or how much is enough. The choices are simulated: group sizes of the hierarchical
-// all-reduce, bandwidths of the network, learners that synchronise less often. The bytes that a node must exchange in
-// the available time follow from the model alone, for P bytes of parameters and n nodes:
+// Predicts which choice is best, or how much is enough. The choices are simulated: group sizes of the hierarchical
+// all-reduce, bandwidths of the network, learners that synchronise less often. A node's traffic is not simulated: its
+// bytes follow from the model, with P bytes of parameters and n nodes, and are divided by the available time:
 //
-//   `servers on the workers' nodes`   4 P (n-1)/n in an iteration, in and out together, as papers on them count.
-//   `all-reduce`                      2 P (n-1)/n each way in a backward pass.
+//   `servers on the workers' nodes`   4 P (n-1)/n in an iteration, both directions together, as papers count them.
+//   `all-reduce`                      2 P (n-1)/n in each direction in a backward pass.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,7 @@ void map_best_group(ResultModel& m) {
   Workload run = all_reduce_workload(m, gpus, {static_cast<std::int64_t>(bytes)});
   if (run.scenario.communication.all_reduce != AllReduceKind::hierarchical)
     throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) + " has no groups"};
-  // Buffers are fused as by the software, and all-reduced one after the other.
+  // Gradients are fused into buffers as by the software. The buffers are all-reduced one after the other.
   const double most = static_cast<double>(run.scenario.communication.fusion_threshold_bytes);
   const double buffers = most > 0 ? std::ceil(bytes / most) : 1;
   run.bytes.assign(static_cast<std::size_t>(buffers), static_cast<std::int64_t>(bytes / buffers));
@@ -48,11 +48,11 @@ double wanted_share(ResultModel& m) {
 
 struct Traffic {
   double bytes = 0;    ///< per node
-  double seconds = 0;  ///< available for these bytes
+  double seconds = 0;  ///< time available for these bytes
 };
 
 constexpr double kTimeOff = 0.1;    // relative error of the computing time
-constexpr double kWindowOff = 0.2;  // relative error of the part of it that can hide exchanges
+constexpr double kWindowOff = 0.2;  // relative error of the part of that time in which exchanges can be hidden
 
 Traffic traffic_of(ResultModel& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
@@ -124,7 +124,7 @@ void map_gain_of_tau(ResultModel& m) {
   }
   m.task.baseline = {iteration};
   m.task.target = {iteration};
-  // Crossbow's released program does so. Its paper describes streams, which would hide synchronisation.
+  // As in Crossbow's released program. Its paper describes streams, which would hide synchronisation.
   m.assume("synchronised by", "the host", "the released program");
   for (Alternatives* side : {&m.task.target, &m.task.baseline})
     for (Workload& run : *side) {

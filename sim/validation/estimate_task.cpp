@@ -1,4 +1,4 @@
-// Estimates quantities from given results of the same experiment by a law, without a simulation:
+// Estimates quantities by a law from given results of the same experiment, without a simulation:
 //
 //   `iterations to converge`   S(N) = S_min (1 + N_crit / N), least squares in 1/N over given S at other numbers of
 //                              workers.
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kSameOff = 0.15;         // relative error of a result at the same size with other hyperparameters
 constexpr double kLawOff = 0.10;          // relative error of a law between the given points
-constexpr double kBeyond = 0.25;          // additional error for every factor of e beyond them
+constexpr double kBeyond = 0.25;          // additional error for every factor of e beyond the given points
 constexpr double kProbabilityOff = 0.10;  // relative error of a share of iterations
 constexpr double kIterationsSeen = 1e4;   // number of iterations over which a maximum was observed, if not given
 
@@ -44,7 +44,7 @@ Line line_through(const std::vector<Point>& points) {
   return {y - slope * x, slope};
 }
 
-// Distance of x from the nearest given point if x is outside their range, in the logarithm; else 0.
+// Returns by how much x is outside the given points, as the distance in the logarithm from the nearest one; else 0.
 double distance_beyond(const std::vector<Point>& points, double x) {
   const auto less = [](const Point& a, const Point& b) { return a.x < b.x; };
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), less);
@@ -64,7 +64,7 @@ bool is_same_experiment(const Record& given, const Record& job) {
          model_of(given) == model_of(job);
 }
 
-// Number of gradients in an update; if not given, those of all workers.
+// Returns the number of gradients in an update. If it is not given, this is the number of workers.
 int aggregated(const Job& job) {
   return job.aggregated > 0 ? job.aggregated : job.gpus;
 }
@@ -96,7 +96,7 @@ void map_iterations(ResultModel& m) {
   for (const Point& p : points) inverse.push_back({1 / p.x, p.y});
   const Line law = line_through(inverse);
   double value = law.intercept + law.slope / n;
-  if (law.intercept <= 0 || law.slope <= 0) {  // outside of the law: a power of N
+  if (law.intercept <= 0 || law.slope <= 0) {  // the law does not fit: uses a power of N
     std::vector<Point> logs;
     for (const Point& p : points) logs.push_back({std::log(p.x), std::log(p.y)});
     const Line power = line_through(logs);
@@ -125,9 +125,9 @@ void map_critical_batch(ResultModel& m) {
   set_estimate(m, Quantity::iterations, value, 0.3 + kBeyond * distance_beyond(points, value));
 }
 
-// ---- arrival times ----
+// ---- Times at which gradients arrive ----
 
-// Probability that at least k of n gradients have arrived, each with probability q.
+// Returns the probability that at least k of n gradients have arrived, if each has arrived with probability q.
 double at_least(const ArrivalOrder& order, double q) {
   double sum = 0;
   for (int i = order.k; i <= order.n; ++i)
@@ -136,7 +136,7 @@ double at_least(const ArrivalOrder& order, double q) {
   return std::min(1.0, sum);
 }
 
-// The argument in (low, high) at which the increasing function f reaches a value.
+// Returns the argument in (low, high) at which the increasing function f has a given value.
 template <typename Function>
 double invert(const Function& f, double wanted, double low, double high) {
   return bisect(low, high, [&](double x) { return f(x) < wanted; });
@@ -144,7 +144,7 @@ double invert(const Function& f, double wanted, double low, double high) {
 
 constexpr double kLeast = 1e-9;
 
-// Returns a share of gradients as a fraction.
+// Returns a given share of gradients as a fraction.
 double share_given(const Record& job) {
   return *job.value > 1 || job.measure.per_si == 100 ? *job.value / 100 : *job.value;
 }
@@ -172,7 +172,7 @@ std::vector<PercentileSpec> given_percentiles(ResultModel& m) {
   return percentiles;
 }
 
-// Two percentiles determine a lognormal; a tail needs more.
+// Two percentiles determine a lognormal. A tail requires more.
 DelaySpec distribution_of(const std::vector<PercentileSpec>& percentiles) {
   DelaySpec spec;
   spec.in_seconds = true;
@@ -208,7 +208,7 @@ void map_arrival(ResultModel& m) {
   }
   if (wanted.is_longest) m.assume("iterations that were observed", kIterationsSeen, "not stated");
   const double at = wanted.at;
-  // If the given percentiles do not enclose a share, its error grows with its rarity.
+  // If the requested share lies outside the given percentiles, the error grows with the share's rarity.
   const double rarest = 1 - percentiles.back().at, commonest = percentiles.front().at;
   const double away = std::max({0.0, std::log(rarest / (1 - at)), std::log(commonest / at)});
   set_estimate(m, Quantity::arrival, quantile(at), kLawOff + 2 * delay.fit_residual() + kBeyond * away);

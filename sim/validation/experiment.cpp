@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kTheanoMpiImages = 5120;
 
-// 0: the same experiment, 1: the same machine, 2: the same publication; none: not related to the record.
+// Returns 0 for the same experiment, 1 for the same machine, 2 for the same publication, else none.
 std::optional<int> distance_between(const Record& record, const Record& other) {
   if (!other.group.empty() && other.group == record.group) return 0;
   if (!other.system.empty() && other.system == record.system) return 1;
@@ -15,13 +15,13 @@ std::optional<int> distance_between(const Record& record, const Record& other) {
   return std::nullopt;
 }
 
-// Training times of several GPUs without communication are also rates of one GPU under the load of the others.
+// Times that leave communication out, of several GPUs, are also rates of one GPU while the others are busy.
 bool leaves_communication_out(const Record& record) {
   return record.measure.metric == Metric::seconds_per_5120_images ||
          record.measure.metric == Metric::images_per_s_nosync;
 }
 
-// Samples/s of one GPU according to a result of any metric; 0: it gives none.
+// Returns the samples/s of one GPU that follow from a result of any metric; 0: the result does not determine them.
 double samples_per_s_per_gpu(const Record& record, const ModelEntry& model) {
   if (!record.value_si || *record.value_si <= 0 || record.gpus < 1) return 0;
   if (record.is_sequential) return 0;  // that time includes copies to a server
@@ -46,7 +46,7 @@ double samples_per_s_per_gpu(const Record& record, const ModelEntry& model) {
   }
 }
 
-// The epochs given by the same experiment (or by its group "GROUP-ep"), else by the same machine at the same batch.
+// Returns epochs given by the same experiment (or its group "GROUP-ep"), else by the same machine at the same batch.
 const Record* epochs_given(const Record& record, const std::vector<Record>& given) {
   const Record* best = nullptr;
   for (const Record& other : given) {

@@ -14,7 +14,7 @@ inline namespace validation {
 namespace {
 
 constexpr int kRounds = 8;         // rounds of linearisation
-constexpr double kMostStep = 0.7;  // largest step of an effect in the first round; then 2/3, 2/4, 2/5, ... of it
+constexpr double kMostStep = 0.7;  // largest step of an effect in the first round; later 2/3, 2/4, 2/5, ... of it
 constexpr double kTurn = 0.4;      // share of the last step that an effect may go back
 constexpr double kSettled = 0.02;
 
@@ -61,14 +61,14 @@ class Fit {
     return catalogue;
   }
 
-  // Moves towards the solution, but not beyond the range in which the linearisation may hold.
+  // Moves every effect towards the solution by at most `most`, the range in which the linearisation holds.
   std::pair<std::string, double> step(double most) {
     std::map<std::string, Constant> constants = solve_constants(rows_.all(), catalogue_, "").constants;
     std::pair<std::string, double> moved;
     for (auto& [name, constant] : constants) {
       const double before = effect_of(catalogue_, name);
       const double wanted = std::log(constant.value) - before;
-      // If the slope depends on the value (for example that of a share of a time), whole steps would oscillate.
+      // If the slope depends on the value (as for a share of a time), full steps would oscillate.
       double& last = steps_[name];
       const double reach = last * wanted < 0 ? std::min(most, kTurn * std::abs(last)) : most;
       last = std::clamp(wanted, -reach, reach);
@@ -81,7 +81,7 @@ class Fit {
   }
 
   // A value above its limit changes no prediction, so no record would determine its factors. The excess is therefore
-  // taken from the most specific factor.
+  // removed from the most specific factor.
   void keep_to_limits() {
     std::set<Chain> chains;
     for (const FitRow& row : rows_.all())
@@ -99,7 +99,7 @@ class Fit {
   int jobs_at_a_time_;
   Tell tell_;
   FitRows rows_;
-  std::map<std::string, double> steps_;  // of the last round, by constant
+  std::map<std::string, double> steps_;  // steps of the last round, by constant
 };
 
 }  // namespace

@@ -3,16 +3,16 @@
 //
 // A constant is looked up by a chain of names, the most specific first: "speed/a100-pcie/mixed", "speed/ampere/mixed",
 // "speed/mixed". Its value is the prior (priors.hpp) times a factor for each name. A factor that was never fitted is 1.
-// The value of a class thus serves for members that nobody has measured. A member differs from its class as far as
-// records show it. A GPU's generation and precision, software and family of networks are chains of their own, whose
-// values are multiplied.
+// Members of a class that nobody has measured thus get the value of the class. Records of a member move its own factor.
+// A GPU's generation and precision, software and family of networks are chains of their own, whose values are
+// multiplied.
 //
 // All factors are fitted together (mixed_effects.hpp). The residual of a record is log(published / predicted). The
-// logarithm of a factor is an effect; priors.hpp has its spread before any record. The common part of the records of
+// logarithm of a factor is an effect; priors.hpp has its spread before any record. The common error of all records of
 // one kind and source is an effect as well, which no prediction uses. A deviation that many sources show thus moves the
 // constant. One that a single source shows is divided between the constant and the source. Predictions are linearised
-// in the logarithms of the chains' values, by differences. The equations are then linearised again at their solution
-// (Gauss-Newton).
+// in the logarithms of the chains' values, by finite differences. The solved equations are linearised again at their
+// solution (Gauss-Newton).
 //
 // Each kind of record may move some constants:
 //
@@ -25,10 +25,10 @@
 //   `times of trainings with a given rate`     Share of evaluations.
 //   `times of trainings without one`           The time of trainings over that of benchmarks.
 //
-// The first and the third kind are fitted without the values that their experiments give, so that constants describe
-// the record itself. All records with a given or a target value count. Leaving out whole sources (scoring.hpp) measures
-// the error of predictions: the same linear equations are solved without them. It also tests the assumed spreads and
-// noise (fit_sensitivity.hpp).
+// The first and the third kind are fitted without values that their experiments give, so that constants alone describe
+// the record. All records with a given or a target value count. Leaving out whole sources (scoring.hpp) measures the
+// error of predictions: the same linear equations are solved without them. fit_sensitivity.hpp does so with other
+// spreads and noise, too.
 #include <functional>
 #include <map>
 #include <string>

@@ -16,11 +16,11 @@ namespace {
 constexpr int kMostGpusOfRate = 64;    // rates on more GPUs depend on the network, too
 constexpr double kDifference = -0.05;  // step of a logarithm, for derivatives
 // Step in both directions for the shares of links and networks. NCCL takes bandwidths in steps of a fifth, between
-// which a prediction does not change. A step downwards alone would also mislead if something else limits an all-reduce.
-// Half of the network would then be the limit, and the record would count as evidence that the network is as fast as
+// which a prediction does not change. A downward step alone would mislead if something else limits an all-reduce:
+// half of the network would then be the limit. The record would thus seem to show that the network is as fast as
 // assumed.
 constexpr double kDifferenceOfShares = 0.25;
-constexpr std::size_t kRowsOfTask = 32;  // so that few networks are in memory at a time
+constexpr std::size_t kRowsOfTask = 32;  // few, so that few networks are in memory at a time
 
 bool is_rate_alone(const Record& job) {
   const bool is_alone = job.gpus == 1 || (job.is_mlperf() && job.gpus <= kMostGpusOfRate);
@@ -47,13 +47,13 @@ bool is_training(const Record& job) {
   return job.role == Role::target && (metric == Metric::time_to_accuracy_s || metric == Metric::training_s);
 }
 
-// True if a rate shows the decoding of images: rates of eight GPUs do, those of one GPU do not.
+// True if a rate depends on the decoding of images. Rates of several GPUs do, those of one GPU do not.
 bool is_of_input(const Record& job) {
   return job.decodes_on_host && job.role == Role::target && job.measure.metric == Metric::images_per_s && job.gpus > 1;
 }
 
-// True for the rate of a transformer on as many GPUs as the source has. Most of its time is forward and backward
-// passes.
+// True for the rate of a transformer that is split over GPUs. Forward and backward passes take most of its
+// time.
 bool is_replica_rate(const Record& job) {
   const Metric metric = job.measure.metric;
   const bool is_rate = metric == Metric::images_per_s || metric == Metric::iteration_s || is_of_flops(metric);
@@ -131,14 +131,14 @@ std::vector<std::string> FitRows::sources() const {
   return {all.begin(), all.end()};
 }
 
-// Maps and simulates the rows in the calling process.
+// Predicts the rows in the calling process.
 std::string FitRows::answers_text(const Task& task, const Catalogue& catalogue) const {
   const Catalogue there = with_moved(catalogue, task.moved, task.by);
   std::vector<std::shared_ptr<const Record>> jobs;
   for (const FitRow* row : task.rows) jobs.push_back(row->job);
   MapOptions options;
   options.fidelity = Fidelity::analytic;    // thousands of runs per round; close to the default fidelity
-  options.clamps_constants = task.by <= 0;  // clamped at its limit, a constant would seem to have half of its slope
+  options.clamps_constants = task.by <= 0;  // if clamped at its limit, a constant would seem to have half of its slope
   options.use_rates = options.use_anchors = task.rows.front()->kind->use_rates;
   Json answers = Json::array();
   const std::vector<Prediction> predictions = predict_resolved(jobs, given_, there, {0, false}, options);
@@ -165,7 +165,7 @@ std::vector<std::vector<FitRows::Answer>> FitRows::answers_of(const std::vector<
   return all;
 }
 
-// Rows of kinds that use rates, and rows of other kinds, are predicted separately.
+// Adds separate tasks for rows of kinds that use rates and for rows of other kinds.
 void FitRows::add_tasks(std::vector<Task>& tasks, const std::vector<FitRow*>& rows, const Chain& moved, double by) {
   for (const bool use_rates : {false, true}) {
     std::vector<FitRow*> some;

@@ -15,13 +15,13 @@ using Chain = std::vector<std::string>;
 
 struct FitKind {
   const char* name;
-  std::vector<std::string> prefixes;  ///< of the constants that the kind may move
+  std::vector<std::string> prefixes;  ///< prefixes of the constants that the kind may move
   bool (*has)(const Record&);
   bool use_rates;
-  /// Relative error assumed for the share of a record that its constants do not move. A time that is half communication
-  /// says less about computing, whatever that communication was.
+  /// Relative error assumed for the part of a record's time that its constants do not move. If half of a time is
+  /// communication, the record says less about computation, however long the communication took.
   double others_off = 0;
-  /// Constants that it may also move, but only if the speed is given. Otherwise they would absorb the error of the
+  /// Constants that it may also move, but only if a rate gives the speed. Otherwise they would absorb errors of the
   /// speed.
   std::vector<std::string> with_rate{};
 };
@@ -33,14 +33,14 @@ struct FitRow {
   std::string source;                ///< whole_source()
   double residual = 0;               ///< log(published / predicted)
   double predicted = 0;              ///< 0: no prediction is possible
-  std::map<Chain, double> slopes{};  ///< derivatives of log(predicted) by the logarithm of a chain's value
+  std::map<Chain, double> slopes{};  ///< derivatives of log(predicted) with respect to the logarithm of a chain's value
 
   bool is_mapped() const { return predicted > 0; }
-  /// Returns the share of the record that its constants move, 0 to 1.
+  /// Returns the share of the record that its constants determine, 0 to 1.
   double moved() const;
 };
 
-/// Logarithm of a constant's factor; 0: the constant has none.
+/// Returns the logarithm of a constant's factor; 0 if the constant has none.
 double effect_of(const Catalogue& catalogue, const std::string& constant);
 
 class FitRows {
@@ -56,13 +56,13 @@ class FitRows {
   std::vector<std::string> sources() const;
 
  private:
-  // Some rows of one kind, with the logarithm of one chain's value moved, or with all values unchanged.
+  // Some rows of one kind. The logarithm of one chain's value is changed, or none is.
   struct Task {
     std::vector<FitRow*> rows;
     Chain moved{};
     double by = 0;
   };
-  // The prediction for a row (0: none), and the chains that it used and the row may move.
+  // The prediction for a row (0: none), and the chains that it used and that the row may move.
   struct Answer {
     double predicted = 0;
     std::vector<Chain> chains{};

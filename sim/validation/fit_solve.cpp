@@ -11,15 +11,15 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-// Values were chosen by the errors of held-out sources: validate --fit --sensitivity, results/validation. The common
-// part of a source's records of one GPU, or of one network, is no effect of its own: it absorbed errors of the
+// Values were chosen by the errors of held-out sources: validate --fit --sensitivity, results/validation.
+// Records of one GPU or one network in a source have no common effect of their own: it absorbed errors of the
 // constants.
 constexpr double kNoise = 0.15;  // standard deviation of a record's logarithm within its source
-// The most records of a kind with which a source counts, because the rows of a long table are similar.
+// A source counts with at most this number of records of a kind, because the rows of a long table are similar.
 constexpr int kMostOfSource = 20;
-constexpr double kOfSource = 0.05;  // spread of the common part of a source's records of one kind
+constexpr double kOfSource = 0.05;  // spread of the common error of a source's records of one kind
 
-// Effects by name: of constants, and of the common parts of records.
+// Numbers the effects by name: constants, and the common errors of a source's records.
 class Names {
  public:
   explicit Names(const FitScales& scales) : scales_(scales) {}
@@ -49,7 +49,7 @@ bool is_constant(const std::string& name) {
   return name.front() != ' ';
 }
 
-// The records by which a constant is determined.
+// Counts the records that determine a constant.
 struct Support {
   int records = 0;
   std::set<std::string> sources;

@@ -15,8 +15,8 @@ double attention_macs(const model::Graph& graph) {
   return macs;
 }
 
-// Counts the multiply-adds of a sample's forward pass that the backward pass repeats. The output layer keeps what it
-// needs.
+// Counts the multiply-adds of a sample's forward pass that are recomputed. The output layer is not, because it keeps
+// its inputs.
 double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   double all = 0, last = 0;
   for (const model::Layer& layer : graph.layers) {
@@ -28,7 +28,7 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
                                                  : 0;
 }
 
-// Counts the multiply-adds of GEMMs with weights that get no gradients.
+// Counts the multiply-adds of GEMMs whose weights are frozen, so that they need no weight gradients.
 double frozen_macs(const model::Graph& graph) {
   double macs = 0;
   for (const model::Layer& layer : graph.layers)
@@ -37,8 +37,8 @@ double frozen_macs(const model::Graph& graph) {
   return macs;
 }
 
-// True if the half of attention hidden by a causal mask is not counted, according to the record or the program that
-// counted.
+// True if the count leaves out the half of attention that a causal mask hides. The record or the program that counted
+// says so.
 bool counts_causal_half(ResultModel& m) {
   if (m.record.has_causal_flops) return true;
   const std::vector<std::string>& programs = m.stack->causal_flops_of;
@@ -52,10 +52,10 @@ bool counts_causal_half(ResultModel& m) {
 
 }  // namespace
 
-// Returns the FLOP of a sample on one of the GPUs, divided by the peak if the metric is a share of it. Multiply-adds
-// are counted as the sources do (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B). Attention counts
-// as if nothing were masked, unless the record says that the source leaves the masked half out. The forward pass counts
-// three times, and recomputed layers once more.
+// Returns the FLOP per sample and GPU, divided by the peak if the metric is a share of it. Multiply-adds are counted as
+// the sources count them (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B). Attention counts without
+// a mask, unless the source leaves the masked half out. The forward pass counts three times, and recomputed layers once
+// more.
 double counted_flop(ResultModel& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);

@@ -13,11 +13,11 @@ namespace lockstep::sim {
 inline namespace validation {
 namespace {
 
-constexpr double kSmallResidual = 0.03;      // smaller residuals are squared
+constexpr double kSmallResidual = 0.03;      // smaller residuals count by their square
 constexpr std::size_t kMostTermRows = 4000;  // largest number of rows on which the terms are fitted
 constexpr int kTermSteps = 60, kTableRounds = 3, kTableSteps = 60;
 constexpr double kPriorWeight = 0.01,
-                 kNeighbourWeight = 0.06;  // of "no correction" and of a node's neighbour, in rows
+                 kNeighbourWeight = 0.06;  // weights of 0 and of a neighbouring node, in rows
 constexpr std::size_t kFewestSamples = 12;
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
@@ -39,7 +39,7 @@ double robust_cost(const Eigen::VectorXd& residuals) {
   return cost;
 }
 
-/// Holds terms of a law as logarithms, each between bounds.
+/// Holds the logarithms of a law's terms. Each has a lower and an upper bound.
 struct Terms {
   Eigen::VectorXd start, low, high;
   std::function<void(const Eigen::VectorXd&, KernelLaw&)> set;
@@ -128,8 +128,8 @@ CorrectionAxis axis(KernelKind kind, const char* name, double low, double high, 
   return {static_cast<int>(found - names.begin()), low, step, static_cast<int>(std::lround((high - low) / step)) + 1};
 }
 
-// Nodes are an octave apart; they are closer if kernels are selected by width (heads), and farther apart if kernels
-// hardly differ.
+// Nodes are an octave apart. They are closer where the library selects kernels by width (heads), and farther apart
+// where kernels hardly differ.
 std::vector<Correction> tables_of(KernelKind kind) {
   const auto at = [&](const char* name, double low, double high, double step = 1) {
     return axis(kind, name, low, high, step);
@@ -177,7 +177,7 @@ std::vector<std::vector<std::size_t>> neighbours_in(const std::vector<Correction
   return neighbours;
 }
 
-// Fits one table to residuals of the logarithm, and subtracts the explained part from them.
+// Fits one table to residuals of the logarithm, and returns its values at the nodes.
 std::vector<double> fit_table(const std::vector<CorrectionAxis>& axes, const Samples& samples,
                               const std::vector<double>& residuals) {
   std::vector<TableCorners> corners;
@@ -213,8 +213,8 @@ std::vector<double> fit_table(const std::vector<CorrectionAxis>& axes, const Sam
   return table;
 }
 
-// Makes values along one axis of a table ascend. Each becomes the mean of the largest value before it and the smallest
-// after it, or with `only_up` the largest value before it.
+// Makes values along one axis of a table ascend. Each becomes the mean of the largest value up to it and the smallest
+// from it on. With `only_up` it becomes the largest value up to it.
 void make_ascend(std::vector<double>& values, std::size_t stride, std::size_t length, bool only_up) {
   for (std::size_t first = 0; first < values.size(); ++first) {
     if (first / stride % length != 0) continue;
@@ -229,7 +229,7 @@ void make_ascend(std::vector<double>& values, std::size_t stride, std::size_t le
   }
 }
 
-// A GEMM with more rows, columns or inputs never takes less time. Changes its only table so that the law's times at the
+// A GEMM with more rows, columns or inputs never takes less time. Changes the law's only table so that its times at the
 // nodes ascend along all axes.
 void make_gemm_ascend(const KernelLaw& law, KernelPrecision precision, const KernelPeaks& peaks,
                       std::vector<double>& table) {
@@ -317,7 +317,7 @@ std::vector<HeldOutTime> some_held_out(const KernelLaw& law, const std::vector<K
   return shown;
 }
 
-double rounded(double value) {  // repeated measurements differ by more than five digits
+double rounded(double value) {  // five digits: repeated measurements differ by more
   return std::stod(formatted("%.5g", value));
 }
 

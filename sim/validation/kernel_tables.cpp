@@ -22,7 +22,7 @@ namespace {
 
 using SeriesByName = std::map<std::pair<std::string, std::string>, KernelSeries>;
 
-// "vllm 0.24.0" for one; the names of all, without their order in the file, for several.
+// Adds the names of a row's source, such as "vllm 0.24.0". Several sources are listed without their order in the file.
 void add_source(std::map<std::pair<std::string, std::string>, std::set<std::string>>& sources,
                 const std::pair<std::string, std::string>& key, const KernelCells& cells) {
   for (const char* column : {"source", "table"}) {
@@ -41,7 +41,7 @@ void read_table(const std::string& path, KernelKind kind, const Catalogue& catal
       const GpuEntry* gpu = catalogue.gpus.named(row.gpu);
       if (gpu == nullptr) throw InputError("gpu " + in_quotes(row.gpu) + " is not in the catalogue");
       const double seconds = table.number(cells, "seconds");
-      if (seconds == 0) continue;  // a difference of two measurements that is nothing
+      if (seconds == 0) continue;  // the row is a difference of two measurements that do not differ
       const auto key = std::make_pair(gpu->id, row.law);
       KernelSeries& series = all[key];
       series.gpu = gpu->id;
@@ -54,7 +54,7 @@ void read_table(const std::string& path, KernelKind kind, const Catalogue& catal
   }
 }
 
-// Empty: the folder has none.
+// Returns an empty path if the folder has no table of this kind.
 std::string find_table(const std::string& folder, KernelKind kind) {
   for (const char* ending : {".csv.gz", ".csv"}) {
     const std::string path = folder + "/" + name_of(kind) + ending;

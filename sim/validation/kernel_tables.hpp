@@ -23,7 +23,7 @@ struct KernelSeries {
 /// InputError with file and line for a row that is not understood, and for a GPU that the catalogue lacks.
 std::vector<KernelSeries> read_kernel_tables(const std::string& folder, const Catalogue& catalogue);
 
-/// Law of one GPU, carried to another one whose rows it did not see.
+/// The error of one GPU's law on another GPU, whose rows it was not fitted to.
 struct CarriedLaw {
   std::string law, from, to;
   KernelLawError error;
@@ -42,7 +42,7 @@ struct KernelFit {
 
 KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs);
 
-/// A row per law: rows, median and ninth decile of the errors on held-out shapes.
+/// Writes a row per law: number of rows, and median and ninth decile of the errors on held-out shapes.
 std::string kernel_fit_table(const KernelFit& fit);
 Json kernel_fit_json(const KernelFit& fit);
 

@@ -11,7 +11,7 @@
 namespace lockstep::sim::validation {
 namespace {
 
-// Units with their number per SI unit (for bandwidths, per GB/s). Among equal units the first one is written.
+// Units with their number per SI unit (for bandwidths, per GB/s). Output uses the first of several equal units.
 using Units = std::vector<std::pair<std::string, double>>;
 
 const Units& units_of(UnitKind kind) {
@@ -62,7 +62,7 @@ void set_counted(std::string& unit, Measure& measure) {
   }
 }
 
-// "days_for_300B_tokens", "gpu_hours_for_1T_tokens": a training at the speed of its iterations.
+// Reads "days_for_300B_tokens" or "gpu_hours_for_1T_tokens": the time of a training at the speed of its iterations.
 std::optional<Measure> time_for_tokens(const std::string& metric, const std::string& stated) {
   static const std::regex pattern(R"((days|gpu_hours)_for_(\d{1,6}(?:\.\d{1,3})?)([BT])_tokens)");
   std::smatch found;

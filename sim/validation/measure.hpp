@@ -6,13 +6,13 @@
 
 namespace lockstep::sim::validation {
 
-/// "iteration_s" in "ms", "images_per_s" in "tokens/s/GPU"; Measure::why_not says what is unknown, and what is known.
+/// Reads "iteration_s" in "ms", "images_per_s" in "tokens/s/GPU". Measure::why_not lists unknown and known names.
 Measure measure_by_name(const std::string& metric, const std::string& unit);
 
-/// The name and unit that measure_by_name() reads as this measure, of a metric that is predicted.
+/// Returns the unit that measure_by_name() reads as this measure; the metric must be one that is predicted.
 std::string unit_of(const Measure& measure);
 
-/// Why a metric of that name is not predicted, as far as it is known: ": prices are not known"; else empty.
+/// Returns why a metric of that name is not predicted, such as ": prices are not known"; empty if no reason is known.
 std::string why_not_predicted(const std::string& metric);
 
 }  // namespace lockstep::sim::validation

@@ -11,22 +11,22 @@ namespace lockstep::sim::validation {
 enum class Metric {
   unknown,  ///< not predicted
   images_per_s,
-  images_per_s_nosync,  ///< communication left out
-  hardware_flops,       ///< FLOP/s of a GPU, with what recomputation computes again
-  model_flops,          ///< without
+  images_per_s_nosync,  ///< without communication
+  hardware_flops,       ///< FLOP/s of a GPU, including recomputation
+  model_flops,          ///< FLOP/s of a GPU, without recomputation
   hfu,
-  mfu,  ///< these, over the GPU's peak in half precision
+  mfu,  ///< hfu, mfu: these FLOP/s over the GPU's peak (utilisation.hpp)
   iteration_s,
   epoch_s,
-  seconds_per_5120_images,  ///< Theano-MPI's
-  training_s,               ///< a given number of epochs
+  seconds_per_5120_images,  ///< in Theano-MPI's paper
+  training_s,               ///< time of a given number of epochs
   time_to_accuracy_s,
   epochs_to_accuracy,
   samples_to_accuracy,
   speedup,
   scaling_efficiency,
   iteration_time_increase,
-  communication_s,  ///< of 5120 images; Theano-MPI's
+  communication_s,  ///< for 5120 images, in Theano-MPI's paper
   speedup_vs_nccl,
   speedup_vs_horovod,
   all_reduce_s,
@@ -52,16 +52,16 @@ enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth,
 
 enum class MetricGroup {
   training,    ///< iterations and trainings on the job's GPUs
-  flops,       ///< the same: a rate of samples, counted in operations
-  epochs,      ///< what a training needs, whatever the machine
-  collective,  ///< a collective alone
+  flops,       ///< as above, with rates of samples expressed in FLOP/s
+  epochs,      ///< epochs that a training needs on any machine
+  collective,  ///< a collective without other work
   workers,     ///< staleness, arrival times, iterations to converge, critical batches; their bounds are not calibrated
-  choices      ///< best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs
+  choices      ///< best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; likewise
 };
 
 struct MetricDescription {
   Metric metric;
-  std::string name;  ///< as records have it
+  std::string name;  ///< its name in records
   UnitKind unit;
   MetricGroup group;
   std::vector<std::string> aliases = {};
@@ -120,7 +120,7 @@ inline const Choices<Metric>& choices_of(Metric) {
   return all;
 }
 
-/// An unknown metric has the unit of a count and the group of trainings.
+/// For an unknown metric, unit_kind() returns a count and group_of() the group of trainings.
 inline UnitKind unit_kind(Metric metric) {
   for (const MetricDescription& one : metric_descriptions())
     if (one.metric == metric) return one.unit;
@@ -151,17 +151,17 @@ inline const Choices<Collective>& choices_of(Collective) {
   return all;
 }
 
-/// What a rate counts.
+/// The units of work that a rate counts.
 enum class Counted { samples, tokens, iterations };
 
 struct Measure {
   Metric metric = Metric::unknown;
-  double per_si = 1;  ///< the record's number is the SI value times this (of bandwidths, times GB/s)
+  double per_si = 1;  ///< the record's number over the SI value (for bandwidths, over the value in GB/s)
   bool is_per_gpu = false;
-  double tokens = 0;            ///< of iteration_s: the record's number is of a training on this number of tokens
-  bool is_of_all_gpus = false;  ///< and counts every GPU's time: GPU hours
-  Counted counted = Counted::samples;              ///< of a rate
-  Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
+  double tokens = 0;            ///< iteration_s: the record's number is the time of a training on this number of tokens
+  bool is_of_all_gpus = false;  ///< that time is summed over all GPUs: GPU hours
+  Counted counted = Counted::samples;              ///< for rates
+  Collective collective = Collective::all_reduce;  ///< the operation whose time or bandwidth is measured
   std::string why_not{};                           ///< why it cannot be predicted; empty: it can
 };
 

@@ -7,10 +7,10 @@
 namespace lockstep::sim::validation {
 namespace {
 
-constexpr double kHuber = 1.5;    // of the noise: what lies beyond counts by its distance, not by its square
-constexpr int kEffectRounds = 8;  // of the weights, which settle in a few
+constexpr double kHuber = 1.5;    // times the noise; larger residuals count by their size, not by their square
+constexpr int kEffectRounds = 8;  // rounds of the weights, which settle in a few
 
-// Returns 1 within 1.5 times the spread; beyond, the weight falls with the distance.
+// Returns 1 up to 1.5 times the spread. For larger values, the weight falls in inverse proportion.
 double huber(double value, double spread) {
   return std::min(1.0, kHuber * spread / std::max(std::abs(value), 1e-12));
 }
@@ -29,7 +29,7 @@ Effects solve_effects(const std::vector<Observation>& observations, const std::v
   Effects effects{std::vector<double>(n, 0), std::vector<double>(n, 0)};
   Eigen::LLT<Eigen::MatrixXd> factors(size);
   for (int round = 0; round < kEffectRounds; ++round) {
-    Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(size, size);  // its lower half
+    Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(size, size);  // only the lower half is filled
     Eigen::VectorXd right = Eigen::VectorXd::Zero(size);
     for (std::size_t k = 0; k < n; ++k) {
       const double s = spreads[k].s;

@@ -1,6 +1,6 @@
 #pragma once
-// Pictures of the papers whose schedules are replayed. They show the predictions of the scenarios in scenarios/published/PAPER
-// and the published results. `validate --plot PAPER` writes one.
+// Pictures of the papers whose schedules are replayed: predictions of scenarios/published/PAPER and published results.
+// `validate --plot PAPER` writes one.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ struct PaperFigure {
   std::string table;  ///< the table of each scenario, one after the other
 };
 
-/// The folders of `published` that hold scenarios, sorted.
+/// Returns the names of the folders of `published` that hold scenarios, sorted.
 std::vector<std::string> paper_names(const std::string& published);
 
 /// Predicts all scenarios of a paper, `jobs` points at a time. Throws InputError for an unknown paper.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 
-// Keys besides those of the job and the measurement; those from "where" on are for people.
+// Keys in addition to those of the job and the measurement. Keys from "where" on are for human readers.
 const std::vector<std::string>& own_keys() {
   static const std::vector<std::string> keys{"id",
                                              "metric",
@@ -43,7 +43,7 @@ const std::vector<std::string>& own_keys() {
   return keys;
 }
 
-// What the metric is about, by key.
+// Visits the facts that the metric needs, by key.
 template <class Visit, class A, class B>
 void visit_measurement(Visit& visit, A& a, B& b) {
   using Name = FieldName;
@@ -84,7 +84,7 @@ std::string read_text(const JsonNode& record, const std::string& key) {
 std::string read_required_text(const JsonNode& record, const std::string& key) {
   const JsonNode node = record.at(key);
   const std::string text = read_text(record, key);
-  return text.empty() ? node.text() : text;  // which says what is wrong with null or ""
+  return text.empty() ? node.text() : text;  // text() reports null and ""
 }
 
 template <class E>
@@ -136,7 +136,7 @@ Record read_record(const JsonNode& node) {
   return record;
 }
 
-// What can be told of a record that could not be read: enough to list it with the reason.
+// Keeps those facts of a record that could not be read which are needed to list it with the reason.
 Record refused_record(const JsonNode& node, std::size_t place, const std::string& why) {
   const auto text_of = [&](const char* key) {
     const Json& json = node.json();
@@ -147,7 +147,7 @@ Record refused_record(const JsonNode& node, std::size_t place, const std::string
   record.id = text_of("id").empty() ? "record " + std::to_string(place) : text_of("id");
   record.metric = text_of("metric");
   record.group = text_of("group");
-  // A fact that could not be read says nothing of other records.
+  // A given fact that could not be read must not be used for other records.
   const Role role = find_choice<Role>(text_of("role")).value_or(Role::target);
   record.role = role == Role::input ? Role::context : role;
   record.use = find_choice<Use>(text_of("use")).value_or(Use::none);
@@ -173,7 +173,7 @@ double value_in_si(const Record& resolved, double value) {
 Record resolve_record(const Record& record, const Catalogue& catalogue) {
   Record resolved = record;
   if (!record.refused.empty()) return resolved;
-  // A micro-batch of a replica that is one GPU is the batch of that GPU.
+  // If a replica is one GPU, its micro-batch is the batch of that GPU.
   if (resolved.batch_per_gpu == 0 && resolved.split.has("micro_batch"))
     resolved.batch_per_gpu = resolved.split.values.micro_batch;
   resolved.measure = measure_by_name(record.metric, record.unit);

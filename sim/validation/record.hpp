@@ -5,9 +5,9 @@
 //     "source": "...", "system": "TensorFlow 1.4", "software": "tensorflow", "model": "resnet50", "gpu": "p100-sxm2",
 //     "gpus": 8, "gpus_per_node": 4, "batch_per_gpu": 64, "global_batch": 512, ...}]
 //
-// "id" and "metric" are required, anything else may be missing or null; a key that no record has is refused. Records of
-// one group belong to one experiment: records with the role "input" are given facts, records with the role "target" are
-// predicted, "context" is neither. "value" of a target is only compared with, never used. Suites of this repository
+// "id" and "metric" are required. Anything else may be missing or null; unknown keys are refused. Records of one group
+// belong to one experiment: records with the role "input" are given facts, records with the role "target" are
+// predicted, "context" is neither. A target's "value" is only compared with, never used. Suites of this repository
 // (suite.hpp) add "use".
 //
 //   `the job`          By the keys of job_fields.hpp.
@@ -55,8 +55,8 @@ struct ArrivalOrder {
 
 /// Which arrival is wanted: a time before which a share of gradients comes, or the time of a share.
 struct ArrivalSpec {
-  double before_s = 0;  ///< > 0: the share that has come by then
-  double at = 0;        ///< share of all gradients that come no later
+  double before_s = 0;  ///< the share of gradients that have arrived by then is wanted, if > 0
+  double at = 0;        ///< the time by which this share of all gradients has arrived is wanted, if > 0
   ArrivalOrder order;
   bool is_longest = false;  ///< the longest arrival of a run whose length is not given
 };
@@ -64,14 +64,14 @@ struct ArrivalSpec {
 /// A published result: a job, and a measurement of it.
 struct Record : Job {
   std::string id;
-  std::string metric;           ///< by its name; `measure` once it is resolved
-  std::optional<double> value;  ///< in `unit`; absent where the record has none, or text or a list
+  std::string metric;           ///< name of the metric; resolve_record() sets `measure`
+  std::optional<double> value;  ///< in `unit`; absent if the record has no value, or a text or a list
   std::string unit;
   Role role = Role::target;
   Use use = Use::none;
-  std::string group, source, system;  ///< equal in two records: of one experiment, publication, system under test
+  std::string group, source, system;  ///< equal in records of one experiment, publication, system under test
 
-  // What the metric is about
+  // The subject of the metric
   Collective collective = Collective::all_reduce;
   int baseline_gpus = 0;  ///< 0: not given
   bool is_strong_scaling = false;
@@ -82,32 +82,32 @@ struct Record : Job {
   ArrivalSpec arrival;
   std::optional<MemoryCounter> memory_counter;
   bool is_undisturbed = false;    ///< the time of a training leaves interruptions out
-  bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
+  bool has_causal_flops = false;  ///< FLOP leave out the half of attention that a causal mask hides
 
-  std::string not_predicted;  ///< why, as the record itself says; empty: it is
-  std::string refused;        ///< why it could not be read (BadRecords::keep); empty: it was read
+  std::string not_predicted;  ///< reason that the record gives; empty: it is predicted
+  std::string refused;        ///< why it could not be read (BadRecords::keep); empty: it could
 
   // Set by resolve_record()
   Measure measure;
-  std::optional<double> value_si;  ///< SI, over all GPUs; bandwidths in GB/s; none where it fits no unit
+  std::optional<double> value_si;  ///< SI, over all GPUs; GB/s for bandwidths; none if the unit does not suit
 };
 
-/// A record that cannot be read refuses its file, or is kept as Record::refused, with its id and metric as far as it has some.
+/// If a record cannot be read, refuses the file, or keeps the record's id and metric with the reason (Record::refused).
 enum class BadRecords { refuse_file, keep };
 
 /// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.
 std::vector<Record> read_records(const std::string& path);
-/// Reads a file that was parsed: an array, or an object with one under "records".
+/// Reads a parsed file: an array, or an object with one under "records".
 std::vector<Record> read_records(const JsonDocument& document, BadRecords bad = BadRecords::refuse_file);
 /// Reads an array inside another document.
 std::vector<Record> read_records(const JsonNode& array, BadRecords bad = BadRecords::refuse_file);
 
-/// The record with its names looked up in the catalogue (names that it lacks stay without an id, with the reason), its
-/// measure and its value in SI units.
+/// Returns the record with its names looked up in the catalogue, its measure, and its value in SI units. A name that
+/// the catalogue lacks gets no id but the reason.
 Record resolve_record(const Record& record, const Catalogue& catalogue);
 
-/// Converts a value from the record's unit to the unit of predictions: SI units, except GB/s for bandwidths and fractions for
-/// efficiencies. A rate per GPU becomes the rate of all GPUs.
+/// Converts a value from the record's unit to that of predictions: SI, GB/s for bandwidths, fractions for efficiencies.
+/// A rate per GPU becomes the rate of all GPUs.
 double value_in_si(const Record& resolved, double value);
 
 }  // namespace lockstep::sim::validation

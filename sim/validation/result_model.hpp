@@ -1,10 +1,10 @@
 #pragma once
-// Declares the parts of task_of(), for use inside sim/validation only.
+// Declares the parts of task_of(); only sim/validation includes it.
 #include "sim/validation/result_task.hpp"
 
 namespace lockstep::sim::validation {
 
-/// A published result while its task is made.
+/// A published result for which a task is being made.
 struct ResultModel : StackModel {
   const Record& record;
   const std::vector<Record>& given;
@@ -16,19 +16,19 @@ struct ResultModel : StackModel {
   void use(const Record& other);
 };
 
-/// The record with what its experiment gives: measured runs of the same work, and epochs.
+/// Adds facts that the record's experiment gives: rates measured on the same work, and epochs.
 Record with_experiment(const Record& record, const std::vector<Record>& given, const Catalogue& catalogue);
 
-/// Operations of a sample on one of the job's GPUs, as its metric counts them.
+/// Returns the FLOP per sample and GPU as the record's metric counts them.
 double counted_flop(ResultModel& m);
 /// Sets QuantityTask::per_si, once the task is complete.
 void set_unit(ResultModel& m);
 
-/// Iterations to converge, critical batches, arrival times, staleness.
+/// Sets the task for iterations to converge, critical batches, arrival times or staleness.
 void set_workers_task(ResultModel& m);
-/// The part of set_workers_task() that needs a simulation: staleness.
+/// Sets the task for staleness, which is simulated.
 void set_staleness_task(ResultModel& m);
-/// Best groups, needed bandwidths, gains of rarer synchronisation.
+/// Sets the task for best groups, needed bandwidths and traffic, or gains of rarer synchronisation.
 void set_choice_task(ResultModel& m);
 
 }  // namespace lockstep::sim::validation

@@ -36,7 +36,7 @@ void set_relative(ResultModel& m, Quantity quantity) {
   set_baseline(m, m.task, quantity, gpus, m.record.is_strong_scaling);
 }
 
-// All-reduces that the same experiment gives for other sizes or numbers of GPUs.
+// Adds the all-reduces that the same experiment gives for other sizes or numbers of GPUs.
 void add_anchors(ResultModel& m) {
   if (m.record.group.empty()) return;
   for (const Record& other : m.given) {
@@ -52,8 +52,8 @@ void add_anchors(ResultModel& m) {
   }
 }
 
-// Half of a ring all-reduce scatters sums, the other half gathers them; a pipelined chain passes a whole buffer on in
-// the time of half a ring's n/(n-1) parts. Bus bandwidths are those of nccl-tests: S/t times (n-1)/n, or S/t.
+// Half of a ring all-reduce scatters sums, the other half gathers them. A pipelined chain passes on a whole buffer in
+// n/(n-1) times half of a ring's time. Bus bandwidths are those of nccl-tests: S/t times (n-1)/n, or S/t.
 void set_collective(ResultModel& m, int gpus) {
   if (m.record.measure.collective == Collective::all_reduce) return;
   const bool is_chain =
@@ -82,7 +82,7 @@ void set_all_reduce_task(ResultModel& m, Quantity quantity) {
   if (m.map_options.use_anchors && m.map_options.use_rates) add_anchors(m);
 }
 
-// The time of an iteration beyond its computation.
+// Sets the task for the part of an iteration's time that is not computation.
 void set_exchange_task(ResultModel& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
   m.task.quantity = Quantity::exchange_s;
@@ -230,7 +230,7 @@ QuantityTask task_of(const Record& record, const std::vector<Record>& given, con
   } catch (const Unmapped& unmapped) {
     task = {};
     task.unmapped = unmapped.why;
-  } catch (const InputError& refused) {  // by the model, of this record alone
+  } catch (const InputError& refused) {  // the model refused this record only
     task = {};
     task.unmapped = refused.what();
   }

@@ -1,9 +1,9 @@
 #pragma once
-// From a published result to the workloads that must be timed for its prediction.
+// Turns a published result into the workloads that must be timed for its prediction.
 //
-// Given results of the same experiment supply measured rates, all-reduces of other sizes and numbers of GPUs, and epochs; the
-// stack model (sim/stack/stack_model.hpp) does the rest. A result whose job is not in the catalogue, or is not simulated, is
-// `unmapped`, with the reason.
+// Given results of the same experiment supply measured rates, epochs, and all-reduces of other sizes and numbers of
+// GPUs. The stack model (sim/stack/stack_model.hpp) does the rest. If a result's job is not in the catalogue or cannot
+// be simulated, it is `unmapped`, with the reason.
 #include <vector>
 
 #include "sim/quantity/quantity_task.hpp"
@@ -12,15 +12,15 @@
 namespace lockstep::sim::validation {
 
 struct MapOptions : StackOptions {
-  bool use_anchors = true;  ///< given all-reduces of the experiment
+  bool use_anchors = true;  ///< uses all-reduces that the experiment gives
 };
 
-/// `record` is resolved. `given` are the results that may be used, in an order that does not depend on the file they came
-/// from: given_results().
+/// `record` is resolved. `given` is the output of given_results(): the results that may be used, in an order that does
+/// not depend on that of their file.
 QuantityTask task_of(const Record& record, const std::vector<Record>& given, const Catalogue& catalogue,
                      const MapOptions& options = {});
 
-/// The input records, resolved and sorted by id, so that predictions do not depend on the order of a file.
+/// Returns the input records, resolved and sorted by id, so that predictions do not depend on the order of a file.
 std::vector<Record> given_results(const std::vector<Record>& records, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::validation

@@ -14,7 +14,7 @@
 namespace lockstep::sim::validation {
 namespace {
 
-// Median over sources of their medians; of records for which there is no value nothing.
+// The median over sources of each one's median. Records without a value do not count.
 struct OverSources {
   int sources = 0;
   double value = 0;
@@ -30,7 +30,7 @@ OverSources over_sources(const std::vector<const LeftOut*>& records,
   return {static_cast<int>(medians.size()), medians.empty() ? 0 : median(medians)};
 }
 
-// As Prediction::error() has it.
+// Returns |Prediction::error()| of another predicted value.
 double error_of(const Prediction& p, double predicted) {
   Prediction other;
   other.record = p.record;

@@ -2,13 +2,13 @@
 // Measures the leave-one-source-out error. Constants and bounds of the other sources alone (whole_source()) predict
 // every record, on two tracks:
 //
-//   `facts`     From the record's facts: no published result of its source is used at all.
+//   `facts`     From the record's facts alone, without any published result of its source.
 //   `results`   With values that its experiment gives, such as a rate of one GPU. Only records with such values count.
 //
 // The error of a family ("throughput", "all-reduce", ...) is the median over sources of each source's median |error|. A
 // table of a hundred rows thus counts as much as a paper with one. Shares inside the bounds are means over sources.
-// Half widths are medians of the sources' medians. The baselines (baselines.hpp) are scored in the same way. Each is
-// shown with the predictions' error on the records for which the baseline exists.
+// Half widths are medians of the sources' medians. Baselines (baselines.hpp) are scored in the same way. Each is shown
+// next to the error of predictions on the same records.
 #include <map>
 #include <string>
 #include <vector>
@@ -28,12 +28,12 @@ struct [[nodiscard]] LeftOut {
   Baselines baselines;
 };
 
-/// Predicts in the order of `targets`, first on the track of facts. The track of results has only the targets that use
-/// a result.
+/// Predicts all targets in their order on the track of facts. Then predicts those that use a result on the track of
+/// results.
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 
-/// Holds the error of a baseline, and the predictions' error on the same records.
+/// Compares the errors of a baseline and of the predictions on the same records.
 struct Comparison {
   int sources = 0;
   double baseline = 0, prediction = 0;
@@ -49,7 +49,7 @@ struct SourceScore {
 
 SourceScore score_of(const std::vector<const LeftOut*>& records);
 
-/// Families are family_of()'s (suite.hpp); the rates of transformers are in one of their own as well.
+/// Groups by family_of() (suite.hpp). Rates of transformers are in a family of their own as well.
 std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(const std::vector<LeftOut>& all);
 
 /// Writes a row per family and track.

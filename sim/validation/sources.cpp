@@ -15,7 +15,7 @@ constexpr const char* kBridgeOf25Q3 = "NVIDIA Megatron-Bridge performance summar
 constexpr const char* kBridgeOf25Q4 = "NVIDIA Megatron-Bridge performance summary 25.11";
 constexpr const char* kBridgeOf26 = "NVIDIA Megatron-Bridge performance summaries 26.02 and 26.02.01";
 
-// Letters and digits in lower case, a blank between words: citations differ in the rest.
+// Keeps letters and digits, in lower case, with a blank between words. Citations differ in everything else.
 std::string plain_words(const std::string& text) {
   std::string words;
   for (const char c : text) {
@@ -29,7 +29,7 @@ std::string plain_words(const std::string& text) {
 }
 
 struct WholeSource {
-  std::string words;  ///< that a citation of it contains
+  std::string words;  ///< words that every citation of it contains
   std::string name;
 };
 
@@ -54,7 +54,7 @@ const std::vector<WholeSource>& whole_sources() {
   return all;
 }
 
-// Each one predicts those behind it, never those before it.
+// Each source may predict later ones, never earlier ones.
 const std::vector<std::vector<std::string>>& series() {
   static const std::vector<std::vector<std::string>> all{{kNemoOf24, kBridgeOf25Q3, kBridgeOf25Q4, kBridgeOf26}};
   return all;

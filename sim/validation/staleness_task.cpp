@@ -1,9 +1,9 @@
 // Asynchronous workers: counts the updates that a layer got between a worker's read of it and that worker's own update.
 //
-// Messages are simulated one by one (sim/schedule/async_sgd.hpp). Workers have one GPU each, servers machines of their
-// own. Each module of the model is a shard, and all reads begin at the start of a step. Chen et al. 2016 number the
-// layers of Inception, which has 18 layers and an auxiliary classifier. Their Table 1 shows which module a number
-// means.
+// Messages are simulated one by one (sim/schedule/async_sgd.hpp). Workers have one GPU each; servers are separate
+// machines. Each module of the model is a shard, and all reads begin at the start of a step. Chen et al. 2016 number
+// the layers of Inception, which has 18 layers and an auxiliary classifier. Their Table 1 shows the modules of the
+// numbered layers.
 #include <algorithm>
 #include <cmath>
 
@@ -15,13 +15,13 @@
 namespace lockstep::sim::validation {
 namespace {
 
-constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
-constexpr int kMeasuredUpdates = 400;    // of every module
-constexpr int kFewestSteps = 10;         // of every worker: queues at the servers take some to fill
-constexpr int kMostWorkers = 512;        // a message for every worker, module and step
+constexpr double kStepDeviation = 0.06;  // deviation of ln(time of a step) between workers in a shared data centre
+constexpr int kMeasuredUpdates = 400;    // per module
+constexpr int kFewestSteps = 10;         // per worker; queues at the servers need some steps to fill
+constexpr int kMostWorkers = 512;        // because every worker sends a message per module and step
 constexpr double kUsualRate = 10e9;      // bit/s
 
-// Where a layer of Inception lies among the modules 1a ... 6e, aux, 7a ... fc, as an index that may lie between two.
+// Returns the index of an Inception layer among the modules 1a ... 6e, aux, 7a ... fc. It may lie between two modules.
 double place_in_inception(int layer, double modules) {
   constexpr int kLastBelow = 11, kSideBranch = 12, kTop = 18;  // modules 6e, aux, fc
   const double side_branch = modules - 5, last_below = side_branch - 1, first_above = side_branch + 1;
@@ -50,9 +50,9 @@ StalenessSpec place_of(ResultModel& m, const Scenario& scenario, int batch, int 
   return {Statistic::mean, shards[below].name, shards[share > 0 ? above : below].name, share};
 }
 
-// Given numbers of servers of the same publication, between them in the logarithm; the nearest beyond them.
+// Interpolates numbers of servers that the same publication gives, in logarithms. Beyond them, uses the nearest one.
 int servers_for(ResultModel& m, int workers) {
-  std::map<double, double> given;  // logarithms
+  std::map<double, double> given;  // both in logarithms
   for (const Record& other : m.given)
     if (other.measure.metric == Metric::parameter_servers && other.source == m.record.source && other.gpus > 0 &&
         other.value && *other.value >= 1)
@@ -90,7 +90,7 @@ WorkersSpec workers_of(ResultModel& m, int gpus) {
   return spec;
 }
 
-// Workers of one GPU each, and as many machines more as there are servers.
+// Returns a cluster of the workers' nodes and one machine per server.
 ClusterSpec cluster_of_workers(ResultModel& m, int workers, int servers) {
   Job job = m.job;
   if (job.gpus_per_node <= 0) {

@@ -5,12 +5,12 @@
 //   {"schema": "lockstep/suite/1", "name": "all-reduce", "description": "...",
 //    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
 //    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test" | "apart"}]}
-//
-// Records with the use "apart" are predicted and scored apart; no constant and no bound rests on them. They are later
-// results of a source whose older ones are fitted, such as a vendor's next summary, or whole trainings, whose hours hold
-// failures and restarts.
-// The tolerances hold for the test records, or for those scored apart in a suite without test records. The median of
-// |error| and the median half width of the bounds (relative to the prediction) must not exceed them. The share of
+// Records with the use "apart" are predicted and scored separately. No constant rests on them, and no
+// bound except that of whole trainings. They are later results of a source whose older ones are fitted,
+// such as a vendor's next summary, or whole trainings, whose hours include failures and restarts. The
+// tolerances hold for the test records, or for those scored apart in a suite without test records. The
+// median of |error| and the median half width of the bounds (relative to the prediction) must not exceed
+// them. The share of
 // published values inside the bounds must reach `coverage`.
 #include <string>
 #include <vector>
@@ -32,19 +32,19 @@ struct Suite {
   std::vector<Record> records;
 };
 
-/// The .json files of a folder, or of its folder `suites` where it has one, by name. A record that cannot be read keeps its
-/// reason (Record::refused) and is not predicted. Throws InputError for a record that says target and given, or an id that
-/// two suites have.
+/// Loads the .json files of a folder, or of its subfolder `suites`, by name. A record that cannot be read keeps its
+/// reason (Record::refused) and is not predicted. Throws InputError if a record is both target and given, or if two
+/// suites have one id.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
-/// All but those with the use "apart".
+/// Returns all records except those with the use "apart".
 std::vector<Record> records_to_fit(const std::vector<Suite>& suites);
 
-/// The records and, behind them, what the suites of the folder give as facts (`given`), but for ids that the records
-/// have themselves. The records alone where there is no such folder. Throws InputError for a suite that is wrong.
+/// Returns the records, followed by the given facts of the folder's suites whose ids the records do not have. If there
+/// is no such folder, returns only the records. Throws InputError if a suite is wrong.
 std::vector<Record> with_known_facts(std::vector<Record> records, const std::string& folder);
 
-/// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
+/// Returns "fit" or "test" by the rule in the suites' descriptions: the parity of FNV-1a of the group without "-ep".
 Use use_by_rule(const std::string& group);
 
 /// Statistics over the predictions of one suite with one use.
@@ -60,13 +60,13 @@ Score score_of(const std::vector<Prediction>& predictions, Use use);
 
 struct [[nodiscard]] SuiteResult {
   const Suite* suite;
-  std::vector<Prediction> predictions;  ///< of the targets
+  std::vector<Prediction> predictions;  ///< one per target
   Score fit, test, apart;
-  /// Tolerances that are broken, a line each.
+  /// Returns a line for each tolerance that is broken.
   std::vector<std::string> broken() const;
 };
 
-/// Predicts every suite; inputs are looked for in all of them.
+/// Predicts every suite. Given results may come from any of them.
 std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
                                          const Catalogue& catalogue, int jobs);
 /// Returns the results of predictions that were made elsewhere, in the order of the suites' targets.
@@ -75,12 +75,12 @@ std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vecto
 /// Returns all targets of the suites, in their order.
 std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
 
-/// Returns the family whose predictions are scored together: "throughput", "all-reduce", "speed-up", "efficiency",
-/// "time to accuracy", "epochs", "peak memory", "staleness, stragglers".
+/// Returns the family in which a quantity is scored: "throughput", "all-reduce", "speed-up", "efficiency", "time to
+/// accuracy", "epochs", "peak memory", "staleness", "iterations", "arrivals", "choices".
 std::string family_of(Quantity quantity);
-/// Returns the family of a prediction; the time of an epoch is a throughput.
+/// Returns the family of a prediction. The time of an epoch belongs to throughput.
 std::string family_of(const Prediction& prediction);
-/// A row per family and use, over all suites.
+/// Writes a row per family and use, over all suites.
 std::string quantity_table(const std::vector<SuiteResult>& results);
 
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);

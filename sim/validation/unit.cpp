@@ -1,4 +1,4 @@
-// From the SI value of what was mapped to the record's own unit.
+// Converts the SI value of a task to the record's own unit.
 #include <algorithm>
 
 #include "engine/base/text.hpp"
@@ -20,7 +20,7 @@ double samples_of_iteration(const ResultModel& m) {
   return run.samples() * run.accumulation;
 }
 
-// Days and GPU hours of whole trainings are those of the calendar.
+// Days and GPU hours of whole trainings include interruptions, as the calendar does.
 void count_interruptions(ResultModel& m) {
   if (m.record.is_undisturbed) return;
   const Calendar calendar = calendar_of(m.task.target.front().scenario, m.job.gpus);
