@@ -318,6 +318,7 @@ TEST_CASE("frozen weights of adapters have no gradients: model FLOP are 4 a weig
   job.gpus = {64};
   const sim::JobPrediction all = sim::predict_job(job, catalogue(), 1);
   job.job.split.give("lora_rank", 16);
+  job.job.split.task = sim::kAdapters;
   const sim::JobPrediction adapters = sim::predict_job(job, catalogue(), 1);
   const auto flop_of_token = [](const sim::JobPrediction& predicted) {
     const Json row = sim::job_tokens_json(predicted).at(0);
