@@ -26,8 +26,8 @@ struct RankAnalysis {
 /// with the rank that arrived last.
 RankAnalysis analyse_ranks(const TracedJob& traced);
 
-/// Parts of the step by which causes are ranked: those of the critical path, scaled to the step, because the prediction
-/// is of ranks that do not wait for a slow one. Without a path the means over the ranks.
+/// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,
+/// because the prediction is of ranks that do not wait for a slow one. Without a path they are means over the ranks.
 calib::PartSeconds path_parts(const TracedJob& traced);
 
 }  // namespace lockstep::sim::explain
