@@ -61,10 +61,10 @@ std::uint64_t WireMessage::varint() {
   return value;
 }
 
-std::string_view WireMessage::take(std::size_t count) {
+std::string_view WireMessage::take(std::uint64_t count) {
   if (count > bytes_.size() - at_) fail("a field is cut off");
-  const std::string_view taken = bytes_.substr(at_, count);
-  at_ += count;
+  const std::string_view taken = bytes_.substr(at_, static_cast<std::size_t>(count));
+  at_ += taken.size();
   return taken;
 }
 
@@ -86,7 +86,7 @@ bool WireMessage::next(WireField& field) {
       return true;
     case 2:
       field.type = WireType::bytes;
-      field.bytes = take(static_cast<std::size_t>(varint()));
+      field.bytes = take(varint());
       return true;
     case 5:
       field.type = WireType::fixed32;

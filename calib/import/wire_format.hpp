@@ -34,7 +34,7 @@ class WireMessage {
  private:
   [[noreturn]] void fail(const char* why) const;
   std::uint64_t varint();
-  std::string_view take(std::size_t count);
+  std::string_view take(std::uint64_t count);
 
   std::string_view bytes_;
   std::string where_;

@@ -10,6 +10,7 @@
 #include "sim/explain/check_text.hpp"
 #include "sim/explain/good_log.hpp"
 #include "sim/explain/predicted_times.hpp"
+#include "sim/explain/rank_waits.hpp"
 #include "sim/explain/ranking.hpp"
 
 namespace lockstep::sim::explain {
@@ -227,7 +228,7 @@ class Checker {
     const auto expect = [&](double seconds) { return with_deviation(seconds + offset_s, kPartDeviation); };
     if (!good_) return expect(predicted_s);
     const MeasuredStep& good = good_->steps[step];
-    return scaled_by_fault(expected_from_good(good.traced.parts()[part] + offset_s, good.scatter, 0),
+    return scaled_by_fault(expected_from_good(good_parts_[step][part] + offset_s, good.scatter, 0),
                            expect(predictions_[step].parts[part]), expect(predicted_s));
   }
 
@@ -254,7 +255,7 @@ class Checker {
         Observation one = whole;
         one.name = part_title(static_cast<calib::StepPart>(part));
         one.offset_s = part_offset_s(i);
-        one.measured_s = measured_.steps[i].traced.parts()[part] + one.offset_s;
+        one.measured_s = measured_parts_[i][part] + one.offset_s;
         one.expected = scored_part(i, part, predictions_[i].parts[part]);
         all.push_back(one);
       }
@@ -278,7 +279,16 @@ class Checker {
     return gain;
   }
 
+  static std::vector<calib::PartSeconds> parts_of(const std::vector<MeasuredStep>& steps) {
+    std::vector<calib::PartSeconds> all;
+    for (const MeasuredStep& step : steps)
+      all.push_back(step.traced.has_ranks() ? path_parts(step.traced) : calib::PartSeconds{});
+    return all;
+  }
+
   void rank() {
+    measured_parts_ = parts_of(measured_.steps);
+    if (good_) good_parts_ = parts_of(good_->steps);
     choose_scored();
     const std::vector<Expected> baseline = scored_times(without_fault());
     std::vector<CandidateCause> candidates{{CauseId::normal, {{"", baseline}}}};
@@ -311,7 +321,9 @@ class Checker {
   const Catalogue& catalogue_;
   int jobs_;
   CheckResult result_;
-  std::vector<StepPrediction> predictions_;  ///< of measured_.steps
+  std::vector<StepPrediction> predictions_;         ///< of measured_.steps
+  std::vector<calib::PartSeconds> measured_parts_;  ///< of measured_.steps; 0 without traces
+  std::vector<calib::PartSeconds> good_parts_;      ///< likewise of good_
 };
 
 }  // namespace

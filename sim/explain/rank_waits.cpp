@@ -38,6 +38,7 @@ class RankAnalyser {
       matches_[rank].assign(steps_[rank]->calls.size(), std::nullopt);
     match();
     for (const std::vector<CallPlace>& group : groups_) count_waits(group);
+    for (const auto& [key, seconds] : transfers_s_) result_.transfer_s[key] = mean(seconds);
     result_.matched_calls = static_cast<int>(groups_.size());
     if (!groups_.empty()) follow_path();
     return std::move(result_);
@@ -93,6 +94,8 @@ class RankAnalyser {
       result_.ranks[place.rank].waits_s += wait_s;
       if (place.rank != last.rank) others_s.push_back(wait_s);
     }
+    const calib::StepCollective& of = steps_[last.rank]->collectives[call_at(last).collective];
+    transfers_s_[{of.operation, of.ranks, of.bytes}].push_back(duration_s(last));
     result_.ranks[last.rank].delays_s += median(others_s);
     ++result_.ranks[last.rank].last_arrivals;
   }
@@ -155,6 +158,7 @@ class RankAnalyser {
   std::vector<const calib::TracedStep*> steps_;                   // of each rank
   std::vector<std::vector<CallPlace>> groups_;                    // matched calls
   std::vector<std::vector<std::optional<std::size_t>>> matches_;  // by rank and call: its group
+  std::map<std::tuple<std::string, int, std::int64_t>, std::vector<double>> transfers_s_;  // by kind
   RankAnalysis result_;
 };
 
@@ -162,6 +166,15 @@ class RankAnalyser {
 
 RankAnalysis analyse_ranks(const TracedJob& traced) {
   return RankAnalyser(traced).run();
+}
+
+calib::PartSeconds path_parts(const TracedJob& traced) {
+  const RankAnalysis analysis = analyse_ranks(traced);
+  if (analysis.path.empty()) return traced.parts();
+  const double scale = traced.seconds() / analysis.path.back().end_s;
+  calib::PartSeconds parts{};
+  for (const PathSegment& one : analysis.path) part_of(parts, one.part) += scale * (one.end_s - one.begin_s);
+  return parts;
 }
 
 }  // namespace lockstep::sim::explain

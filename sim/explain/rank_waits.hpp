@@ -4,6 +4,9 @@
 // A collective ends on all of its ranks at about the same time, so the rank with the shortest kernel arrived last. Rank r
 // waits for it (duration of r) - (shortest duration). Calls are matched over the ranks by operation, size and process
 // group, in their order.
+#include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/explain/step_parts.hpp"
@@ -14,11 +17,17 @@ struct RankAnalysis {
   std::vector<RankWaits> ranks;   ///< in the order of TracedJob::ranks
   int matched_calls = 0;          ///< collectives that were found on at least two ranks; 0: nothing else is known
   std::vector<PathSegment> path;  ///< neighbours differ in rank or part
+  /// Mean duration of a matched call on the rank that arrived last, by operation, ranks and bytes: without waiting.
+  std::map<std::tuple<std::string, int, std::int64_t>, double> transfer_s;
 };
 
 /// Follows the critical path backwards from the end of the rank whose step ends last. Within a rank it follows the
 /// rank's timeline. Where only a matched call runs, the path contains the call from its last arrival on, and continues
 /// with the rank that arrived last.
 RankAnalysis analyse_ranks(const TracedJob& traced);
+
+/// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,
+/// because the prediction is of ranks that do not wait for a slow one. Without a path they are means over the ranks.
+calib::PartSeconds path_parts(const TracedJob& traced);
 
 }  // namespace lockstep::sim::explain

@@ -108,7 +108,7 @@ PartSeconds parts_of_replica(const Workload& workload) {
 }
 
 // Calls of one operation and size over the ranks.
-std::vector<CollectiveTime> measured_collectives(const TracedJob& traced) {
+std::vector<CollectiveTime> measured_collectives(const TracedJob& traced, const RankAnalysis& analysis) {
   std::map<std::tuple<std::string, int, std::int64_t>, CollectiveTime> all;
   const auto ranks = static_cast<double>(traced.ranks.size());
   for (const calib::StepTrace& rank : traced.ranks)
@@ -123,7 +123,11 @@ std::vector<CollectiveTime> measured_collectives(const TracedJob& traced) {
       time.exposed_s += one.exposed_s / ranks;
     }
   std::vector<CollectiveTime> list;
-  for (auto& [key, time] : all) list.push_back(time);
+  for (auto& [key, time] : all) {
+    const auto transfer = analysis.transfer_s.find(key);
+    if (transfer != analysis.transfer_s.end()) time.measured_s = time.calls * transfer->second;
+    list.push_back(time);
+  }
   return list;
 }
 
@@ -218,13 +222,13 @@ StepBreakdown break_down(const TracedJob& traced, const Expected& expected, cons
     breakdown.parts.push_back({static_cast<StepPart>(i),
                                measured[i],
                                {expected_parts[i], low * expected_parts[i], high * expected_parts[i]}});
-  breakdown.collectives = measured_collectives(traced);
+  RankAnalysis analysis = analyse_ranks(traced);
+  breakdown.collectives = measured_collectives(traced, analysis);
   for (const calib::StepTrace& rank : traced.ranks) {
     const calib::TracedStep& step = traced.step_of(rank);
     breakdown.ranks.push_back(
         {rank.file, rank.rank, step.seconds, step.spans, step.seconds - part_of(step.parts, StepPart::communication)});
   }
-  RankAnalysis analysis = analyse_ranks(traced);
   for (std::size_t i = 0; i < breakdown.ranks.size(); ++i) breakdown.ranks[i].waits = analysis.ranks[i];
   breakdown.matched_calls = analysis.matched_calls;
   breakdown.path = std::move(analysis.path);

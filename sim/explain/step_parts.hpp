@@ -24,8 +24,8 @@ struct CollectiveTime {
   int ranks = 0;           ///< 0: the trace does not have it
   std::int64_t bytes = 0;  ///< of an operation; 0: the trace does not have it
   int calls = 0;
-  double measured_s = 0;             ///< of the rank that waits least for others
-  double exposed_s = 0;              ///< mean over the ranks
+  double measured_s = 0;  ///< without waiting, if calls are matched over ranks; else of the rank that waits least
+  double exposed_s = 0;   ///< mean over the ranks
   std::optional<Expected> expected;  ///< none: an operation, size or group of GPUs that is not predicted
 };
 

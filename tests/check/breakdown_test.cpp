@@ -202,6 +202,48 @@ TEST_CASE("the rank that the others wait for is the straggler, and equal ranks h
   CHECK_FALSE(check_traces(options, eight_ranks(folder, {40})).breakdowns.front().straggler);
 }
 
+TEST_CASE("waiting for a slow rank is a slow GPU's fault and not the network's, and is no time of the collective") {
+  const TemporaryFolder folder;
+  sim::CheckOptions options = options_of("llama3.2-1b", 2, "4096");
+  options.question.gpus = {8};
+  calib::PartSeconds expected{};
+  const sim::CheckResult any =
+      check_traces(options, {folder.write("t.json", trace_of_parts({1e-3, 1e-3, 1e-3, 1e-3, 0, 0}, 8).text())});
+  for (const sim::PartTime& one : any.breakdowns.front().parts) part_of(expected, one.part) = one.expected.seconds;
+  const double transfer_us = 1e6 * part_of(expected, StepPart::communication);
+  // Rank 2 computes for 2.2 times as long as the others.
+  std::vector<std::string> files;
+  for (int rank = 0; rank < 4; ++rank) {
+    KinetoTrace trace;
+    trace.set_rank(rank, 8);
+    double slowest_us = 0;
+    for (StepPart part : {StepPart::gemm, StepPart::attention, StepPart::memory})
+      slowest_us += 2.2 * 1e6 * part_of(expected, part);
+    for (int step = 0; step < 3; ++step) {
+      const double begin_us = step * (slowest_us + transfer_us);
+      double at_us = begin_us;
+      trace.add_step(step, begin_us, slowest_us + transfer_us);
+      for (const auto& [name, part] : {std::pair<const char*, StepPart>{"gemm", StepPart::gemm},
+                                       {"flash_fwd", StepPart::attention},
+                                       {"elementwise", StepPart::memory}}) {
+        const double us = (rank == 2 ? 2.2 : 1) * 1e6 * part_of(expected, part);
+        trace.add_kernel(name, begin_us, at_us, us);
+        at_us += us;
+      }
+      trace.add_collective("allreduce", begin_us, at_us, begin_us + slowest_us + transfer_us - at_us, 1 << 20, 8);
+    }
+    files.push_back(folder.write("rank" + std::to_string(rank) + ".json", trace.text()));
+  }
+  const sim::CheckResult result = check_traces(options, files);
+  CHECK(result.speed == sim::Speed::slow);
+  CHECK(result.causes.front().id == sim::CauseId::low_clocks);
+  const sim::StepBreakdown& breakdown = result.breakdowns.front();
+  check_sums(breakdown);
+  REQUIRE(breakdown.straggler);
+  CHECK(breakdown.ranks[*breakdown.straggler].rank == 2);
+  CHECK(breakdown.collectives.front().measured_s == Approx(1e-6 * transfer_us));
+}
+
 TEST_CASE("a split job's expected parts have communication, and add up") {
   const TemporaryFolder folder;
   sim::CheckOptions options = options_of("llama3-8b", 0, "4096");
