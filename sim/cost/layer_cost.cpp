@@ -51,10 +51,10 @@ double efficiency_at(const std::vector<EfficiencyPoint>& curve, double flop) {
 // reads x and dy twice, writes dx. ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y,
 // dy, scale) -> dx. Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is passed on, one sum into a branch.
 // Concat, take: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
-// Layer and RMS norm: as batch norm, in PyTorch's kernels too (statistics, normalisation; dx; gamma and beta). GELU,
-// SiLU: x -> y; (x, dy) -> dx; tanh as a ReLU. Multiply: (a, b) -> y; (a, b, dy) -> (da, db). Rotary: rotates features,
-// and back. Embedding: table rows -> y; dy is added to its rows. Positions: x, y; dy is passed on, and read once more.
-// handed on, and read once for the table. Take: as a concat.
+// Layer and RMS norm: as batch norm, in PyTorch's kernels too (statistics, normalisation; one for dx, one for gamma and
+// beta). GELU, SiLU: x -> y; (x, dy) -> dx; tanh as a ReLU. Multiply: (a, b) -> y; (a, b, dy) -> (da, db). Rotary: its
+// features are rotated, and back. Embedding: rows of the table -> y; dy is added to its rows. Positions: x, y; dy is
+// passed on, and read once for the table.
 struct Passes {
   double forward_in, forward_out, backward_in, backward_out;
 };

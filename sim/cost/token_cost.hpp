@@ -5,12 +5,12 @@
 //
 //   Elements: q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e.
 //   Computed pairs P: b h T S if unfused. Fused attention skips tiles that the mask hides entirely
-// Fused attention (Dao et al. 2022, 2023; memory traffic: their theorem 2, for heads that fit on the chip):
+//   (AttentionShape::seen_pairs), about half of the pairs under a causal mask.
 //
-// Fused attention (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
-// The scores are recomputed: five GEMMs in place of four, 2.5 times the forward pass if d = e.
+// Fused attention (Dao et al. 2022, 2023; memory traffic: their theorem 2, for heads that fit on the chip):
+//   Forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes.
 //   Backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes.
-//   The scores are computed again: five GEMMs in place of four, 2.5 times the forward pass where d = e.
+//   The scores are recomputed: five GEMMs in place of four, 2.5 times the forward pass if d = e.
 // Unfused attention, one kernel per line (n = b h T S scores):
 //   Forward   `heads transposed     2 (q + k + v) a bytes`
 //             `scores               2 n d FLOP,  (q + k + n) a`

@@ -13,7 +13,7 @@
 // node. The removed nodes form a loss system, so the share of time in which the job waits is Erlang's B:
 //
 //   waits = B(spares + 1, a),  a = repair_s / M;   B(n, a) = (a^n / n!) / sum_{k=0..n} a^k / k!
-// A. K. Erlang 1917. It holds for any distribution of repair times (B. A. Sevastyanov 1957).
+//   A. K. Erlang 1917. It holds for any distribution of repair times (B. A. Sevastyanov 1957).
 //
 // sim/replay/failure_clock.hpp simulates the same process event by event.
 #include "sim/modules.hpp"

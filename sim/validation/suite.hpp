@@ -5,13 +5,12 @@
 //   {"schema": "lockstep/suite/1", "name": "all-reduce", "description": "...",
 //    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
 //    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test" | "apart"}]}
-// Records with the use "apart" are predicted and scored separately. No constant rests on them, and no
-// bound except that of whole trainings. They are later results of a source whose older ones are fitted,
-// such as a vendor's next summary, or whole trainings, whose hours include failures and restarts. The
-// tolerances hold for the test records, or for those scored apart in a suite without test records. The
-// median of |error| and the median half width of the bounds (relative to the prediction) must not exceed
-// them. The share of
-// published values inside the bounds must reach `coverage`.
+//
+// Records with the use "apart" are predicted and scored separately. No constant rests on them, and no bound except that
+// of whole trainings. They are later results of a source whose older ones are fitted, such as a vendor's next summary,
+// or whole trainings, whose hours include failures and restarts. Tolerances hold for the test records, or for those
+// scored apart in a suite without test records. The median of |error| and the median half width of the bounds (relative
+// to the prediction) must not exceed them. The share of published values inside the bounds must reach `coverage`.
 #include <string>
 #include <vector>
 

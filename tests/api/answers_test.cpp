@@ -1,4 +1,4 @@
-// Questions asked in process: options by their keys are those of the command line, and so are the answers and the errors.
+// Answers in this process. Options by their keys have the names, answers and errors of the command line.
 #include <set>
 
 #include "sim/api/answers.hpp"
@@ -19,7 +19,7 @@ std::string refusal(const std::string& question, const Json& options) {
   return "";
 }
 
-// The options of `app` that say nothing of the question.
+// Options of `app` that are not part of the question.
 const std::set<std::string> kOthers{"help"};
 
 void check_described(const CLI::App& app, const sim::OptionTexts& texts) {
@@ -89,7 +89,7 @@ TEST_CASE("api: a price is the same in every way of writing it") {
       "--price: \"2 EUR/h\" is not in USD; allowed: USD, or plan job, which compares in any one currency");
 }
 
-// The default global batch grows to a number of sequences that the GPUs divide, so that none is idle.
+// The default global batch is rounded up to a number of sequences that the GPUs divide, so that no GPU is idle.
 TEST_CASE("api: more GPUs train the same tokens in less time, whatever divides their number") {
   double gpus_before = 0, time_before = 0;
   for (const int gpus : {64, 80, 88, 96}) {

@@ -1,4 +1,4 @@
-// A reader sees the old file or the new one, never a part of one, whatever goes wrong.
+// A reader always sees the old file or the new one, and never a part of one, even after failures.
 #include "engine/base/atomic_file.hpp"
 
 #include <sys/resource.h>
@@ -49,7 +49,7 @@ int in_child(Action action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Tries to write 1 MiB where no file may grow beyond 64 KiB: 0 when that fails as it should.
+/// Tries to write 1 MiB while files may not exceed 64 KiB. Returns 0 if that fails as it should.
 int write_beyond_limit(const std::string& path) {
   ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG, as with ENOSPC on a full disk
   const rlimit limit = {65536, 65536};
@@ -62,7 +62,7 @@ int write_beyond_limit(const std::string& path) {
   return 2;
 }
 
-/// Writes 1 MiB and is killed by the kernel after 64 KiB: returns the process that was.
+/// Writes 1 MiB and is killed by the kernel after 64 KiB. Returns the id of the killed process.
 pid_t killed_while_writing(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -129,7 +129,7 @@ TEST_CASE("What a writer that was killed has left is removed, and no other file"
   REQUIRE(read_file(part).size() == 65536);
   folder.write("a.part" + gone + "-12", "");
   folder.write("a.part" + own + "-0", "");  // of an earlier process: this one has not begun to write
-  // Another file's, a live process's (1 always is), and names that writers do not give.
+  // Files of another name, of a live process (process 1 always lives), and with names that writers never use.
   const std::vector<std::string> others = {"b.part" + gone + "-0",
                                            "aa.part" + gone + "-0",
                                            "a.part1-0",

@@ -1,5 +1,5 @@
 #pragma once
-// Files of the repository that follow from the sources: LOCKSTEP_UPDATE=1 in the environment of a test writes them anew.
+// Files of the repository that are derived from the sources. With LOCKSTEP_UPDATE=1, their tests rewrite them.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lockstep::tests {
 
-/// The file `path` of the repository holds `wanted`, or does from now on. One that is not there yet holds nothing.
+/// Checks that the file `path` of the repository contains `wanted`, or writes it. A missing file counts as empty.
 inline void check_committed(const std::string& path, const std::string& wanted) {
   const std::string whole = LOCKSTEP_SOURCE_DIR "/" + path;
   const auto content = [&] { return std::filesystem::exists(whole) ? read_file(whole) : std::string(); };
@@ -18,7 +18,7 @@ inline void check_committed(const std::string& path, const std::string& wanted) 
   CHECK(content() == wanted);
 }
 
-/// As check_committed(), of what a document has between "<!-- fields: NAME -->" and "<!-- end -->".
+/// Like check_committed(), for the part of a document between "<!-- fields: NAME -->" and "<!-- end -->".
 inline void check_committed_table(const std::string& document, const std::string& name, const std::string& table) {
   const std::string begin = "<!-- fields: " + name + " -->\n", old = read_file(LOCKSTEP_SOURCE_DIR "/" + document);
   const std::size_t from = old.find(begin), to = old.find("<!-- end -->", from);

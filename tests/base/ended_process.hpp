@@ -1,5 +1,5 @@
 #pragma once
-// The number of a process that has run and ended: what a killed one's files are called by.
+// Returns the id of a process that has ended. Files of a killed process contain its id in their names.
 #include <sys/wait.h>
 #include <unistd.h>
 

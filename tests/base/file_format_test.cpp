@@ -1,4 +1,4 @@
-// A reader that is given a file of another format names it, and one that reads it does not.
+// A reader names the format of a file that it cannot read.
 #include "engine/base/file_format.hpp"
 
 #include "tests/base/temporary_folder.hpp"

@@ -15,7 +15,7 @@ using namespace lockstep;
 
 namespace {
 
-// A process that does `hold` and keeps what it has until it is killed.
+// A process that runs `hold` and keeps its locks until it is killed.
 class Holder {
  public:
   template <class Hold>
@@ -50,7 +50,7 @@ int opened(const std::string& path) {
   return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 }
 
-// The system may not tell the process: on some file systems its list has another device number.
+// The system may not know the process: on some file systems its list of locks has another device number.
 bool says_who(const std::string& message, const std::string& path, pid_t process) {
   const std::string begin = path + ": another run writes it", end = "; allowed: another file, or wait for its end";
   return message == begin + " (process " + std::to_string(process) + ")" + end || message == begin + end;
@@ -120,7 +120,7 @@ TEST_CASE("a lock beside a file is the same by all its names, and clears what ki
   const std::string part = folder.write("checkpoint.part" + std::to_string(writer.process()) + "-0", "half");
   const std::string other = folder.write("other.part" + std::to_string(writer.process()) + "-0", "half");
   { const LockBeside lock(path); }
-  CHECK(std::filesystem::exists(part));  // its writer runs
+  CHECK(std::filesystem::exists(part));  // because its writer still runs
   writer.end();
   {
     const LockBeside lock(link);
@@ -132,8 +132,8 @@ TEST_CASE("a lock beside a file is the same by all its names, and clears what ki
 }
 
 TEST_CASE("processes that take turns at a lock beside a file never have it together") {
-  // Each holds the lock while it makes a file that must not be there yet, and removes it; who finds it in use tries
-  // again. The lock file comes and goes all the time.
+  // While each holds the lock, it makes a file that must not exist yet, and removes it. If the lock is in use, it tries
+  // again. The lock file appears and disappears all the time.
   TemporaryFolder folder;
   const std::string path = folder.path("state"), mark = folder.path("mark");
   std::vector<pid_t> children;

@@ -1,5 +1,5 @@
 #pragma once
-// The message that a reader prints: the line of its InputError, or "" if it accepts the input.
+// Returns the message that a reader prints, the text of its InputError, or "" if it accepts the input.
 #include <string>
 
 #include "engine/base/json.hpp"

@@ -1,4 +1,4 @@
-// The origin of a value: files, included files, the command line. Errors must name the place to correct.
+// The origin of a value: a file, an included file, or the command line. Errors must name the place to correct.
 #include "engine/base/json.hpp"
 
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 const char kScenario[] = R"({"cluster": "clusters/c.json", "list": [1, 2], "gpus": 8})";
 const char kCluster[] = R"({"nic": {"bandwidth": "1 GB/s", "latency": "2 us"}, "racks": [{"hosts": 4}]})";
 
-/// The line that an error at `pointer` prints.
+/// Returns the line that an error at `pointer` prints.
 std::string place(const JsonDocument& document, const std::vector<std::string>& keys) {
   return error_of([&] {
     JsonNode node = document.root();

@@ -1,4 +1,4 @@
-// Every malformed input is refused with one line that names file, place, what is wrong and what is allowed.
+// Malformed inputs are refused with one line that names file, place, the error and what is allowed.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct Case {
   std::string error;
 };
 
-/// Reads a small scenario as strictly as the real ones are read.
+/// Reads a small scenario, as strictly as real ones are read.
 void read_scenario(const std::string& text) {
   const JsonDocument document = JsonDocument::parse(text, "x.json");
   const JsonNode root = document.root();

@@ -1,4 +1,4 @@
-// Values read from a document, and the ledger of the assumptions that a prediction rests on.
+// Values read from a document, and the list of the assumptions of a prediction.
 #include <limits>
 
 #include "engine/base/json.hpp"

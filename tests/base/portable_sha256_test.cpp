@@ -1,4 +1,4 @@
-// The page's SHA-256 gives the digests of libcrypto's.
+// The SHA-256 of the page gives the same digests as libcrypto.
 #include <cstdint>
 
 #include "engine/base/provenance.hpp"

@@ -25,7 +25,7 @@ using namespace lockstep;
 
 namespace {
 
-// Counters in memory that children and parent share.
+// Counters in memory that the parent and its children share.
 struct Shared {
   std::atomic<int> running{0}, most{0}, started{0}, ended{0};
 };
@@ -232,7 +232,7 @@ TEST_CASE("waiting ends when asked to") {
 
 namespace {
 
-// A file whose other end says when all that hold it have ended.
+// A file whose other end tells when all processes that hold it have ended.
 class Life {
  public:
   Life() {
@@ -258,7 +258,7 @@ class Life {
   int ends_[2];
 };
 
-// A process that runs children and theirs, each of which counts itself in `started` and would sleep for a minute.
+// Starts a process with children and grandchildren. Each counts itself in `started` and would sleep for a minute.
 pid_t start_family(const SharedMemory& shared) {
   const pid_t parent = fork();
   if (parent != 0) return parent;
@@ -298,7 +298,7 @@ TEST_CASE("a pool that is left kills what runs") {
 
 TEST_CASE("a child holds no file of its siblings") {
   const auto open_files = [](std::size_t i) {
-    sleep_ms(i < 5 ? 200 : 0);  // so that all live at once
+    sleep_ms(i < 5 ? 200 : 0);  // so that all run at the same time
     std::string names;
     for (int fd = 0; fd < 256; ++fd)
       if (fcntl(fd, F_GETFD) >= 0) names += " " + std::to_string(fd);

@@ -1,4 +1,4 @@
-// Progress for a person: how much is done, how long the rest takes, and that nothing else is touched.
+// Progress for human readers: how much is done and how long the rest takes. Nothing else is changed.
 #include "engine/base/progress_line.hpp"
 
 #include "engine/base/atomic_file.hpp"
@@ -10,7 +10,7 @@ using namespace lockstep;
 
 namespace {
 
-// What is drawn from the first unit on while `work` runs.
+// Returns the text that is drawn from the first unit on while `work` runs.
 template <class Work>
 std::string drawn_during(const Work& work) {
   const TemporaryFolder folder;

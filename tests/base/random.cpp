@@ -20,7 +20,7 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   return sum / (static_cast<double>(a.size() - 1) * standard_deviation(a) * standard_deviation(b));
 }
 
-/// The first `count` normal draws of a stream.
+/// Returns the first `count` normal draws of a stream.
 std::vector<double> draws(std::uint64_t seed, std::uint64_t stream, std::uint64_t count) {
   std::vector<double> values;
   for (std::uint64_t i = 0; i < count; ++i) values.push_back(random_normal(seed, stream, i));

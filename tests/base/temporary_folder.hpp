@@ -1,5 +1,5 @@
 #pragma once
-// A folder that a test may fill; removed with its content at the end of the scope.
+// A folder for a test to fill. It is removed with its content at the end of the scope.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -25,7 +25,7 @@ double parsed(const std::string& text, Dimension dimension) {
 bool refused(const std::string& text, Dimension dimension) {
   double value = 42;
   const std::string why = parse_quantity(text, dimension, value);
-  CHECK((value == 42) != why.empty());  // a refusal leaves the value as it was
+  CHECK((value == 42) != why.empty());  // a refused text does not change the value
   return !why.empty();
 }
 
@@ -111,7 +111,7 @@ struct DecimalComma : std::numpunct<char> {
   char do_decimal_point() const override { return ','; }
 };
 
-/// For C functions only where the German locale is installed; for C++ streams everywhere.
+/// For C functions this applies only if the German locale is installed; for C++ streams everywhere.
 TEST_CASE("Numbers are read and shown the same in a locale with a decimal comma") {
   const std::string c_locale = std::setlocale(LC_ALL, nullptr);
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new DecimalComma));

@@ -6,8 +6,8 @@
 //
 // Prints one line of JSON per configuration: images/s over windows of at least a tenth of --seconds each (median, low,
 // high and all), after a warm-up. The device is idle at both ends of a window. Every step reads its images from host
-// memory, as training does. They are noise, two alternating batches per learner, made in advance. A configuration that
-// fails (memory) has "error" instead, and the exit status is 1.
+// memory, as in training. The images are noise: two alternating batches per learner, made in advance. If a
+// configuration fails (memory), its line has "error" instead, and the exit status is 1.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -35,7 +35,7 @@ using namespace lockstep;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kLearningRate = 1e-3;
-constexpr double kLossScale = 128;  // half precision: keeps small gradients, and far from overflow with noise
+constexpr double kLossScale = 128;  // for half precision: keeps small gradients, without overflow for noise
 constexpr int kWindows = 10;
 
 struct Request {
@@ -91,7 +91,7 @@ class Training {
       replicas_.push_back(backend.make_replica(graph, options));
       if (c.precision == device::Precision::fp16) replicas_.back()->set_loss_scale(kLossScale);
     }
-    // Learners may share a batch: they do not see each other's, and the host's memory is not what is measured.
+    // Learners may share a batch: they do not see the others' images, and host memory is not measured.
     for (std::uint64_t k = 0; k < 2; ++k) batches_.emplace_back(graph, c.batch, k);
     const sync::Layout layout = device::layout_of(graph);
     const std::vector<float> initial = device::initial_parameters(graph, 1);
@@ -139,7 +139,7 @@ double seconds_of_steps(device::Backend& backend, Training& training, int steps)
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Finds the number of steps in a window; these steps also warm up.
+/// Finds the number of steps of a window. The steps that it runs also warm up.
 int warm_up(device::Backend& backend, Training& training, double window_s, int& warm_up_steps) {
   warm_up_steps = 5;
   seconds_of_steps(backend, training, warm_up_steps);
@@ -180,7 +180,7 @@ Json measure(device::Backend& backend, const model::Graph& graph, const Request&
   return json;
 }
 
-/// Prints the configuration's line; false where it failed.
+/// Prints the configuration's line. Returns false if the configuration failed.
 bool report(device::Backend& backend, const model::Graph& graph, const Request& request, const Configuration& c) {
   Json json = Json::object();
   json["schema"] = "lockstep/bench/1";

@@ -28,7 +28,7 @@ struct Product {
   Matrix a, b, c;
 };
 
-/// Products of one thread with its share of the batch.
+/// Returns the matrix products of one thread for its share of the batch.
 std::vector<Product> products_of(const model::Graph& graph, int images) {
   std::vector<Product> products;
   bool parameters_before = false;
@@ -92,7 +92,7 @@ BENCHMARK(lenet_step)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// Runs the same built for any x86-64 and without oneDNN, which shows the gain of both.
+// Runs a step that is built for any x86-64 and without oneDNN, to show the gain of both.
 void lenet_step_generic(benchmark::State& state) {
   use_level(Level::any);
   use_onednn(false);

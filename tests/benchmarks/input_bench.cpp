@@ -92,7 +92,7 @@ void print(const data::ImageSource& source, int threads, data::Pixels pixels, bo
 }
 
 #ifdef LOCKSTEP_WITH_JPEG
-/// Waves with some noise, so that a file is as large as a photograph's.
+/// Draws waves with some noise, so that the file is as large as a photograph.
 std::string photograph(int number) {
   return data::jpeg_file(
       500, 375,
@@ -123,7 +123,7 @@ void print_photographs(const std::vector<int>& threads, double seconds) {
 }
 #endif
 
-/// Emulates the thread that enqueues passes, if it had to copy a batch to memory that the GPU reads.
+/// Emulates a thread that enqueues passes and must also copy a batch to memory that the GPU reads.
 void print_copies(double seconds) {
   for (const std::size_t each : {sizeof(float), sizeof(std::uint8_t)}) {
     const std::vector<char> from(static_cast<std::size_t>(kBatch * kShape.elements()) * each, 1);

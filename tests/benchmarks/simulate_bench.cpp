@@ -1,5 +1,5 @@
-// How long predictions take, whole: platform, costs, schedule and replay, each in a process of its own as in simulate.
-// Peak memory is that of the largest process so far (peak_MB), so run one benchmark at a time to read it:
+// Measures whole predictions: platform, costs, schedule and replay, each in a process of its own as in simulate. Peak
+// memory (peak_MB) is that of the largest process so far, so read it from runs of a single benchmark:
 //   build/bench_simulate --benchmark_filter=resnet50_iteration_2048_message
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ double peak_mb(int who) {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// Runs `work` in a child per benchmark iteration.
+// Runs `work` in a child process per benchmark iteration.
 void in_children(benchmark::State& state, const std::function<void()>& work) {
   for (auto _ : state) {
     in_processes(1, 1, [&](std::size_t) {
@@ -36,7 +36,7 @@ void in_children(benchmark::State& state, const std::function<void()>& work) {
   state.counters["peak_MB"] = peak_mb(RUSAGE_CHILDREN);
 }
 
-// As predict_point does for messages: in both benchmarks every GPU sends one at a time.
+// Chooses as predict_point() does for messages: in both benchmarks, every GPU sends one message at a time.
 void choose_flow_updates(bool by_messages) {
   if (by_messages) set_flow_updates(FlowUpdates::changed);
 }
@@ -45,14 +45,14 @@ Scenario imagenet(const std::vector<std::pair<std::string, std::string>>& settin
   return load_scenario(kScenarios + "imagenet_64k.json", settings).variants.front();
 }
 
-// The scenario file as `simulate` runs it: 8 to 2048 GPUs, 10 iterations each, two processes at a time.
+// Runs the scenario file as `simulate` does: 8 to 2048 GPUs, 10 iterations each, two processes at a time.
 void whole_scenario(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(predict(load_scenario(kScenarios + "imagenet_64k.json", {}), 2, {}));
   state.counters["peak_MB"] = peak_mb(RUSAGE_CHILDREN);
 }
 BENCHMARK(whole_scenario)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// One iteration of ResNet-50 on 2048 GPUs: hierarchical, fused, overlapped, 5 % jitter.
+// Simulates one iteration of ResNet-50 on 2048 GPUs: hierarchical, fused, overlapped, 5 % jitter.
 void resnet50_iteration(benchmark::State& state, bool by_messages) {
   const Scenario scenario = imagenet({{"/compute/jitter/coefficient_of_variation", "0.05"}});
   in_children(state, [&] {
@@ -70,7 +70,7 @@ void resnet50_iteration(benchmark::State& state, bool by_messages) {
 BENCHMARK_CAPTURE(resnet50_iteration, 2048_fast, false)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(resnet50_iteration, 2048_message, true)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// One flat ring all-reduce of 100 MB.
+// Simulates one flat ring all-reduce of 100 MB.
 void flat_ring(benchmark::State& state, bool by_messages) {
   const int gpus = static_cast<int>(state.range(0));
   const Scenario scenario = imagenet();
@@ -101,7 +101,7 @@ BENCHMARK_CAPTURE(flat_ring, message, true)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// Takes one simulated iteration of ResNet-50 on 1024 GPUs with a flat ring for each of its 161 tensors and 0.2 %
+// Simulates one iteration of ResNet-50 on 1024 GPUs, with a flat ring for each of its 161 tensors and 0.2 %
 // jitter.
 void unfused_ring_1024_fast(benchmark::State& state) {
   const Scenario scenario = load_scenario(kScenarios + "imagenet_64k_ring.json", {}).variants.front();

@@ -1,5 +1,5 @@
-// The program `calibrate` itself, on the host backend, with short series. The tests check that nothing is lost or
-// wrong, not the precision of figures on a busy machine.
+// The program `calibrate`, on the host backend, with short series. The tests check that nothing is lost or wrong. They
+// do not check precision, because the machine may be busy.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ pid_t start(const std::string& arguments) {
   return child;
 }
 
-// What was taken so far makes a profile that reads back.
+// Checks that the samples so far make a profile that can be read back.
 void check_profile_of(const std::vector<Sample>& samples) {
   Profile profile;
   profile.name = "killed";
@@ -82,7 +82,7 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
     CHECK(profile.find("collective", {{"operation", operation}, {"library", "host"}, {"ranks", 2}, {"nodes", 1}}) !=
           nullptr);
   }
-  // LeNet's layers: the first one's images need no gradient.
+  // Layers of LeNet. The images, input of the first one, need no gradient.
   for (const auto& [layer, pass] : {std::pair{"conv1", "backward_filter"}, std::pair{"conv2", "backward_data"},
                                     std::pair{"pool1", "backward"}, std::pair{"fc1", "forward"}}) {
     INFO(layer << " " << pass);
@@ -160,7 +160,7 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   int interrupted = 0, grew = 0;
   for (int round = 0; round < 20; ++round) {
     const pid_t child = start(kMeasure + " --resume -o " + profile_path);
-    // Every other time from when it has taken samples, however slow the machine is; else from when it was started.
+    // Kills every second run after its first samples, on a machine of any speed, and the others soon after their start.
     const std::uintmax_t bytes = log_bytes();
     const bool is_measuring = round % 2 == 1;
     for (int wait = 0; is_measuring && wait < 2000 && log_bytes() <= bytes; ++wait) usleep(5000);
@@ -181,7 +181,7 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   CHECK(interrupted == 20);
   CHECK(grew >= 5);
   const std::string kept = read_file(samples_path);
-  // As one that is killed while it writes the profile leaves it.
+  // The state after a kill while the profile is written.
   const std::string part = folder.write("host.json.part" + ended_process() + "-0", "half a profile");
   const std::string other = folder.write("other.json.part" + ended_process() + "-0", "half of another");
   const auto run = run_in(folder, kMeasure + " --resume -o " + profile_path);
@@ -189,14 +189,14 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   REQUIRE(run.code == 0);
   CHECK_FALSE(std::filesystem::exists(part));
   CHECK(std::filesystem::exists(other));
-  CHECK(read_file(samples_path).compare(0, kept.size(), kept) == 0);  // what was there stays, byte by byte
+  CHECK(read_file(samples_path).compare(0, kept.size(), kept) == 0);  // existing samples stay, byte by byte
   const Profile profile = load_profile(profile_path);
   const auto again = run_in(folder, kMeasure + " --resume -o " + folder.path("other.json"));
   CHECK(again.code == 0);
   CHECK(load_profile(folder.path("other.json")).samples.size() == profile.samples.size());
 }
 
-// Processes of one machine; the host's threads sum over them by MPI.
+// Processes of one machine. The host's threads sum over the processes by MPI.
 TEST_CASE("processes under mpirun calibrate their collectives together, and the first writes") {
 #ifndef LOCKSTEP_MPIEXEC
   std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
@@ -248,7 +248,7 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
   CHECK(said != std::string::npos);
   CHECK(again.err.find(why, said + 1) == std::string::npos);
 
-  // Nothing is left to measure.
+  // There is nothing left to measure.
   CHECK(run(measure + " --resume").code == 0);
   CHECK(load_profile(folder.path("several.json")).samples.size() == profile.samples.size());
 #endif
@@ -289,7 +289,7 @@ TEST_CASE("a plan says what would be measured and how long it takes, and touches
   CHECK(plan.out.find("\n  all            121      0      0    121 ") != std::string::npos);
   CHECK(plan.out.find("ends after 10.0 ms") != std::string::npos);
 
-  // Resumed: what is there is counted, and read only; without --resume it is of no concern.
+  // Resumed: existing samples are counted, and only read. Without --resume they are ignored.
   const auto run = run_in(folder, options + " -o " + folder.path("host.json"));
   REQUIRE(run.code == 0);
   CHECK(run.err == plan.out);
@@ -309,7 +309,7 @@ TEST_CASE("two runs do not write the same samples") {
   TemporaryFolder folder;
   const std::string samples = folder.path("host.samples.jsonl");
   {
-    const SampleLog other(samples);  // this process is the other run
+    const SampleLog other(samples);  // acts as the other run
     for (const std::string resume : {" --resume", ""}) {
       const auto run = run_in(folder, kMeasure + resume + " -o " + folder.path("host.json"));
       CHECK(run.code == 1);
@@ -332,7 +332,7 @@ TEST_CASE("a run is not resumed by another machine or with other devices") {
   CHECK(run.code == 2);
   CHECK(run.err.find(samples + ": has samples of \"8 x another machine\", and this is \"2 x ") == 0);
   CHECK(read_file(samples) == line);
-  // A line that is JSON, but no sample.
+  // The line is JSON, but no sample.
   folder.write("host.samples.jsonl", R"({"probe":"lunch","key":{"bytes":1},"seconds":[1],"kind":"measured"})"
                                      "\n" +
                                          line);
@@ -360,7 +360,7 @@ TEST_CASE("logs are imported, shown and merged from the command line") {
   const Profile profile = load_profile(a);
   CHECK(profile.device.kind == "imported");
   CHECK(profile.fits[0].line.at(1e6) == Approx(30e-6).epsilon(0.01));
-  // Two logs of the same are one series of two; logs of two kinds of GPU are not.
+  // Two logs of one series become one series. Logs of two kinds of GPU are refused.
   const std::string twice = folder.path("twice.json");
   REQUIRE(run_in(folder, " import nccl-tests " + path + " " + path + " --operation all-reduce --ranks 8 -o " + twice)
               .code == 0);
@@ -401,7 +401,7 @@ TEST_CASE("bad usage of calibrate is one line and exit code 2, a missing GPU one
   check(" import nccl-tests " + folder.path("none.log") + out, 2, "none.log: cannot be read");
   check(" --gpus 0" + out, 2, "--gpus");
   check(" --device tpu" + out, 2, "--device");
-  // A machine that lacks the device also says what it has.
+  // If the machine lacks the device, the error lists the devices that it has.
   check(" --device cuda --gpus 4096" + out, 1, "; here: ");
   const auto help = run_in(folder, " --help");
   CHECK(help.code == 0);
@@ -422,7 +422,7 @@ TEST_CASE("a scenario has the way to the GPU as its copies were measured, and th
     CHECK(value < high);
   };
   measured(cluster.at("intra_node").at("pcie_link").at("bandwidth"), 25, 63);  // GB/s of PCIe 5's 63
-  // That profile is of before devices told of their memory.
+  // That profile is older than the memory bandwidth of devices.
   CHECK(cluster.at("gpu").at("memory_bandwidth").at("kind") == "assumed");
   Json newer = Json::parse(tests::slurp(profile));
   newer["device"]["facts"]["memory_bytes"] = 85'000'000'000;

@@ -1,5 +1,5 @@
 #pragma once
-// The catalogue of the sources.
+// Returns the catalogue in the source folder.
 #include "sim/catalogue/catalogue.hpp"
 
 namespace lockstep::tests {

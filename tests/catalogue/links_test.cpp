@@ -1,4 +1,4 @@
-// Which GPU may have which link within a node, by law over the catalogue; then data sheets.
+// Laws over the catalogue for the links that a GPU may have within a node, and data sheets.
 #include <map>
 #include <set>
 
@@ -76,7 +76,7 @@ TEST_CASE("bridges are as fast as data sheets say, one way") {
     INFO(id);
     CHECK(gpu(id).nvlink_bridge_bytes_per_s == gb_per_s * 1e9);
   }
-  // A ring reaches the same share of every bridge.
+  // A ring reaches the same share of the bandwidth of every bridge.
   const double of_3090 = catalogue().bus_of(link("nvlink-bridge"), gpu("rtx3090")).bandwidth_bytes_per_s;
   const double of_a100 = catalogue().bus_of(link("nvlink-bridge"), gpu("a100-pcie")).bandwidth_bytes_per_s;
   CHECK(of_a100 / of_3090 == Approx(300.0 / 56));

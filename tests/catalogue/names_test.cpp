@@ -1,4 +1,4 @@
-// Names mean one thing or nothing.
+// Every name refers to one thing or to nothing.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -59,7 +59,7 @@ void check_names(const sim::Entries<Of>& entries) {
     }
 }
 
-// With a character more, one less, or another one, a name is that of its entry's other names, or of none.
+// If a name has one character more, fewer, or changed, it refers to the same entry or to none.
 template <typename Of>
 void check_mutations(const sim::Entries<Of>& entries) {
   std::set<std::string> known;
@@ -87,7 +87,7 @@ TEST_CASE("a name has one spelling, case, blanks and separators aside") {
   CHECK(sim::plain_name("  resnet_50 ") == "resnet50");
   CHECK(sim::plain_name("ViT-B/16") == "vitb16");
   CHECK(sim::plain_name("K80 (one die)") == "k80onedie");
-  // Digits that were apart stay so: 1.3 billions are not 13.
+  // Separate digits stay separate: 1.3 billion is not 13.
   CHECK(sim::plain_name("GPT-3 1.3B") == "gpt3_1_3b");
   CHECK(sim::plain_name("GPT-3 13B") == "gpt3_13b");
   CHECK(sim::plain_name("P4 0") != sim::plain_name("P40"));
@@ -279,7 +279,7 @@ TEST_CASE("a board that differs in memory alone has the other's speeds") {
 
 namespace {
 
-// The catalogue of the sources with one file changed; what loading it says.
+// Returns the error of loading the catalogue with one file changed.
 std::string error_with(const std::string& file, const std::string& from, const std::string& to) {
   const TemporaryFolder folder;
   for (const char* name : {"gpus", "intra_node", "networks", "stacks", "models", "loss_laws"}) {

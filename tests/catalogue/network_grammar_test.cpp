@@ -34,7 +34,7 @@ struct Row {
 
 TEST_CASE("networks are read with their ports, bandwidth and protocol") {
   for (const Row& row : {
-           // rates: Ethernet
+           // Rates: Ethernet
            Row{"100 GbE", 1, 12.5, false, "ethernet"},
            Row{"2x 100 GbE", 2, 12.5, false, "ethernet"},
            Row{"2x25GbE", 2, 3.125, false, "ethernet"},
@@ -45,7 +45,7 @@ TEST_CASE("networks are read with their ports, bandwidth and protocol") {
            Row{"0.5 Gb/s TCP", 1, 0.0625, false, "ethernet"},
            Row{"100 Mb/s Ethernet", 1, 0.0125, false, "ethernet"},
            Row{"TCP/IP 10 Gb/s", 1, 1.25, false, "ethernet"},
-           // RDMA uses the figure for a standard's rate, else 0.94 of the line rate.
+           // RDMA uses the catalogue's bandwidth for a standard rate, else 0.94 of the line rate.
            Row{"100 GbE RoCE", 1, 11.75, true, "roce"},
            Row{"8x 400GbE RoCEv2", 8, 47, true, "roce"},
            Row{"RoCE v2 50 Gb/s", 1, 5.875, true, "roce"},
@@ -57,7 +57,7 @@ TEST_CASE("networks are read with their ports, bandwidth and protocol") {
            Row{"50 Gb/s InfiniBand", 1, 5.875, true, "ib"},
            Row{"1 Tb/s InfiniBand", 1, 117.5, true, "ib"},
            Row{"4x 200 Gb/s Slingshot-11", 4, 23, true, "slingshot"},
-           // names with a rate of their own
+           // Names with a rate of their own
            Row{"FDR", 1, 6.38863, true, "ib-fdr"},
            Row{"4x EDR", 4, 11.5, true, "ib-edr"},
            Row{"HDR100", 1, 11.5, true, "ib-edr"},
@@ -74,7 +74,7 @@ TEST_CASE("networks are read with their ports, bandwidth and protocol") {
            Row{"AWS p3.16xlarge", 1, 3.125, false, "aws-p3-16xlarge"},
            Row{"azure-nd-h100", 1, 376, true, "azure-nd-h100"},
            Row{"aws-p5 per node", 1, 370, true, "aws-p5"},
-           // per GPU and per node
+           // Per GPU and per node
            Row{"400 Gb/s InfiniBand per GPU", 8, 47, true, "ib-ndr"},
            Row{"2x HDR per GPU", 16, 23.5, true, "ib-hdr"},
            Row{"8x HDR per node", 8, 23.5, true, "ib-hdr"},

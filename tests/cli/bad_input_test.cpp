@@ -1,5 +1,5 @@
-// Bad input: one line on stderr that names file, JSON pointer, what is wrong and what is allowed; exit code 2; nothing
-// written, not even over an existing file.
+// Bad input gives one line on stderr that names file, JSON pointer, the error and what is allowed. The exit code is 2.
+// Nothing is written, not even over an existing file.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct Case {
-  const char* file;     ///< which of the two files is changed
+  const char* file;     ///< the file that is changed
   const char* pointer;  ///< "" replaces the whole text
   const char* value;    ///< JSON, or the text itself
   const char* error;

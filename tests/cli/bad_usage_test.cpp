@@ -103,7 +103,7 @@ TEST_CASE("with --json - errors are JSON on standard output, with a status that 
         "does-not-fit");
   CHECK(error_of("simulate", "job --model llama3_70b --gpu H100 --gpus 2 --global-batch 8 --json -").at("status") ==
         "does-not-fit");
-  // A file named by --json stays untouched, and nothing but the line on standard error is said.
+  // A file named by --json is not changed, and only the line on standard error is printed.
   const Outcome file = run_program(folder.path(""), "simulate", "job --modle resnet50 --json error.json");
   CHECK(file.out.empty());
   CHECK(folder.files() == 0);

@@ -6,7 +6,7 @@
 namespace lockstep::tests {
 namespace {
 
-// Long options in a program's own help, "--gpus".
+// Returns the long options in a program's own help, such as "--gpus".
 std::vector<std::string> long_options(const std::string& help) {
   std::vector<std::string> names;
   for (std::size_t at = help.find(" --"); at != std::string::npos; at = help.find(" --", at + 1)) {
@@ -44,7 +44,7 @@ TEST_CASE("both shells' completion is made of every option, and shells read it")
   CHECK(unknown.code == 2);
 }
 
-// Runs the bash completion. `words`: those typed after the program; the last is the one to complete.
+// Runs the bash completion. `words` are those after the program; the last one is completed.
 std::string offered(const TemporaryFolder& folder, const std::string& program, const std::vector<std::string>& words) {
   folder.write("script", run_program(folder.path(""), program, "--completion bash").out);
   std::string line = program;

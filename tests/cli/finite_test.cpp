@@ -1,4 +1,4 @@
-// Output of the programs at the ends of their ranges: numbers, or a reason why there is none.
+// Output of the programs at the limits of their ranges consists of numbers, or gives a reason why there is none.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// The first of them that is no number though it stands for one.
+// Returns the first of these words that stands for a number but is none.
 std::string no_number_in(const std::string& text) {
   for (const std::string& word : words_of(text))
     for (const char* none : {"inf", "infinity", "nan", "undefined", "null"})
@@ -83,5 +83,5 @@ TEST_CASE("at the ends of its ranges simulate prints and writes numbers") {
       CHECK(no_number_in(slurp(folder.path("out.csv"))) == "");
       CHECK(no_number_in(slurp(folder.path("layers.csv"))) == "");
     }
-  CHECK(simulated >= 20);  // what is refused says nothing of numbers
+  CHECK(simulated >= 20);  // refused cases have no numbers to check
 }

@@ -1,4 +1,4 @@
-// --free-split searches the split that a launch file gives, and keeps its batch. Work is given once.
+// --free-split searches the split that a launch file gives, and keeps its batch. The amount of work is given once.
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -26,7 +26,7 @@ TEST_CASE("a file's split is searched where it is freed, at the file's global ba
   REQUIRE(freed.code == 0);
   CHECK_THAT(freed.out, Contains("--free-split instead of") && Contains("--tensor 8"));
   CHECK_THAT(freed.out, !Contains("tensor 8, pipeline 2"));
-  // Without a global batch, micro-batch and ranks give it: one replica of two sequences.
+  // Without a global batch, micro-batch and ranks determine it: one replica of two sequences.
   const Outcome parts = job_of_script(script, "--free-split");
   REQUIRE(parts.code == 0);
   CHECK_THAT(parts.out, Contains("--global-batch 2\n"));

@@ -1,4 +1,4 @@
-// Every program and every subcommand helps with an example of its own.
+// The help of every program and of every subcommand has an example of its own.
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"

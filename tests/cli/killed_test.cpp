@@ -1,4 +1,4 @@
-// simulate ended by a signal: its simulations end with it, and no output is there, whole or in part.
+// If a signal ends simulate, its simulations end, too, and no output is left, whole or in part.
 #include <fcntl.h>
 #include <poll.h>
 
@@ -13,7 +13,7 @@
 namespace lockstep::tests {
 namespace {
 
-// Whether every process that inherited the other end has ended.
+// Returns true if every process that inherited the other end has ended.
 bool have_all_ended(int end, int within_ms) {
   pollfd waiting{end, POLLIN, 0};
   return poll(&waiting, 1, within_ms) == 1 && (waiting.revents & POLLHUP) != 0;
@@ -22,7 +22,7 @@ bool have_all_ended(int end, int within_ms) {
 bool has_child(pid_t process) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string stat = slurp(entry.path() / "stat");
-    const std::size_t name_end = stat.rfind(')');  // then the state and the parent
+    const std::size_t name_end = stat.rfind(')');  // followed by the state and the parent
     if (name_end != std::string::npos && std::atol(stat.c_str() + name_end + 4) == process) return true;
   }
   return false;

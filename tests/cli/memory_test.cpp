@@ -14,7 +14,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(text.find(what), what.size(), by);
 }
 
-/// Writes a scenario of a network at a batch, on GPUs with this memory.
+/// Writes a scenario of a network at a batch size, on GPUs with this memory.
 class Files {
  public:
   Files(const std::string& model, int batch, const std::string& memory, const std::string& precision) {

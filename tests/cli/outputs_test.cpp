@@ -1,4 +1,4 @@
-// Outputs of simulate that other programs take: JSON on standard output, times of layers.
+// Outputs of simulate for other programs: JSON on standard output, times of layers.
 #include <sstream>
 
 #include "engine/base/json.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a program of the build folder as a user would, and keeps its output.
+// Runs a program of the build folder as a user would, and captures its output.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ inline std::string slurp(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// `arguments` is a shell text; the program runs in `folder`.
+/// Runs the program in `folder`. `arguments` is a shell text.
 inline Outcome run_program(const std::filesystem::path& folder, const std::string& program,
                            const std::string& arguments) {
   const std::string out = (folder / "stdout.txt").string(), err = (folder / "stderr.txt").string();

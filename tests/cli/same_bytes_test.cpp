@@ -1,4 +1,4 @@
-// Results are the same bytes with any number of processes, in any language and time zone, except for provenance and
+// Results have the same bytes with any number of processes, in any language and time zone, except for provenance and
 // wall_s. For MPI ranks see tests/plan.
 #include "engine/base/json.hpp"
 #include "tests/base/temporary_folder.hpp"

@@ -22,14 +22,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Its compute times differ, by a seed.
+// Its compute times vary with a seed.
 const char* const kScenario = R"({
   "schema": "lockstep/scenario/1", "name": "small", "cluster": "cluster.json", "model": "lenet_crossbow",
   "gpus": [2, 4], "batch_per_gpu": 16,
   "compute": {"precision": "fp32", "jitter": {"distribution": "lognormal", "coefficient_of_variation": 0.1}},
   "communication": {"all_reduce": "ring"}, "iterations": 3})";
 
-// Far more work than a second of processor time, so that `ulimit -t 1` ends the simulation.
+// Takes far more than a second of processor time, so that `ulimit -t 1` ends the simulation.
 const char* const kEndless = "scenario.json --gpus 20 --fidelity message --set /iterations=100000 --jobs 1";
 
 void write_inputs(const TemporaryFolder& folder) {
@@ -57,7 +57,7 @@ std::set<std::string> names_in(const TemporaryFolder& folder) {
   return names;
 }
 
-// GPUs that the trace file shows, in its order.
+// Returns the GPUs in the trace file, in its order.
 std::vector<int> traced_gpus(const std::string& arguments) {
   const TemporaryFolder folder;
   const Outcome outcome = run_small(folder, "scenario.json --trace trace.json " + arguments);
@@ -81,12 +81,12 @@ Outcome run_for_a_second(const TemporaryFolder& folder, const std::string& argum
   return outcome;
 }
 
-// Runs simulate with its stderr on a terminal; returns what it wrote there. Its stdout goes to "stdout.txt".
+// Runs simulate with its stderr on a terminal. Returns the text written there. Its stdout goes to "stdout.txt".
 std::string on_terminal(const TemporaryFolder& folder, const std::string& arguments) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) throw std::runtime_error("no terminal");
   const std::string name = ptsname(terminal);
-  const int other_end = open(name.c_str(), O_RDWR | O_NOCTTY);  // kept open: what is written stays readable
+  const int other_end = open(name.c_str(), O_RDWR | O_NOCTTY);  // kept open, so that written text stays readable
   const std::string command = "cd '" + folder.path("") + "' && '" LOCKSTEP_BUILD_DIR "/simulate' " + arguments +
                               " >stdout.txt 2>'" + name + "' </dev/null";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
@@ -329,7 +329,7 @@ TEST_CASE("simulate: an output that cannot be written is refused before the simu
         Refused{" --csv folder", "folder: cannot be written: Is a directory\n"},
         Refused{" --html nowhere/p.html", "nowhere/p.html: cannot be written: No such file or directory\n"},
         Refused{" --trace nowhere/t.json", "nowhere/t.json: cannot be written: No such file or directory\n"}}) {
-    // The simulation would die of its limit and give exit code 1.
+    // The simulation would hit its limit and give exit code 1.
     const Outcome outcome = run_for_a_second(folder, kEndless + std::string(refused.option));
     INFO(refused.option);
     CHECK(outcome.code == 2);

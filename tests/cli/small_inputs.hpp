@@ -1,10 +1,10 @@
 #pragma once
-// Gives a small scenario and its cluster as the texts of "scenario.json" and "cluster.json".
+// Texts of a small scenario and its cluster, for "scenario.json" and "cluster.json".
 #include <string>
 
 namespace lockstep::tests {
 
-/// Nodes of two GPUs.
+/// Returns a cluster of nodes with two GPUs.
 inline std::string small_cluster(int nodes) {
   return R"({"schema": "lockstep/cluster/1", "name": "small", "nodes": )" + std::to_string(nodes) +
          R"(, "gpus_per_node": 2,

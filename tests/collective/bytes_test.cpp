@@ -1,4 +1,4 @@
-// The bytes that every algorithm must move on any network: the textbook's bytes per rank, exactly, if n divides S.
+// Bytes that every algorithm must move on any network: if n divides S, exactly the textbook's bytes per rank.
 #include <numeric>
 
 #include "engine/base/random.hpp"
@@ -75,7 +75,7 @@ TEST_CASE("hierarchical all-reduce: members send S, masters the ring's share and
     const Plan plan = hierarchical_all_reduce(n, k, bytes);
     check_transfers_are_sane(plan);
     const std::vector<std::int64_t> sent = plan.bytes_sent_by_rank();
-    // In the reduce every member but the master sends S once; in the broadcast every one but the last.
+    // In the reduce, every member but the master sends S once; in the broadcast, every member but the last.
     const std::int64_t ring = 2 * (groups - 1) * bytes / groups;
     for (int rank = 0; rank < n; ++rank) {
       const int member = rank % k;

@@ -1,4 +1,4 @@
-// The shape of the double binary tree against NCCL's formula (ncclGetBtree() and ncclGetDtree() of its trees.cc).
+// Compares the double binary tree with NCCL's formula (ncclGetBtree() and ncclGetDtree() in its trees.cc).
 #include <map>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace lockstep::tests {
 namespace {
 
 using namespace lockstep::sim;
-using Edges = std::map<std::pair<int, int>, int>;  // child, parent; how often
+using Edges = std::map<std::pair<int, int>, int>;  // (child, parent) -> count
 
 int parent_in_first_tree(int rank, int ranks) {
   const int bit = rank & -rank, up = (rank ^ bit) | (bit << 1);

@@ -1,4 +1,4 @@
-// NCCL's calls over several nodes as measured: constants that were planted come out, and calls over more nodes follow.
+// Measured NCCL operations over several nodes: the fit finds planted constants, and predicts more nodes.
 #include "sim/collective/nccl_fit.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr NcclOperation kAllReduce = NcclOperation::all_reduce;
 
-// Calls of 1 KiB to 4 GiB as the planted constants have them, off by `noise` (one standard deviation).
+// Returns operations of 1 KiB to 4 GiB by the planted constants, with errors of `noise` (one standard deviation).
 NcclCurve planted(int nodes, const NcclNetworkCorrection& truth, double noise = 0) {
   NcclCurve curve{hgx_hopper(nodes), {}};
   int i = 0;
@@ -53,8 +53,8 @@ TEST_CASE("nccl fit: passes of the network, one after the other") {
 }
 
 TEST_CASE("nccl fit: a corrected call worked by hand") {
-  // The 8 MB Simple ring of nccl_test.cpp: 70 us and 600 us by the tables. 10 us more for every call, 5 us more for
-  // each of two passes, 80 % of the bandwidth: 70 + 10 + 2 x 5 + 600 / 0.8 = 840 us.
+  // The 8 MB Simple ring of nccl_test.cpp takes 70 us and 600 us by the tables. With 10 us more per operation, 5 us
+  // more for each of two passes, and 80 % of the bandwidth: 70 + 10 + 2 x 5 + 600 / 0.8 = 840 us.
   NcclSystem system = corrected(two_by_two(), {10e-6, 5e-6, 0.8});
   system.only_protocol = NcclProtocol::simple;
   CHECK(nccl_choice(system, kAllReduce, 8'000'000).seconds * 1e6 == Approx(840).epsilon(1e-6));
@@ -76,13 +76,13 @@ TEST_CASE("nccl fit: planted constants come out within 1 %, and calls over more 
 TEST_CASE("nccl fit: of two nodes alone all excess counts by pass") {
   const NcclNetworkCorrection truth{12e-6, 9e-6, 0.85};
   const std::vector<NcclCurve> curves{planted(2, truth)};
-  // 12 us of every call are 6 us of each of its two passes.
+  // An excess of 12 us per operation is fitted as 6 us for each of its two passes.
   const NcclNetworkCorrection fit = fit_nccl_network(curves, kAllReduce);
   CHECK(fit.latency_excess_s == 0);
   CHECK(fit.pass_excess_s == Approx(15e-6).epsilon(1e-6));
   CHECK(seconds_over(2, fit, 1e6) == Approx(seconds_over(2, truth, 1e6)).epsilon(1e-6));
   CHECK_FALSE(nccl_fit_errors(curves, kAllReduce).most_nodes_left_out);
-  // Calls of one node tell what every call takes.
+  // Operations on one node determine the excess of every operation.
   const NcclNetworkCorrection with_node = fit_nccl_network(curves, kAllReduce, 12e-6);
   CHECK(with_node.pass_excess_s == Approx(9e-6).epsilon(1e-6));
   CHECK(seconds_over(32, with_node, 1e6) == Approx(seconds_over(32, truth, 1e6)).epsilon(1e-6));
@@ -96,7 +96,7 @@ TEST_CASE("nccl fit: errors say what a fit is worth") {
   CHECK(exact.worst_left_out < 1e-6);
   REQUIRE(exact.most_nodes_left_out);
   CHECK(*exact.most_nodes_left_out < 1e-6);
-  // Eight nodes whose network is half as fast as the others' follow from no fit to the others.
+  // Eight nodes have a network half as fast as that of the others. No fit to the others predicts them.
   NcclCurve slow = planted(8, {12e-6, 30e-6, 0.4});
   const NcclFitErrors odd = nccl_fit_errors({planted(2, truth), planted(4, truth), slow}, kAllReduce);
   CHECK(*odd.most_nodes_left_out > 0.2);

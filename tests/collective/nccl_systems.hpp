@@ -1,5 +1,5 @@
 #pragma once
-// Machines as NCCL sees them.
+// Machines from NCCL's point of view.
 #include "sim/collective/nccl.hpp"
 
 namespace lockstep::tests {

@@ -1,4 +1,4 @@
-// NCCL's choice: its own published predictions, cases worked by hand, and what must hold of every call.
+// NCCL's choice: its own published predictions, cases worked by hand, and properties of every operation.
 #include <algorithm>
 #include <stdexcept>
 
@@ -70,7 +70,7 @@ TEST_CASE("nccl: the bytes of a ring's links worked by hand") {
   REQUIRE(one.call);
   CHECK(one.call->latency_s == Approx(70e-6));
   CHECK(one.call->transfer_s == Approx(600e-6));
-  // Two NICs: half of it by each, entered at either GPU.
+  // With two NICs, each carries half, and enters at another GPU.
   NcclSystem two = two_by_two();
   two.entry_gpus = {0, 1};
   const Plan both = nccl_plan(two, NcclOperation::all_reduce, 8'000'000);
@@ -104,16 +104,16 @@ TEST_CASE("nccl: NVLS in a node and NVLSTree between nodes worked by hand") {
   // 51 MB on 8 H200 take: 8 min(2 x 40 x 0.85 x 7/8, 60) = 476 GB/s of bus, x 8/14 = 272 GB/s; 25 + 187.5 = 212.5 us.
   const NcclTime one = nccl_choice(hgx_hopper(1), NcclOperation::all_reduce, 51'000'000);
   CHECK(one.algorithm == NcclAlgorithm::nvls);
-  // Its first round, 16 channels of 8 heads with chunks of 32 KiB (51 MB are fewer than 8 rounds of 64 KiB), passes 8
-  // channels of 40 GB/s twice: 4.19 MB (2 / 320 - 1 / 272) = 10.8 us more.
+  // The first round has 16 channels of 8 heads with chunks of 32 KiB (51 MB are fewer than 8 rounds of 64 KiB). It
+  // passes 8 channels of 40 GB/s twice: 4.19 MB (2 / 320 - 1 / 272) = 10.8 us more.
   CHECK(one.seconds * 1e6 == Approx(212.5 + 10.79).epsilon(1e-4));
   // 8 nodes take 25 + 2 x 3 x 20.9 = 150.4 us; 8 min(59.5, 48, 45.5) = 364 GB/s, x 64/126: 275.8 us.
   const NcclTime eight = nccl_choice(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(eight.algorithm == NcclAlgorithm::nvls_tree);
-  // From four nodes on chunks are of 64 KiB at the most; the first 8.39 MB pass the network 6 times: (2 / 320 + 6 / 384 -
-  // 1 / 184.9) 8.39 MB = 138.1 us.
+  // From four nodes on, chunks have at most 64 KiB. The first 8.39 MB pass the network 6 times: (2 / 320 + 6 / 384 - 1
+  // / 184.9) 8.39 MB = 138.1 us.
   CHECK(eight.seconds * 1e6 == Approx(150.4 + 275.84 + 138.13).epsilon(1e-4));
-  // Bytes include those that every GPU sends to its switch, and the double tree over the nodes.
+  // Bytes include those that every GPU sends to its switch, and those of the double tree over the nodes.
   const Plan plan = nccl_plan(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(double(plan.bytes_sent()) == Approx(51e6 * (64 + 8 + 2 * 7)).epsilon(1e-5));
 }
@@ -147,7 +147,7 @@ TEST_CASE("nccl: the choice is among the fastest, time grows with the size, no b
         REQUIRE(choice.seconds <= fastest.seconds + fastest.fill_s);
         if (choice.algorithm != NcclAlgorithm::tree) REQUIRE(choice.seconds >= before);
         before = choice.seconds;
-        // Switches add: a GPU sends less than on a ring.
+        // The switch adds, so a GPU sends less than on a ring.
         const bool in_switch = choice.algorithm == NcclAlgorithm::nvls || choice.algorithm == NcclAlgorithm::nvls_tree;
         const double most = in_switch ? 8 * 60e9 : nodes == 1 ? 360e9 : 384e9;
         const double n = system.ranks;
@@ -173,7 +173,7 @@ TEST_CASE("nccl: NVLS fills its pipeline once, with no more than a round, and no
                               fastest_by_tables(system, NcclOperation::all_reduce, bytes).seconds;
         if (algorithm != in_switch) CHECK(fill_s == 0);
         if (algorithm != in_switch) continue;
-        // 128 channels and heads with 128 KiB, all of which is no more than the call.
+        // 128 channels and heads with 128 KiB each, but no more than the operation's bytes.
         const double round = std::min<double>(double(bytes), 128 * 131072.0);
         const int passes = nccl_choice(system, NcclOperation::all_reduce, bytes).network_passes;
         CHECK(fill_s >= 0);
@@ -183,8 +183,8 @@ TEST_CASE("nccl: NVLS fills its pipeline once, with no more than a round, and no
       }
     }
   }
-  // From 4 x 16.8 MB on, two nodes take 16.8 MB (2 / 320 + 2 / 384 - 1 / B) each; half of that below, a quarter below
-  // 8.4 MB.
+  // From 4 x 16.8 MB on, each of two nodes adds 16.8 MB (2 / 320 + 2 / 384 - 1 / B). Smaller operations add half of
+  // that, and below 8.4 MB a quarter.
   const auto fill_us = [](std::int64_t bytes) {
     NcclSystem two = hgx_hopper(2);
     two.only_algorithm = NcclAlgorithm::nvls_tree;
@@ -213,7 +213,7 @@ TEST_CASE("nccl: what a machine lacks is not chosen") {
 }
 
 TEST_CASE("nccl: a machine's own latency and bandwidth come out of its calls, and go with them between nodes") {
-  // Calls that take 7 us more than the tables say and reach 80 % of their bandwidth.
+  // Operations take 7 us longer than by the tables, and reach 80 % of their bandwidth.
   const NcclSystem node = hgx_hopper(1);
   std::vector<NcclMeasured> measured;
   for (double bytes = 1024; bytes < 1e10; bytes *= 8) {

@@ -28,8 +28,8 @@ Bytes received_by_rank(const Plan& plan) {
 }  // namespace
 
 TEST_CASE("parameter server: key-value pairs go to servers in turn and add up to the layer") {
-  // 3 servers, pairs of 10: a layer of 25 gives pairs of 10, 10 and 5 to servers 0, 1 and 2; the next, of 32, goes on
-  // at server 0 with 10, 10, 10 and 2, the last again on server 0. The one after begins at server 1.
+  // With 3 servers and pairs of 10, a layer of 25 gives pairs of 10, 10 and 5 to servers 0, 1 and 2. The next one, of
+  // 32, continues at server 0 with 10, 10, 10 and 2, the last again on server 0. The next begins at server 1.
   ShardDealer dealer(3);
   CHECK(dealer.deal_pairs(25, 10) == Bytes{10, 10, 5});
   CHECK(dealer.deal_pairs(32, 10) == Bytes{12, 10, 10});
@@ -52,8 +52,8 @@ TEST_CASE("parameter server: every gradient reaches every server once, whoever s
         REQUIRE(sum(shares) == 1'000'003);
         const Plan push = push_gradients(roles, shares);
         const Bytes received = received_by_rank(push);
-        // What a server receives from leaders, and what stays at home where the leader is that server: together one
-        // share per leader. A leader also receives whole gradients of its node's other workers.
+        // Per leader, a server gets one share: it receives it, or the share stays on the leader that is that server. A
+        // leader also receives whole gradients of its node's other workers.
         for (std::size_t s = 0; s < roles.servers.size(); ++s) {
           const int rank = roles.servers[s];
           std::int64_t applied = received[static_cast<std::size_t>(rank)];
@@ -63,7 +63,7 @@ TEST_CASE("parameter server: every gradient reaches every server once, whoever s
         }
         for (const Phase& phase : push.phases)
           for (const Transfer& t : phase.transfers) CHECK(t.reduces);
-        // The pull is the push backwards.
+        // The pull is the reverse of the push.
         const Plan pull = pull_parameters(roles, shares);
         CHECK(pull.bytes_sent_by_rank() == received);
         CHECK(received_by_rank(pull) == push.bytes_sent_by_rank());
@@ -77,7 +77,7 @@ TEST_CASE("parameter server worked by hand: 4 workers in 2 nodes and 2 servers o
   const Roles roles = separate_servers(4, 2, 2);
   CHECK(roles.ranks == 8);
   CHECK(roles.servers == std::vector<int>{4, 6});
-  // 30 bytes, 20 on the first server: 1 and 3 hand 30 to 0 and 2; these send 20 to 4 and 10 to 6.
+  // 30 bytes, 20 of them on the first server. 1 and 3 send 30 to 0 and 2, which send 20 to 4 and 10 to 6.
   const Plan push = push_gradients(roles, {20, 10});
   REQUIRE(push.phases.size() == 2);
   CHECK(push.bytes_sent_by_rank() == Bytes{30, 30, 30, 30, 0, 0, 0, 0});
@@ -109,16 +109,16 @@ TEST_CASE("sufficient factors worked by hand: three workers of one layer") {
 }
 
 TEST_CASE("sufficient factors: every worker of every node ends with those of all others") {
-  // Nodes 0 1 | 2 3, 10 bytes each: 1 -> 0 and 3 -> 2 hand over 10; 0 and 2 exchange 20; each hands its worker the 30
-  // of the three others.
+  // Nodes 0 1 | 2 3, 10 bytes each. 1 -> 0 and 3 -> 2 send 10. 0 and 2 exchange 20. Each sends its worker the 30 of the
+  // three others.
   const Plan plan = broadcast_factors(co_located_servers(4, 2, 0), 10);
   REQUIRE(plan.phases.size() == 3);
   CHECK(received_by_rank(plan) == Bytes{10 + 20, 30, 10 + 20, 30});
 }
 
 TEST_CASE("Adam: the owner's load grows with the workers, the others' does not") {
-  // Factors of 10 bytes, a matrix of 100, owner is server 1. It receives 10 from each of P - 1 others and sends 100 to
-  // each.
+  // Factors have 10 bytes and the matrix 100. The owner is server 1. It receives 10 from each of P - 1 others, and
+  // sends 100 to each.
   for (int workers : {2, 4, 8}) {
     const Roles roles = co_located_servers(workers, 1, 0);
     Bytes matrix(static_cast<std::size_t>(workers), 0);
@@ -135,7 +135,7 @@ TEST_CASE("1 bit: an element takes a bit and a column two means") {
   CHECK(one_bit_bytes(10, 2) == 18);
   // A large matrix shrinks by nearly 32.
   CHECK(4.0 * 25088 * 4096 / static_cast<double>(one_bit_bytes(25088 * 4096, 4096)) > 31.9);
-  // 5 passes of 4 bytes and the bits; at the owner 2 passes per worker more; 1 pass and the bits back.
+  // 5 passes of 4 bytes, and the bits. The owner has 2 more passes per worker. The way back has 1 pass and the bits.
   CHECK(quantise_memory_bytes(80) == 5 * 320 + 10);
   CHECK(serve_quantised_memory_bytes(80, 3) == 2 * 3 * 320 + 5 * 320 + 10);
   CHECK(dequantise_memory_bytes(80) == 320 + 10);

@@ -1,4 +1,4 @@
-// That the all-reduces really reduce: whoever ends must have been reached, message by message, by every rank's data.
+// Checks that all-reduces reduce: messages must bring every rank's data to every rank that has the result.
 #include <set>
 
 #include "sim/collective/collectives.hpp"
@@ -8,7 +8,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// Follows who could know about whom: in a round, receivers learn what their senders knew when they entered it.
+// Follows data through the messages: in a round, receivers get what their senders had when they entered it.
 std::vector<std::set<int>> knowledge_after(const Plan& plan) {
   std::vector<std::set<int>> known(static_cast<std::size_t>(plan.ranks));
   for (int rank = 0; rank < plan.ranks; ++rank) known[static_cast<std::size_t>(rank)] = {rank};

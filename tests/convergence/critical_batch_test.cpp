@@ -1,4 +1,4 @@
-// The critical batch by the gradient noise scale. The figures are worked by hand.
+// The critical batch from the gradient noise scale. Expected values are worked by hand.
 #include "sim/convergence/critical_batch.hpp"
 
 #include <cmath>

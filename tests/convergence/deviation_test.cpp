@@ -1,5 +1,5 @@
-// The prediction of neighbouring cells for a cell between them: by hand for one and two cells, in the limits, and for
-// laws with another shape than the fitted one.
+// Predicts a cell from its neighbours: by hand for one and two cells, in the limits, and for laws whose shape differs
+// from that of the fit.
 #include "sim/convergence/deviation.hpp"
 
 #include <cmath>
@@ -17,12 +17,12 @@ TEST_CASE("one cell speaks for its neighbours as far as the shared part reaches"
   CHECK(expected_deviation(one, 16, false) == Approx(0.16));
   CHECK(expected_deviation(one, 16 * std::exp(2.0), false) == Approx(0.16 * 0.7 / std::exp(1.0)));
   CHECK(expected_deviation(one, 16 / std::exp(2.0), false) == Approx(0.16 * 0.7 / std::exp(1.0)));
-  CHECK(std::abs(expected_deviation(one, 1e12, false)) < 1e-5);  // far away the law alone speaks
+  CHECK(std::abs(expected_deviation(one, 1e12, false)) < 1e-5);  // far away only the law counts
 }
 
 TEST_CASE("two cells, solved by hand") {
-  // At 1 and e^2, no scatter within: K = b [[1, c], [c, 1]] with c = 0.7 / e. Deviations +1 and -1: K^-1 d = (1, -1) /
-  // (b (1 - c)). Half-way both covariances are equal, and what the two say cancels.
+  // At 1 and e^2, without scatter within: K = b [[1, c], [c, 1]] with c = 0.7 / e. Deviations +1 and -1: K^-1 d = (1,
+  // -1) / (b (1 - c)). Half-way, both covariances are equal, and the two deviations cancel.
   const double far = std::exp(2.0), c = 0.7 / std::exp(1.0);
   const Deviations two{{{1, 1, 3}, {far, -1, 3}}, 0.5, 0};
   CHECK(expected_deviation(two, std::exp(1.0), false) == Approx(0).margin(1e-12));
@@ -41,8 +41,8 @@ TEST_CASE("nothing is known without cells or without variance between them, and 
 }
 
 TEST_CASE("a law that bends otherwise is predicted better between its cells than by the fitted law alone") {
-  // Iterations 100 (1 + (500 / x)^1.5)^(1/1.5) with a floor that the saturating law cannot follow, three runs a cell
-  // with a scatter of 5 %. The cell left out is predicted from the others.
+  // Iterations are 100 (1 + (500 / x)^1.5)^(1/1.5), with a floor that the saturating law cannot follow. Each cell has
+  // three runs with a scatter of 5 %. The held-out cell is predicted from the others.
   const std::vector<double> batches{16, 64, 256, 1024, 4096, 16384};
   const auto truth = [](double x) { return std::log(100 * std::pow(1 + std::pow(500 / x, 1.5), 1 / 1.5)); };
   double with = 0, without = 0;

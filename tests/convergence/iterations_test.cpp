@@ -1,4 +1,4 @@
-// Iterations by the number of workers: a table's points, between them by power laws.
+// Iterations by the number of workers: a table's points, with power laws between them.
 #include "sim/convergence/time_to_accuracy.hpp"
 
 #include <cmath>
@@ -13,10 +13,10 @@ TEST_CASE("iterations between two entries of the table follow the power law thro
   c.iterations_by_workers = {{50, 1000}, {100, 600}, {200, 500}};
   CHECK(iterations_to_target(c, 50, 1) == Approx(1000));
   CHECK(iterations_to_target(c, 100, 1) == Approx(600));
-  // Half-way in the logarithm of workers: the geometric means.
+  // Half-way in the logarithm of workers, they are geometric means.
   CHECK(iterations_to_target(c, 50 * std::sqrt(2), 1) == Approx(std::sqrt(1000.0 * 600)));
   CHECK(iterations_to_target(c, 100 * std::sqrt(2), 1) == Approx(std::sqrt(600.0 * 500)));
-  // Beyond the ends with the slope there.
+  // Beyond the ends, the slope at the end applies.
   CHECK(iterations_to_target(c, 25, 1) == Approx(1000 * 1000 / 600.0));
   CHECK(iterations_to_target(c, 400, 1) == Approx(500 * 500 / 600.0));
 }

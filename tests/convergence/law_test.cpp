@@ -1,4 +1,4 @@
-// Laws of iterations: their limits, the planted truth found again, and runs that were cut off.
+// Laws of iterations: their limits, fits that find a planted truth, and runs that were cut off.
 #include "sim/convergence/law.hpp"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace lockstep::sim {
 namespace {
 
-/// Runs of a law with lognormal scatter, `seeds` at each x; those longer than `limit` iterations are cut off there.
+/// Returns runs of a law with lognormal scatter, `seeds` at each x. Those longer than `limit` iterations are cut off.
 std::vector<LawObservation> planted(const Law& law, const std::vector<double>& x, int seeds, std::uint64_t luck,
                                     double limit = 1e300) {
   std::vector<LawObservation> runs;
@@ -84,7 +84,7 @@ TEST_CASE("planted truth is found again within its own error, by every law") {
       spread += fit.spread / 40;
     }
     INFO(to_string(c.kind));
-    CHECK(within >= tried * 85 / 100);  // 95 % of a normal's draws are that near
+    CHECK(within >= tried * 85 / 100);  // contain 95 % of the draws of a normal distribution
     CHECK(spread == Approx(0.12).epsilon(0.15));
   }
 }
@@ -116,8 +116,8 @@ TEST_CASE("bounds of 80 % hold 80 % of new runs, also at a batch that was not ru
 }
 
 TEST_CASE("what the runs of a cell are off by together widens the bounds of another") {
-  // Every batch is off by a normal of 0.25 of its own (as a learning rate is), its runs by 0.08 more. Bounds that took
-  // the runs as independent would hold far less than the 80 % that they promise at a batch that was not run.
+  // Every batch has an error of its own, normal with 0.25 (as from a learning rate), and its runs 0.08 more. Bounds for
+  // independent runs would cover far less than the promised 80 % at a new batch.
   const Law law = truth(LawKind::saturating, 120, 700, 0.08);
   int inside = 0, tried = 0;
   for (std::uint64_t luck = 1; luck <= 200; ++luck) {
@@ -159,7 +159,7 @@ TEST_CASE("a censored run is a bound: neither dropping it nor taking it as reach
 }
 
 TEST_CASE("what the runs do not determine stays finite, and its bounds are wide") {
-  // Batches far below the critical one show its product with the least iterations alone.
+  // Batches far below the critical one determine only its product with the least iterations.
   const Law law = truth(LawKind::saturating, 1, 1e6, 0.05);
   const Law fit = fit_law(LawKind::saturating, planted(law, {8, 16, 32}, 3, 5));
   const IterationsBound within = predict(fit, 16, 0.8), beyond = predict(fit, 16384, 0.8);
@@ -169,14 +169,14 @@ TEST_CASE("what the runs do not determine stays finite, and its bounds are wide"
 }
 
 TEST_CASE("most runs without staleness: the two that have it still tell what it costs") {
-  // 100 (1 + 0.02 x) with iterations 5 % off either way; at 50 updates of staleness 200.
+  // The law is 100 (1 + 0.02 x), and iterations scatter by 5 % in both directions. At a staleness of 50 updates: 200.
   const std::vector<LawObservation> runs{{0, 95, false},  {0, 100, false},  {0, 105, false},
                                          {0, 100, false}, {20, 147, false}, {50, 190, false}};
   const Law law = fit_law(LawKind::linear, runs);
   CHECK(std::exp(law.log_iterations(0)) == Approx(100).epsilon(0.05));
   CHECK(std::exp(law.log_iterations(20)) == Approx(140).epsilon(0.05));
   CHECK(std::exp(law.log_iterations(50)) == Approx(200).epsilon(0.05));
-  // Staleness that costs nothing is not taken to cost much.
+  // If staleness costs nothing in the runs, the fit does not make it cost much.
   const Law free = fit_law(LawKind::linear, {{0, 95, false}, {0, 105, false}, {0, 100, false}, {20, 100, false}});
   CHECK(std::exp(free.log_iterations(20)) == Approx(100).epsilon(0.05));
 }

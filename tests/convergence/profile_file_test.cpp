@@ -1,4 +1,4 @@
-// A profile's file: laws written by hand answer what they say, what is wrong is refused, the shipped ones load.
+// A profile's file: laws written by hand give their values, wrong files are refused, shipped ones load.
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -55,7 +55,7 @@ TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
   const IterationsBound stale = estimate_iterations(profile, 0, {Algorithm::async_sgd, 32, 1, 1, 20}).bound;
   CHECK(stale.iterations == Approx(1400 * std::exp(moved)));
   CHECK(stale.high / stale.iterations == Approx(std::exp(1.3722 * 0.1)).epsilon(1e-4));  // no narrower for it
-  // Half-way in the logarithm of the batch: the geometric mean of 1000 and 500.
+  // Half-way in the logarithm of the batch, it is the geometric mean of 1000 and 500.
   CHECK(estimate_iterations(profile, 0, {Algorithm::s_sgd, 512, 1, 1, 0}).bound.iterations == Approx(std::sqrt(5e5)));
   CHECK(why_not_covered(profile, 0, {Algorithm::sma, 32, 4, 1, 0}).value() ==
         "its runs of \"sma\" had a batch of 16 per learner or worker, not 32");

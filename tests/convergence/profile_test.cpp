@@ -1,4 +1,4 @@
-// Profiles: from records, to a file and back, and what they answer. The figures are worked by hand.
+// Profiles: from records, to a file and back, and their answers. Expected values are worked by hand.
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
@@ -34,8 +34,8 @@ ProfileRun run_of(const Json& json) {
   return run_of_record(document.root(), "cell", kTargets);
 }
 
-/// A sweep's folder: S-SGD at five batches whose runs follow 100 (1 + 400 / batch) to 96 %, two seeds each 10 % apart,
-/// which never reach 99 %.
+/// Writes a sweep's folder: S-SGD at five batches. Its runs follow 100 (1 + 400 / batch) to 96 %, with two seeds 10 %
+/// apart, and never reach 99 %.
 void write_sweep(const TemporaryFolder& folder) {
   for (const int batch : {25, 50, 100, 200, 400}) {
     for (const int seed : {1, 2}) {
@@ -59,7 +59,7 @@ ConvergenceProfile fitted(const TemporaryFolder& folder, const std::vector<std::
 }  // namespace
 
 TEST_CASE("a run reaches a target where its error crosses it, log-linear between two evaluations") {
-  // Errors 8 % at 100 and 2 % at 200 iterations; 4 % is half-way in the logarithm: 150.
+  // Errors are 8 % at 100 and 2 % at 200 iterations. 4 % is half-way in the logarithm: 150.
   const ProfileRun run = run_of(record("ssgd", 32, 3, {{100, 0.92}, {200, 0.98}, {300, 0.97}}));
   REQUIRE(run.targets.size() == 2);
   CHECK(run.targets[0].is_reached);
@@ -237,7 +237,7 @@ TEST_CASE("a cell that is held out does not move the fit, and is predicted by it
   REQUIRE(cells.size() >= 1);
   CHECK(cells[0].cell == "ssgd-100");
   CHECK(cells[0].predicted.iterations == Approx(500).epsilon(0.05));
-  CHECK(cells[0].measured == Approx(525).epsilon(0.01));  // median of 475, 525 and the odd one
+  CHECK(cells[0].measured == Approx(525).epsilon(0.01));  // median of 475, 525 and the outlier
   CHECK(cells[0].inside == 2);
   CHECK(cells[0].runs == 3);
   CHECK_THROWS_AS(fitted(folder, {"ssgd-999"}), InputError);
@@ -253,7 +253,7 @@ TEST_CASE("each cell is predicted by fits without it") {
 
 TEST_CASE("runs at one batch are a point: their mean there, bounds of a further run, and no other batch") {
   const TemporaryFolder folder;
-  // 800, 1,000 and 1,250 iterations: a mean of 1,000 in the logarithm, each log 1.25 off or none.
+  // 800, 1,000 and 1,250 iterations: the mean of the logarithms is that of 1,000, and deviations are log 1.25 or 0.
   int seed = 0;
   for (const int reached : {800, 1000, 1250}) {
     ++seed;
@@ -263,12 +263,12 @@ TEST_CASE("runs at one batch are a point: their mean there, bounds of a further 
   folder.write("out/sweep.json",
                R"({"schema": "lockstep/sweep-result/1", "sweep": {"targets": [0.96, 0.99]}, "cells": []})");
   ConvergenceProfile profile = fitted(folder);
-  REQUIRE(profile.fits.size() == 1);  // none reached 99 %
+  REQUIRE(profile.fits.size() == 1);  // no run reached 99 %
   const TrainingSetting setting = profile.runs.front().setting;
   const IterationsEstimate estimate = estimate_iterations(profile, 0, setting);
   CHECK(estimate.bound.iterations == Approx(1000).epsilon(0.001));
   CHECK(estimate.notes.empty());
-  // Deviation of the three: log 1.25; of a further run about their mean sqrt(4/3) times that; Student's t of two degrees.
+  // The three deviate by log 1.25; a new run from their mean by sqrt(4/3) times that. Student's t has two degrees.
   const double reach = student_t_quantile(0.9, 2) * std::log(1.25) * std::sqrt(4.0 / 3);
   CHECK(estimate.bound.high == Approx(1000 * std::exp(reach)).epsilon(0.001));
   CHECK(estimate.bound.low == Approx(1000 * std::exp(-reach)).epsilon(0.001));
@@ -279,7 +279,7 @@ TEST_CASE("runs at one batch are a point: their mean there, bounds of a further 
   CHECK(why_not_covered(profile, 0, twice)->find("allowed: 128") != std::string::npos);
   CHECK(check_one_by_one(profile).empty());
 
-  // One that did not reach the target bounds no mean.
+  // A run that did not reach the target does not limit the mean.
   folder.write("out/ssgd-128/seed-4.json", record("ssgd", 128, 4, {{5000, 0.9}, {9000, 0.95}}).dump());
   CHECK(fitted(folder).fits.empty());
 }

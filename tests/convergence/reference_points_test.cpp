@@ -1,4 +1,4 @@
-// MLPerf's reference runs, and what they predict.
+// MLPerf's reference runs, and predictions from them.
 #include "sim/convergence/reference_points.hpp"
 
 #include <cmath>

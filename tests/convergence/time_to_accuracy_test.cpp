@@ -1,5 +1,5 @@
-// Time to accuracy = ceil(epochs * samples / global batch) * iteration; bounds from the iteration and the epochs in
-// quadrature. All numbers worked by hand.
+// Time to accuracy = ceil(epochs * samples / global batch) * iteration. Bounds combine the iteration and the epochs in
+// quadrature. All numbers are worked by hand.
 #include "sim/convergence/time_to_accuracy.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Delay distributions: quantiles that tables give, moments, a fit that returns what made its percentiles.
+// Delay distributions: quantiles from tables, moments, and a fit that finds the parameters behind its percentiles.
 #include "sim/cost/delay.hpp"
 
 #include <cmath>

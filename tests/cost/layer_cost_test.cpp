@@ -18,7 +18,7 @@ DeviceCost device() {
   return d;
 }
 
-// Multiply-adds of a sample, without the pairs that fused attention passes over.
+// Returns the multiply-adds of a sample without the pairs that fused attention skips.
 double computed_macs(const model::Graph& graph) {
   double macs = static_cast<double>(graph.macs());
   for (const model::Layer& layer : graph.layers) {
@@ -62,7 +62,7 @@ TEST_CASE("a fully-connected layer worked by hand") {
   const model::Graph graph = builder.finish();
   const ModelCost cost = roofline_cost(graph, device(), Optimizer::sgd, 1000);
   CHECK(cost.layers[1].forward_s == Approx(7e-6));
-  // Its input is the data, so backward is the weight gradient alone.
+  // Its input is the data, so the backward pass is only the weight gradient.
   CHECK(cost.layers[1].backward_s == Approx(7e-6));
   // Update: two tensors launched, 5050 parameters at 12 bytes.
   CHECK(cost.update_s == Approx(2 * 5e-6 + 5050 * 12 / 320e9));

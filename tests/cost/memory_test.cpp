@@ -1,4 +1,4 @@
-// The memory of learners: their outputs by the engine's plan, how many learners fit.
+// The memory of learners: their outputs by the engine's plan, and how many learners fit.
 #include "sim/cost/memory.hpp"
 
 #include "engine/model/memory_plan.hpp"

@@ -1,4 +1,4 @@
-// How much of a GPU kernels fill: bounds, growth with the batch, a case by hand.
+// The share of a GPU that kernels fill: bounds, growth with the batch, a case by hand.
 #include "sim/cost/occupancy.hpp"
 
 #include "engine/model/zoo/zoo.hpp"

@@ -1,4 +1,4 @@
-// Kernels of a recurrence: by hand, and the laws that hold for each rule.
+// Kernels of a recurrence: by hand, and laws that hold for each rule.
 #include "sim/cost/layer_cost.hpp"
 #include "sim/cost/token_cost.hpp"
 #include "sim/cost/token_kernels.hpp"

@@ -1,4 +1,4 @@
-// Attention and experts as kernels of the roofline: by hand, and what fusing saves.
+// Attention and experts as kernels of the roofline: by hand, and the gain from fusing.
 #include "sim/cost/token_cost.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// 1 TFLOP/s and 1 GB/s of nothing else: seconds are FLOP or bytes.
+// Devices with 1 TFLOP/s or 1 GB/s and no other limit: seconds are FLOP or bytes.
 DeviceCost only_flop() {
   DeviceCost d;
   d.peak_flops = 1;
@@ -71,7 +71,7 @@ TEST_CASE("fused attention by hand") {
   const LayerCost bytes = cost_of(all, model::LayerKind::attention, only_bytes(), 3);
   CHECK(bytes.forward_s == Approx(2 * (2 * 3 * 16 * 32 + 2 * 3 * 16 * 16)));
   CHECK(bytes.backward_s == Approx(2 * bytes.forward_s));
-  // A causal mask hides all but n (n + 1) / 2 pairs, which the kernel passes over.
+  // A causal mask hides all but n (n + 1) / 2 pairs. The kernel skips hidden ones.
   const LayerCost causal =
       cost_of(attention_graph(4, 2, 8, 16, true, true), model::LayerKind::attention, only_flop(), 3);
   CHECK(causal.forward_s == Approx(flop.forward_s * 17 / 32));
@@ -227,8 +227,8 @@ TEST_CASE("a softmax in single precision stands between two copies, and scale an
       *std::find_if(graph.layers.begin(), graph.layers.end(),
                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::attention; });
   const double scores = 3. * 4 * attention.in.height * attention.attention.keys;
-  // Forward 2 + 3 passes of two bytes become two of them, copies of 2 + 4, and one over four bytes and back; backward the
-  // softmax also reads its gradient.
+  // Forward, 2 + 3 passes of two bytes become two of them, copies of 2 + 4, and one over four bytes and back. Backward,
+  // the softmax also reads its gradient.
   CHECK(single.forward_s - half.forward_s == Approx(scores * (2 * 4 + 2 * 6 + 8 - 5 * 2)));
   CHECK(single.backward_s - half.backward_s == Approx(scores * (2 * 4 + 2 * 6 + 12 - 5 * 2)));
   const model::Graph fused = attention_graph(4, 2, 8, 16, false, true);
@@ -253,16 +253,16 @@ TEST_CASE(
   DeviceCost in_steps = device;
   in_steps.rms_norm_bytes = 145;
   in_steps.rotary_bytes = 98;
-  // Two norms a layer and one behind them; 32 heads of queries and 8 of keys are turned. A norm in two kernels reads and
-  // writes three times forward and five times backward.
+  // Two norms per layer and one after the last; 32 heads of queries and 8 of keys are rotated. A norm in two kernels
+  // reads and writes three times forward and five times backward.
   const double tokens = 3. * graph.tokens, normed = (2 * 16 + 1) * 2048 * tokens, turned = 16 * (2048 + 512) * tokens;
   CHECK(sum_of(device, model::LayerKind::rms_norm) == Approx(8 * 2 * normed));
   CHECK(sum_of(in_steps, model::LayerKind::rms_norm) == Approx(145 * normed));
   CHECK(sum_of(in_steps, model::LayerKind::rotary) == Approx(98 * turned));
   CHECK(sum_of(in_steps, model::LayerKind::silu) == sum_of(device, model::LayerKind::silu));
 
-  // Where the processor is slower than the GPU, all that counts are its operations, a quarter of one for a step: 2 and 4 for
-  // a norm's one, 1.25 and 2.5 for a rotation's.
+  // If the processor is slower than the GPU, only its operations count. A step is a quarter of one: 2 and 4 for a
+  // norm's one, 1.25 and 2.5 for a rotation's.
   device.memory_bandwidth_bytes_per_s = in_steps.memory_bandwidth_bytes_per_s = 1e30;
   device.host_launch_s = in_steps.host_launch_s = 1;
   const ModelCost once = roofline_cost(graph, device, Optimizer::adam, 1);

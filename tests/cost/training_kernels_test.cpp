@@ -1,4 +1,4 @@
-// Layers of transformers by measured laws: which kernels a layer becomes, by hand on a law of bytes or FLOP alone.
+// Layers of transformers by measured laws: the kernels of each layer, by hand with laws of only bytes or only FLOP.
 #include "sim/cost/training_kernels.hpp"
 
 #include "engine/model/zoo/zoo.hpp"
@@ -18,7 +18,7 @@ KernelLaw law_named(const std::string& name, double start_s, double compute_shar
   return law;
 }
 
-// 1 TFLOP/s in half precision, 2 in eight bits, 4 in four: GEMMs reach all of it, attention half, experts a quarter.
+// 1 TFLOP/s in half precision, 2 in eight bits, 4 in four. GEMMs reach all of it, attention half, experts a quarter.
 std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, double speed = 1, double start_s = 0) {
   auto file = std::make_shared<KernelLawFile>();
   file->gpu = "test";
@@ -39,7 +39,7 @@ std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, dou
 
 DeviceCost device_with(std::shared_ptr<const TrainingKernels> kernels) {
   DeviceCost device;
-  device.peak_flops = 1;  // the roofline would take for ever
+  device.peak_flops = 1;  // the roofline would take extremely long
   device.memory_bandwidth_bytes_per_s = 1e30;
   device.activation_bytes = 2;
   device.kernels = std::move(kernels);

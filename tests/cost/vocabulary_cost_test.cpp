@@ -35,7 +35,7 @@ int alignment_of(const model::Graph& graph, int element_bytes) {
   return bytes;
 }
 
-// FLOP alone, or bytes alone: seconds are as many.
+// Returns a device that counts only FLOP or only bytes, so that seconds are their number.
 DeviceCost only(double flops, double bytes_per_s) {
   DeviceCost device;
   device.peak_flops = flops;

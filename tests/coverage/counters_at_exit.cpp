@@ -1,5 +1,5 @@
-// Children of a simulation end by _exit(), which leaves what was counted in them unwritten. With LOCKSTEP_COVERAGE the
-// linker sends every such call here (--wrap=_exit). What a signal ends is lost all the same.
+// Children of a simulation end by _exit(), which does not write their coverage counters. With LOCKSTEP_COVERAGE the
+// linker redirects every such call to here (--wrap=_exit). Counters of killed processes are still lost.
 extern "C" {
 #ifdef __clang__
 int __llvm_profile_write_file(void);

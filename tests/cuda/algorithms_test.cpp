@@ -1,4 +1,4 @@
-// Whole runs of the synchronisation algorithms on a noisy quadratic: a GPU's vector operations give the host's run.
+// Runs the synchronisation algorithms on a noisy quadratic. A GPU's vector operations give the same run as the host's.
 #include <map>
 
 #include "engine/sync/ea_sgd.hpp"
@@ -21,7 +21,7 @@ sync::Layout small_layout() {
   return sync::make_layout({{0, 700, true}, {700, 3, false}, {703, 300, true}});
 }
 
-/// The gradients of one Quadratic, computed on the host, for learners whose parameters lie anywhere.
+/// The gradients of one Quadratic, computed on the host, for learners whose parameters are on any device.
 class Gradients {
  public:
   Gradients(sync::VectorOps& ops, std::function<int(int)> device_of_learner)
@@ -181,7 +181,7 @@ TEST_CASE("Stale gradients on a GPU are the host's run") {
   }
 }
 
-// NCCL sums in an order of its own: a rounding per step, which the quadratic's contraction keeps small.
+// NCCL sums in another order: one rounding per step, which the quadratic's contraction keeps small.
 TEST_CASE("SMA, EA-SGD, S-SGD and stale gradients on two GPUs are the host's runs to rounding") {
   LOCKSTEP_NEEDS_GPUS(2);
   sync::HostVectorOps host;

@@ -1,5 +1,5 @@
 #pragma once
-// The same work on the host's vector operations and on a GPU's, and what it leaves compared.
+// Runs the same work with the vector operations of host and GPU, and compares the results.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,7 +16,7 @@ namespace lockstep::cuda {
 
 using Floats = std::vector<float>;
 
-/// The kernels round as the host does after every operation; a host built for fused multiply-adds rounds less often.
+/// The kernels round after every operation, as the host does. A host build with fused multiply-adds rounds less often.
 #ifdef __FMA__
 constexpr double kSameBits = 1e-6;
 #else
@@ -29,14 +29,14 @@ inline Floats random_floats(std::int64_t n, std::uint64_t stream) {
   return values;
 }
 
-/// `count` arrays of n floats.
+/// Returns `count` arrays of n floats.
 inline std::vector<Floats> random_arrays(std::size_t count, std::int64_t n) {
   std::vector<Floats> arrays;
   for (std::size_t k = 0; k < count; ++k) arrays.push_back(random_floats(n, 10 + k));
   return arrays;
 }
 
-/// "" when every element of `actual` is within tolerance * max(1, |expected|); else where it is not. NaN never is.
+/// "" if every element of `actual` is within tolerance * max(1, |expected|), else where it is not. NaN never is.
 inline std::string difference(const Floats& actual, const Floats& expected, double tolerance) {
   if (actual.size() != expected.size()) return "another size";
   std::size_t wrong = 0, first = 0;
@@ -56,7 +56,7 @@ inline std::string difference(const Floats& actual, const Floats& expected, doub
 
 using Work = std::function<void(sync::VectorOps& ops, const std::vector<float*>& arrays)>;
 
-/// The arrays after `work`; the k-th is on device devices[k] (on 0 if there is none).
+/// Returns the arrays after `work`. The k-th is on device devices[k] (on 0 if there is none).
 inline std::vector<Floats> outcome(sync::VectorOps& ops, const std::vector<Floats>& arrays, const Work& work,
                                    const std::vector<int>& devices = {}) {
   std::vector<sync::DeviceVector> buffers;

@@ -1,4 +1,4 @@
-// Times by the devices' events: nothing begins before everything is handed in, and what is timed is all of it.
+// Times by the devices' events: no work starts before all of it is enqueued, and all of it is timed.
 #include "engine/cuda/device_timer.hpp"
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kElements = 1003;
 
-/// Tells whether a device has done what it was told so far. Its later work waits for the mark.
+/// Tells whether a device has finished its work so far. Its later work waits for the mark.
 class Watch {
  public:
   Watch(CudaVectorOps& ops, int device) : ops_(ops), on_device_(ops.gpu(device)), gate_(device) {}
@@ -40,7 +40,7 @@ void check_held(const std::vector<int>& gpus) {
   std::deque<Watch> watches;
   for (int d = 0; d < ops.devices(); ++d) {
     vectors.emplace_back(ops, kElements, d);
-    // CUDA loads a kernel at its first launch, which may wait for all that the device has to do: not behind the hold.
+    // CUDA loads a kernel at its first launch, which may wait for all work of the device. So it must precede the hold.
     ops.scale(kElements, 2, vectors.back().data());
     ops.upload(kElements, Floats(kElements, 1).data(), vectors.back().data());
     watches.emplace_back(ops, d);
@@ -50,7 +50,7 @@ void check_held(const std::vector<int>& gpus) {
     for (sync::DeviceVector& vector : vectors) ops.scale(kElements, 2, vector.data());
     for (Watch& watch : watches) {
       if (calls == 0) watch.mark();
-      if (calls == 30) CHECK(!watch.is_reached());  // the first call's, when the last is handed in
+      if (calls == 30) CHECK(!watch.is_reached());  // that of the first call, when the last is enqueued
     }
     ++calls;
   };
@@ -73,7 +73,7 @@ TEST_CASE("Two GPUs are held back together until all work that is timed is hande
   check_held({0, 1});
 }
 
-// No synchronise(): what is timed ends with the copies, which have streams of their own.
+// Without synchronise(), the timed work ends with the copies, which have streams of their own.
 TEST_CASE("A time ends when copies beside each other and collectives have ended, and is within the host's") {
   LOCKSTEP_NEEDS_GPUS(2);
   const auto backend = make_cuda_backend(2);

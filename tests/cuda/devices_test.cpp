@@ -1,4 +1,4 @@
-// Buffers on several devices: two devices of one GPU, and GPUs of their own where there are two.
+// Buffers on several devices: two devices of one GPU, and separate GPUs if there are two.
 #include "engine/cuda/communicator.hpp"
 #include "tests/cuda/both.hpp"
 #include "tests/cuda/gpu.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kCount = 300007;
 
-/// Runs every operation with its arrays spread over two devices.
+/// Runs every operation with its arrays distributed over two devices.
 void check_strewn(CudaVectorOps& gpu, double tolerance_of_sums) {
   sync::HostVectorOps host;
   const std::vector<Floats> arrays = random_arrays(6, kCount);
@@ -34,15 +34,15 @@ void check_strewn(CudaVectorOps& gpu, double tolerance_of_sums) {
   }
 }
 
-/// The mean of inputs on these devices, on each of them. NCCL multiplies every input by 1/m in single precision and
-/// adds: at most m + 1 roundings of 2^-24 each, of numbers no larger than the largest input.
+/// Checks the mean of inputs on these devices, on each of them. NCCL multiplies every input by 1/m in single precision
+/// and adds: at most m + 1 roundings of 2^-24 each, of numbers no larger than the largest input.
 void check_average(CudaVectorOps& gpu, const std::vector<int>& devices) {
   const std::size_t m = devices.size();
   const double rounding = std::ldexp(static_cast<double>(m + 1), -24);
   sync::HostVectorOps host;
   std::vector<Floats> arrays = random_arrays(m, kCount);
   const std::vector<Floats> inputs = arrays;
-  arrays.resize(2 * m, Floats(static_cast<std::size_t>(kCount), 7.0F));  // what outputs held before must not count
+  arrays.resize(2 * m, Floats(static_cast<std::size_t>(kCount), 7.0F));  // existing values of outputs must not count
   std::vector<int> places = devices;
   places.insert(places.end(), devices.begin(), devices.end());
   const Work work = [m](sync::VectorOps& ops, const std::vector<float*>& x) {
@@ -101,7 +101,7 @@ TEST_CASE("The mean of a single buffer in its own place is that buffer, and as m
   CHECK_THROWS_AS(gpu.average_all(100, {}, {}), std::invalid_argument);
 }
 
-/// One of two processes, both of which are this one: they have nothing to agree upon here.
+/// One of two processes, both of which are this one, so that they need not agree on anything.
 class OneOfTwo final : public sync::Processes {
  public:
   explicit OneOfTwo(int rank) : rank_(rank) {}
@@ -112,9 +112,9 @@ class OneOfTwo final : public sync::Processes {
   int rank_;
 };
 
-// NCCL's calls of both wait in a group until each has made its own, as those of two processes wait for each other.
+// Both make their NCCL calls in one group, as two processes wait for each other.
 TEST_CASE("The mean of buffers of two processes is over both, and the sum too") {
-  LOCKSTEP_NEEDS_AN_EMULATED_GPU();  // a real NCCL tells processes apart
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();  // a real NCCL tells the processes apart
   OneOfTwo first_of_two(0), second_of_two(1);
   CudaVectorOps first({0}, &first_of_two), second({1}, &second_of_two);
   const std::vector<Floats> inputs = random_arrays(2, kCount);
@@ -146,7 +146,7 @@ TEST_CASE("Parts of the mean of two processes' buffers are each its own, and go 
   LOCKSTEP_NEEDS_AN_EMULATED_GPU();
   OneOfTwo first_of_two(0), second_of_two(1);
   CudaVectorOps first({0}, &first_of_two), second({1}, &second_of_two);
-  const std::int64_t n = 101, longer = 51;  // of two parts the first has one more
+  const std::int64_t n = 101, longer = 51;  // of two parts, the first has one element more
   const std::vector<Floats> inputs = random_arrays(2, n);
   sync::DeviceVector x0(first, n), x1(second, n), part0(first, longer), part1(second, n - longer);
   first.upload(n, inputs[0].data(), x0.data());
@@ -170,7 +170,7 @@ TEST_CASE("Parts of the mean of two processes' buffers are each its own, and go 
   CHECK(x1.to_host() == gathered);
 }
 
-// The sequence of every S-SGD step: replicas' gradients are averaged while nothing waits for the devices.
+// The sequence of every S-SGD step. Replicas' gradients are averaged while no host thread waits for the devices.
 TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
   LOCKSTEP_NEEDS_GPUS(2);
   CudaVectorOps gpu({0, 1});
@@ -219,7 +219,7 @@ TEST_CASE("Devices wait for each other") {
   }
 }
 
-// Work in a replica's stream comes after the device's earlier operations and before its later ones.
+// Work on a replica's stream runs after the device's earlier operations and before its later ones.
 TEST_CASE("A gate keeps a replica's stream between the operations around it") {
   LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0});
@@ -240,10 +240,10 @@ TEST_CASE("A gate keeps a replica's stream between the operations around it") {
   gpu.forget(gate);
 }
 
-// NCCL refuses the second GPU's call because its stream is the first's. The next sum must not join the group that the
-// first call was in.
+// NCCL refuses the second GPU's call because it uses the first one's stream. The next sum must not join the group of
+// the first call.
 TEST_CASE("A sum of two GPUs that fails leaves the next one as it should be") {
-  LOCKSTEP_NEEDS_AN_EMULATED_GPU();  // a real NCCL may take such a mistake for a lost GPU
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();  // a real NCCL may take such an error for a lost GPU
   sync::Processes alone;
   Communicator communicator({0, 1}, alone);
   CudaVectorOps gpu({0, 1});
@@ -308,7 +308,7 @@ TEST_CASE("What goes on beside gradients is done before anything else of two dev
     CHECK(sum1.to_host() == all(2));
   }
 #ifdef LOCKSTEP_EMULATED_GPU
-  CHECK(rounds_beside > 0);  // there the order is drawn, on a GPU small work may be over by then
+  CHECK(rounds_beside > 0);  // on the emulated GPU order is random; on a real GPU small work may have ended by then
 #else
   static_cast<void>(rounds_beside);
 #endif

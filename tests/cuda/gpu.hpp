@@ -1,6 +1,6 @@
 #pragma once
-// Tests that need a GPU begin with LOCKSTEP_NEEDS_GPUS(1): without, they say so and end, and ctest calls them skipped.
-// (Catch2 2 has no such thing.)
+// Tests that need a GPU begin with LOCKSTEP_NEEDS_GPUS(1). Without a GPU they print that and return, and ctest counts
+// them as skipped. (Catch2 2 cannot skip tests.)
 #include <iostream>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::cuda {
 
-/// Prints the line that ctest looks for unless there are `wanted` usable GPUs.
+/// If there are fewer than `wanted` usable GPUs, prints the line that ctest looks for.
 inline bool has_gpus(int wanted) {
   std::string why;
   const int visible = visible_gpus(why);

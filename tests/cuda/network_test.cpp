@@ -1,4 +1,4 @@
-// Replicas on a GPU against host networks in double precision.
+// Compares replicas on a GPU with host networks in double precision.
 #include "engine/cuda/device_facts.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/cuda/networks.hpp"
@@ -56,7 +56,7 @@ void check_pass(const Pair& pair, CudaReplica& replica, double tolerance) {
   check_running(replica.running_statistics(), expected.running, tolerance);
 }
 
-/// The host's own error in single precision for this pass.
+/// Returns the host's own error in single precision for this pass.
 double host_error_of(const Pair& pair, const Expected& expected) {
   const auto single = pair.host_network<float>(kStep);
   single->loss_and_gradients(pair.images.data(), pair.labels.data());
@@ -78,7 +78,7 @@ void check_each(const std::vector<Graph>& graphs, Precision precision) {
 
 }  // namespace
 
-// Else the host's pass would be another one than the device's, and the comparison show it.
+// Otherwise the host's pass would differ from the device's, and the comparison would fail.
 TEST_CASE("Images and parameters of a comparison are what every precision holds") {
   int kept = 0;
   for (int exponent = -30; exponent < 10; ++exponent) {
@@ -98,7 +98,7 @@ TEST_CASE("Every layer agrees with the host in single precision") {
   check_each(single_layer_graphs(), Precision::fp32);
 }
 
-// A batch norm over five numbers, after three others, makes the error of rounding larger; on the host, too.
+// A batch norm over five numbers, after three others, magnifies rounding errors, on the host, too.
 TEST_CASE("Small networks in single precision differ from the host's by rounding") {
   LOCKSTEP_NEEDS_GPUS(1);
   for (const Graph& graph : layer_graphs()) {
@@ -116,7 +116,7 @@ TEST_CASE("Every layer agrees with the host in lower precisions") {
   }
 }
 
-// Rounding flips single ReLUs and maxima, which changes single gradients a lot and all of them together a little.
+// Rounding flips single ReLUs and maxima. That changes single gradients a lot, and all of them together only a little.
 TEST_CASE("Small networks in lower precisions go where the host goes") {
   LOCKSTEP_NEEDS_GPUS(1);
   for (Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
@@ -221,7 +221,7 @@ TEST_CASE("Two replicas side by side compute what each computes alone") {
   const auto other = pair.make(Precision::tf32);
   Floats alone;
   for (std::uint64_t step = 0; step < 3; ++step) alone = pair.gradient(*pair.replica, step);
-  const Stream second_updates;  // each waits for its own only
+  const Stream second_updates;  // each waits only for its own work
   device::ReplicaOptions options;
   options.batch = 16;
   options.precision = Precision::tf32;
@@ -310,8 +310,8 @@ TEST_CASE("A batch may change as soon as the call returns") {
   }
 }
 
-// Nothing waits for the device in between: parameters and gradients change places on the updates' stream, batches in
-// the two slots of the staging.
+// No thread waits for the device in between. Parameters and gradients alternate on the updates' stream, batches in the
+// two slots of the staging buffer.
 TEST_CASE("Passes that are enqueued one behind the other each have their own parameters and batch") {
   LOCKSTEP_NEEDS_GPUS(1);
   constexpr std::size_t kPasses = 7;
@@ -353,12 +353,12 @@ TEST_CASE("Correct answers are counted in evaluation mode") {
     INFO(name);
     Pair pair(model_for_passes(name), 40, Precision::fp32);
     const auto network = pair.host_network<float>(0);
-    for (int pass = 0; pass < 2; ++pass) {  // statistics that are not the first ones
+    for (int pass = 0; pass < 2; ++pass) {  // so that statistics have been updated before
       network->loss_and_gradients(pair.images.data(), pair.labels.data());
       pair.gradient(*pair.replica, static_cast<std::uint64_t>(pass));
     }
     const double loss = pair.replica->loss();
-    for (int i = 0; i < pair.batch; i += 2) {  // half the labels as the network answers
+    for (int i = 0; i < pair.batch; i += 2) {  // half of the labels are those that the network predicts
       network->forward(pair.images.data(), false);
       const auto scores = network->output().segment(i * 10, 10);
       Eigen::Index best = 0;
@@ -367,7 +367,7 @@ TEST_CASE("Correct answers are counted in evaluation mode") {
     }
     const int expected = network->correct(pair.images.data(), pair.labels.data());
     REQUIRE(expected >= 20);
-    for (int pass = 0; pass < 3; ++pass) {  // as it is, captured, replayed
+    for (int pass = 0; pass < 3; ++pass) {  // eager, captured, replayed
       CHECK(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 40) == expected);
     }
     CHECK(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 1) == 1);
@@ -403,7 +403,7 @@ TEST_CASE("Half precision scales its loss by itself until it is told to") {
   };
   REQUIRE(std::isfinite(largest(expected)));
   REQUIRE(largest(expected) > 0);
-  pair.replica->set_loss_scale(2048);  // a power of two rounds nothing but what is very small
+  pair.replica->set_loss_scale(2048);  // a power of two rounds only very small values
   const Floats scaled = pair.gradient(*pair.replica, 0);
   float off = 0;
   for (std::size_t i = 0; i < scaled.size(); ++i) off = std::max(off, std::abs(scaled[i] - expected[i]));

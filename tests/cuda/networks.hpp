@@ -33,7 +33,7 @@ inline Graph with_loss(GraphBuilder& net, int at) {
   return net.finish();
 }
 
-/// Each graph once with channels that fill vectors and once with others.
+/// Returns each graph once with channel counts that fill vectors and once with others.
 inline std::vector<Graph> layer_graphs() {
   std::vector<Graph> graphs;
   for (int c : {8, 6}) {
@@ -140,8 +140,8 @@ inline std::vector<Graph> single_layer_graphs() {
   return graphs;
 }
 
-/// A model of the zoo for tests of whole passes. On the emulated GPU a small one of its kind: ten classes, and sixteen
-/// channels in the first batch norm where it has any.
+/// Returns a model of the zoo for tests of whole passes. On the emulated GPU it is a small one of its kind, with ten
+/// classes, and sixteen channels in the first batch norm if it has any.
 inline Graph model_for_passes(const std::string& name) {
 #ifdef LOCKSTEP_EMULATED_GPU
   GraphBuilder net(name, name, {3, 8, 8});
@@ -177,7 +177,7 @@ inline Graph small_zoo_graph(const std::string& name) {
   return original;
 }
 
-/// How far a gradient is from the expected one: the worst of all parameter tensors, by the larger of
+/// The distance of a gradient from the expected one: the maximum over parameter tensors of
 ///   |actual - expected|_2 / |expected|_2   and   |actual - expected|_max / |expected|_max.
 /// A tensor's norms count for at least a hundredth of those of the whole gradient.
 struct Difference {
@@ -211,7 +211,7 @@ Difference difference(const Graph& graph, const Values& actual, const std::vecto
       begin += static_cast<std::size_t>(parameter.elements);
       const double by_norm = std::sqrt(error_squares / std::max(squares, 1e-4 * all_squares));
       const double by_element = error / largest;
-      const double off = by_norm > by_element ? by_norm : by_element;  // infinite where an element is no number
+      const double off = by_norm > by_element ? by_norm : by_element;  // infinite if an element is NaN
       if (off <= found.worst) continue;
       found = {off, parameter.name};
     }
@@ -234,8 +234,8 @@ double alignment(const Values& a, const std::vector<double>& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-/// A value that every precision holds exactly: 8 significant bits, as bf16 has, and multiples of 2^-22, which fp16 has
-/// below its normal numbers.
+/// Returns a value that every precision represents exactly. It has 8 significant bits, as bf16, and is a multiple of
+/// 2^-22, as fp16 below its normal numbers.
 inline float coarse(float value) {
   constexpr int kLeastExponent = -14;
   int exponent = 0;
@@ -269,8 +269,8 @@ inline void weaken_residual_branches(const Graph& graph, Floats& parameters) {
   }
 }
 
-/// Values on a device, there when it returns. A plain cudaMemcpy() may return before, and no stream of ours waits for
-/// the default stream that it uses.
+/// Returns values on a device; the copy is complete. A plain cudaMemcpy() may return earlier, and our streams do not
+/// wait for the default stream that it uses.
 inline DeviceBuffer<float> on_device(const Floats& values, cudaStream_t stream) {
   DeviceBuffer<float> buffer(static_cast<std::int64_t>(values.size()));
   LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(buffer.data(), values.data(), static_cast<std::size_t>(buffer.bytes()),
@@ -310,7 +310,7 @@ class Pair {
   }
   device::HostBatch host_batch() const { return {images.data(), labels.data()}; }
 
-  /// What a replica hands out, read on the stream of the updates.
+  /// Reads an array of a replica, on the stream of the updates.
   Floats read(const float* gradient) const {
     Floats values(parameters.size());
     LOCKSTEP_CUDA_CHECK(

@@ -62,7 +62,7 @@ TEST_CASE("Two GPUs copy to each other at once") {
   CHECK(difference(into_a.to_host(), second, 0) == "");
 }
 
-// 2^3 after the first call as it is, the second, which makes the graph, and the third, which replays it.
+// 2^3: the first call runs eagerly, the second makes the graph, and the third replays it.
 TEST_CASE("Recorded work does again what it did at first") {
   LOCKSTEP_NEEDS_GPUS(1);
   const auto backend = make_cuda_backend(1);
@@ -87,7 +87,7 @@ TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
   sync::DeviceVector x(backend->ops(), kManyElements, 0), y(backend->ops(), kManyElements, 1);
   const Floats values = counted(1);
   backend->ops().upload(kManyElements, values.data(), x.data());
-  backend->ops().copy(kManyElements, x.data(), y.data());  // once before: kernels are loaded
+  backend->ops().copy(kManyElements, x.data(), y.data());  // once before, so that kernels are loaded
   backend->ops().scale(kManyElements, 1, y.data());
   backend->synchronise();
   for (int round = 0; round < 3; ++round) {
@@ -105,7 +105,7 @@ TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
   CHECK(difference(y.to_host(), values, 0) == "");
 }
 
-// The other process wants more (its vote is zero), or does what this one does.
+// The other process votes to continue (its vote is zero), or votes like this one.
 TEST_CASE("Sums over processes go on until all have had enough, and stop after the same one") {
   LOCKSTEP_NEEDS_AN_EMULATED_GPU();
 #ifdef LOCKSTEP_EMULATED_GPU

@@ -45,7 +45,7 @@ std::vector<Learner> learners_of(device::Backend& backend, const model::Graph& g
   return learners;
 }
 
-/// The average of some of kFewSteps, and how many images evaluations of others found to be right.
+/// Returns the average model after kFewSteps, and the numbers of correct images in evaluations.
 template <typename Sync>
 std::pair<Floats, std::vector<int>> train(device::Backend& backend, const model::Graph& graph,
                                           std::vector<Learner>& learners, Sync& sync,
@@ -61,7 +61,7 @@ std::pair<Floats, std::vector<int>> train(device::Backend& backend, const model:
       return learner.replica->gradient(parameters, {learner.images.data(), learner.labels.data()},
                                        static_cast<std::uint64_t>(step));
     });
-    // Mostly nothing waits for the average but the next step.
+    // Usually only the next step waits for the average.
     const Learner& first = learners.front();
     if (t % 3 == 1)
       correct.push_back(judge->correct(average().data(), {first.images.data(), first.labels.data()}, kBatch));
@@ -94,7 +94,7 @@ std::pair<Floats, std::vector<int>> train_ea_sgd(device::Backend& backend) {
   return train(backend, graph, learners, ea_sgd, [&]() -> const sync::DeviceVector& { return ea_sgd.center(); });
 }
 
-/// Trains on `gpus` GPUs three times, to the same bits, and on as many devices of the host, to rounding.
+/// Trains on `gpus` GPUs three times, with bit-identical results, and on as many host devices, equal to rounding.
 void check_training(int gpus, const std::function<std::pair<Floats, std::vector<int>>(device::Backend&)>& train_on) {
   const auto host = device::make_host_backend(gpus, 1);
   const auto expected = train_on(*host);

@@ -1,5 +1,5 @@
-// Every vector operation on one GPU against the host's, on random data: sizes around the kernels' strides, buffers that
-// are not aligned for 16-byte accesses, layouts whose segments begin anywhere.
+// Compares every vector operation on one GPU with the host's, on random data: sizes around the kernels' strides,
+// buffers that are not aligned for 16-byte accesses, layouts whose segments begin anywhere.
 #include <stdexcept>
 
 #include "tests/cuda/both.hpp"

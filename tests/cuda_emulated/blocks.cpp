@@ -1,6 +1,6 @@
-// Runs a kernel: block after block, the threads of a block in turns. A thread goes on until it waits for the others or
-// ends; threads that never wait share one stack. The order of blocks and threads changes from launch to launch, so that
-// a barrier that is missing shows.
+// Runs a kernel block by block, and the threads of a block in turns. A thread runs until it waits for the others or
+// ends. Threads that never wait share one stack. The order of blocks and threads changes from launch to launch, so that
+// a missing barrier shows.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -68,12 +68,12 @@ struct Block {
   Thread* current = nullptr;
   void* scheduler = nullptr;
   std::vector<Fiber*> idle;
-  std::size_t next = 0;  ///< in `order`: the next thread that has not begun
+  std::size_t next = 0;  ///< index into `order` of the next thread that has not started
 };
 Block block;
 const char* running = "";
 
-/// Back to the scheduler, until it takes up this thread again.
+/// Returns to the scheduler until it resumes this thread.
 void pause(State state) {
   Thread& self = *block.current;
   self.state = state;
@@ -81,7 +81,7 @@ void pause(State state) {
   threadIdx = self.index;
 }
 
-/// What a fiber does: one thread after the other, as long as none of them has paused it.
+/// The function of a fiber: runs one thread after another while none of them pauses it.
 void work() {
   Fiber* const self = block.current->fiber;
   while (true) {

@@ -1,4 +1,4 @@
-// cuBLASLt for the emulated devices, as far as Lockstep calls it: products are computed here, on their streams.
+// The part of cuBLASLt that Lockstep uses, for the emulated devices. Products are computed here, on their streams.
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

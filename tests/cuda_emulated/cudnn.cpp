@@ -1,15 +1,15 @@
 // Emulates the part of cuDNN's graph interface that Lockstep's convolutions use. It checks its inputs, proposes engines
-// with settings, and computes on its streams. So descriptors, choices, plans and routes are tested, but not cuDNN's own
-// judgement and rounding.
+// with settings, and computes on its streams. Descriptors, choices, plans and routes are thus tested, but not cuDNN's
+// own heuristics and rounding.
 //
 //   engine 0  no settings; the fallback
-//   engine 1  needs a tile size, 0 or 1: mode A proposes both. Each sums in another order than the others. Plans no
-//             images of an odd number of channels, although it is proposed for them
-//   engine 2  results vary between runs: to be left out
-//   engine 3  of a forward convolution in fp16 with sums of its outputs (GEN_STATS), which no other engine makes
+//   engine 1  needs a tile size, 0 or 1: mode A proposes both. Each sums in a different order. Plans no images with an
+//             odd number of channels, although it is proposed for them
+//   engine 2  results vary between runs, so it must not be used
+//   engine 3  forward convolutions in fp16 with sums of outputs (GEN_STATS), which no other engine supports
 //
-// Refused: groups, and adding to what is there unless the kernel is 1x1. The first then run on Lockstep's own kernels,
-// the second go through its scratch memory.
+// It refuses groups, and adding to existing values unless the kernel is 1x1. Lockstep runs the former on its own
+// kernels, the latter through its scratch memory.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cudnn.h>
@@ -76,7 +76,7 @@ void store(cudnnDataType_t type, const std::vector<float>& values, void* to) {
   }
 }
 
-/// One of an image's pixels, an output's pixel and a kernel's place that meet, for all of the channels.
+/// Adds the products of one image pixel, one output pixel and one kernel element that meet, over all channels.
 void meet(Direction direction, std::int64_t outputs, std::int64_t channels, std::int64_t weights_apart, float* x,
           float* y, float* weight) {
   for (std::int64_t k = 0; k < outputs; ++k) {
@@ -91,7 +91,7 @@ void meet(Direction direction, std::int64_t outputs, std::int64_t channels, std:
   }
 }
 
-/// `order` 0, 1, 2 sums forwards, backwards through the kernel, backwards through images and kernel.
+/// `order` 0, 1 or 2 sums forwards, backwards over the kernel, or backwards over images and kernel.
 void compute(const Convolution& problem, int order, std::array<void*, 3> pointers) {
   const Integers* dimensions[] = {&problem.x, &problem.y, &problem.weight};
   const std::size_t result = problem.direction == Direction::forward ? 1 : problem.direction == Direction::data ? 0 : 2;
@@ -223,7 +223,7 @@ cudnnStatus_t checked(const Descriptor& descriptor) {
   }
 }
 
-/// What is asked of a descriptor that other descriptors are copied into.
+/// Returns the parts of a descriptor that are requested as copies into other descriptors.
 std::vector<Descriptor> parts_asked(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
   if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) return proposals(descriptor);
   std::vector<Descriptor> parts;
@@ -314,7 +314,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// The workspace is overwritten, as a real engine would.
+/// Overwrites the workspace, as a real engine would.
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
   if (!emulated::is_current(reinterpret_cast<Handle*>(handle)->stream)) return CUDNN_STATUS_EXECUTION_FAILED;
   if (!of(plan).is_final || !of(pack).is_final) return CUDNN_STATUS_NOT_INITIALIZED;

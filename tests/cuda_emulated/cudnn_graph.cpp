@@ -3,7 +3,7 @@
 namespace emulated {
 namespace {
 
-/// The operation's attributes by direction, which mean the same.
+/// The attributes of the operation in each direction, which mean the same.
 struct Operation {
   Direction direction;
   cudnnBackendAttributeName_t x, y, weight, convolution, beta;

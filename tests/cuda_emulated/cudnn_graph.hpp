@@ -1,5 +1,5 @@
 #pragma once
-// What cuDNN's emulated descriptors hold, and the convolution that a graph of them says.
+// The content of cuDNN's emulated descriptors, and the convolution that a graph of them describes.
 #include <cudnn.h>
 
 #include <array>
@@ -33,7 +33,7 @@ struct Descriptor {
     if (found != values.end()) std::memcpy(&result, found->second.data(), sizeof(T));
     return result;
   }
-  /// null where it was not set.
+  /// Returns null if it was not set.
   const Descriptor* part(cudnnBackendAttributeName_t name, std::size_t index = 0) const {
     const auto found = parts.find(name);
     return found == parts.end() || index >= found->second.size() ? nullptr : found->second[index].get();
@@ -42,7 +42,7 @@ struct Descriptor {
 
 enum class Direction { forward, data, filter };
 
-/// A convolution as it is computed.
+/// A convolution in the form in which it is computed.
 struct Convolution {
   Direction direction = Direction::forward;
   bool accumulate = false;
@@ -54,10 +54,10 @@ struct Convolution {
   std::array<std::int64_t, 2> sums_names{};  ///< of sums and sums of squares
 };
 
-/// Other than success: what cuDNN would refuse, or this one does.
+/// Returns an error for anything that cuDNN, or this emulation, would refuse.
 cudnnStatus_t read(const Descriptor& operation, Convolution& result);
 
-/// One convolution, and the sums of its outputs where they are asked for.
+/// Reads one convolution, and the sums of its outputs if the graph has them.
 cudnnStatus_t read_graph(const Descriptor& graph, Convolution& result);
 
 }  // namespace emulated

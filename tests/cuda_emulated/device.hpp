@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel finds on a device, for kernels that are compiled for the processor and run by emulated threads.
-// Included before every translated source. One kernel runs at a time.
+// The environment of a kernel, for kernels that are compiled for the CPU and run by emulated threads. It is included
+// before every translated source. One kernel runs at a time.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -17,11 +17,11 @@ struct Configuration {
   cudaStream_t stream;
 };
 
-/// Enqueues a kernel, whose body is what one thread does. An impossible configuration is the stream's device's error,
-/// as cudaGetLastError() tells it.
+/// Enqueues a kernel; `thread` is the work of one thread. An impossible configuration sets the error of the stream's
+/// device, which cudaGetLastError() returns.
 void launch(const char* kernel, const Configuration& configuration, std::function<void()> thread);
 
-/// The threads of the block (of the warp) wait for each other.
+/// Waits for all threads of the block (of the warp).
 void wait_for_block();
 void wait_for_warp();
 /// Returns the value that another thread of the warp has stored; `value` is this thread's.

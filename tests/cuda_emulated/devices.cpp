@@ -1,4 +1,4 @@
-// The CUDA runtime's functions of devices and errors: there are two devices.
+// The CUDA runtime's functions for devices and errors. There are two devices.
 #include <cstdio>
 
 #include <cuda.h>
@@ -29,7 +29,7 @@ void forget_contexts() {
 
 namespace {
 
-// Functions of the driver, with its own names.
+// Functions of the driver, under names of their own.
 CUresult get_device(CUdevice* device, int ordinal) {
   *device = ordinal;
   return ordinal >= 0 && ordinal < kDevices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;

@@ -1,5 +1,5 @@
 #pragma once
-// The emulated devices' inside, shared by its sources.
+// Internals of the emulated devices, shared by their sources.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace emulated {
 
-/// A number below `below`, from a generator with a fixed seed (LOCKSTEP_EMULATED_SEED chooses another).
+/// Returns a random number below `below`, from a generator with a fixed seed (LOCKSTEP_EMULATED_SEED sets another).
 std::size_t draw(std::size_t below);
 
-/// blocks.cpp
+/// In blocks.cpp.
 void run_kernel(const char* kernel, const Configuration& configuration, const std::function<void()>& thread);
 const char* running_kernel();
 
-/// work.cpp: work that waits for its turn on a stream.
+/// In work.cpp: enqueues work that waits for its turn on a stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 int device_of(cudaStream_t stream);
-/// Its device is the current one: what the libraries want where they enqueue.
+/// Returns true if the stream's device is the current one, as the libraries require when they enqueue.
 bool is_current(cudaStream_t stream);
 
 }  // namespace emulated

@@ -1,4 +1,4 @@
-// The data that GPUs send each other, and their order, on emulated devices.
+// Data that GPUs exchange, and its order, on emulated devices.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -147,7 +147,7 @@ TEST_CASE("The first bucket is averaged while back-propagation goes on") {
     for (int i = 0; i < 3; ++i) training.step();
     bool is_early = false;
     for (int i = 0; i < 20; ++i) {
-      training.model(0);  // waits for the step before
+      training.model(0);  // waits for the previous step
       training.model(1);
       const emulated::Journal journal;
       training.step();
@@ -181,7 +181,7 @@ TEST_CASE("Gradients in half precision on the wire are half the bytes, and the m
     CHECK(mean == mean1.to_host());
     CHECK(x0.to_host() == inputs[0]);
     CHECK(emulated::collective_bytes - before == static_cast<std::uint64_t>(2 * n));
-    // Half a unit in the last place of each share and of the sum: 2^-12 of fp16's numbers, 2^-9 of bf16's.
+    // Half a unit in the last place of each share and of the sum: 2^-12 for fp16's numbers, 2^-9 for bf16's.
     const double unit = wire == Precision::fp16 ? std::ldexp(1.0, -12) : std::ldexp(1.0, -9);
     std::size_t outside = 0, rounded = 0;
     for (std::size_t i = 0; i < mean.size(); ++i) {

@@ -1,4 +1,4 @@
-// The CUDA runtime's functions of graphs: a capture keeps the work of its stream, a launch appends it again.
+// The CUDA runtime's functions for graphs. A capture keeps the work of its stream, and a launch appends it again.
 #include <utility>
 
 #include "tests/cuda_emulated/knobs.hpp"

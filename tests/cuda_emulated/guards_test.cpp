@@ -1,5 +1,5 @@
-// Actions that the CUDA backend must avoid, and problems that it must detect. The devices' contexts, queues, driver and
-// libraries answer as each test sets them.
+// Actions that the CUDA backend must avoid, and problems that it must detect. Each test sets how the devices' contexts,
+// queues, driver and libraries respond.
 #include <cmath>
 #include <thread>
 
@@ -18,14 +18,14 @@ namespace {
 using device::Precision;
 using emulated::With;
 
-/// It is the second of two processes of a machine.
+/// The second of two processes on a machine.
 class SecondProcess final : public sync::Processes {
  public:
   int local_rank() const override { return 1; }
   int local_count() const override { return 2; }
 };
 
-/// It is the first of two processes; the other always agrees with it.
+/// The first of two processes. The other one always agrees with it.
 class FirstOfTwo final : public sync::Processes {
  public:
   int count() const override { return 2; }
@@ -38,7 +38,7 @@ Graph small_network() {
   return with_loss(net, at);
 }
 
-/// Passes without a failure, on a thread that has not used CUDA yet.
+/// Checks that training works on a thread that has not used CUDA yet.
 void train_alone(sync::Processes& processes) {
   const auto backend = make_cuda_backend(1, &processes);
   device::ReplicaOptions options;
@@ -75,7 +75,7 @@ TEST_CASE("A GPU's memory is what the device says, its bandwidth two transfers a
   CHECK(memory.bandwidth_bytes_per_s == Approx(3.35232e12));  // an H100's data sheet: 3.35 TB/s
 }
 
-// A ring of n GPUs has 2 (n - 1) copies one after the other, and none of them waits for events of other GPUs.
+// A ring of n GPUs has 2 (n - 1) copies in sequence, and none of them waits for events of other GPUs.
 TEST_CASE("A copy from one GPU to another is timed without waits between the two") {
   const auto backend = make_cuda_backend(2);
   const std::vector<calib::Probe> probes = calib::copy_probes(*backend, 1 << 12, {});
@@ -88,13 +88,13 @@ TEST_CASE("A copy from one GPU to another is timed without waits between the two
     prepared.timed.run();
     const std::uint64_t waits = emulated::waits_between_devices - before;
     INFO(probe.id());
-    CHECK(waits <= 8);  // one for each time that the second GPU is held back with the first, of up to 256 copies
+    CHECK(waits <= 8);  // one for each time that the second GPU is held with the first, for up to 256 copies
     ++timed;
   }
-  CHECK(timed == 2);  // one way and both
+  CHECK(timed == 2);  // one direction, and both
 }
 
-// 5 iterations between two waits for the device at least; what an iteration alone would have in it is hidden in train.
+// There are at least 5 iterations between two waits for the device. In train, the start of an iteration is hidden.
 TEST_CASE("Iterations are timed in windows that wait for the GPU at their ends only") {
   const auto backend = make_cuda_backend(1);
   const calib::Probe probe = calib::iteration_probe(*backend, small_network(), "tf32", 1, 2);
@@ -131,7 +131,7 @@ TEST_CASE("The layers of a pass that is longer than a queue are timed without a 
   const Floats expected = pair.gradient(*pair.replica, 1);
   const With<std::size_t> short_queue(emulated::queue_entries, 12);
   const auto times_of = [&] { return pair.replica->time_layers(pair.device_parameters.data(), pair.host_batch(), 1); };
-  times_of();  // the first time the pass also runs as it is, so that its kernels are loaded
+  times_of();  // the first time the pass also runs eagerly, so that its kernels are loaded
   const std::uint64_t before = emulated::waits_for_room;
   for (int i = 0; i < 3; ++i) {
     const std::vector<device::LayerTime> times = times_of();
@@ -177,7 +177,7 @@ TEST_CASE("Whether switches add is asked of the driver") {
 
 namespace {
 
-/// A 1x1 data gradient that is added to what is there: what the emulated engines do themselves.
+/// A 1x1 data gradient that is added to existing values, as the emulated engines do themselves.
 struct Merge {
   Merge() {
     for (const DeviceBuffer<float>* buffer : {&x, &y, &weight})
@@ -187,7 +187,7 @@ struct Merge {
   Stream stream;
   CudnnHandle handle{stream};
   ConvolutionSolvers solvers{handle, stream, 0};
-  ConvolutionShape shape{3, 5, 5, 12, 5, 5, 6, window(1, 1, 0)};  // no other test's
+  ConvolutionShape shape{3, 5, 5, 12, 5, 5, 6, window(1, 1, 0)};  // a shape that no other test uses
   DeviceBuffer<float> x{3 * 25 * 12}, y{3 * 25 * 6}, weight{12 * 6};
   ConvolutionMemory memory{x.data(), y.data(), weight.data()};
 };
@@ -200,7 +200,7 @@ TEST_CASE("An engine that computes something else than it is asked for is not us
   const ConvolutionProblem problem{Direction::data_gradient, merge.shape, Precision::fp32, true};
   const auto solver = merge.solvers.solver(problem, merge.memory);
   CHECK(solver->choice.route == Route::engine_then_add);
-  CHECK(merge.solvers.slow_paths().size() <= 2);  // those of the two that were faster
+  CHECK(merge.solvers.slow_paths().size() <= 2);  // those of the two faster ones
   for (const std::string& line : merge.solvers.slow_paths())
     CHECK_THAT(line, Contains("computes something else") && Contains("added to what is there"));
   CHECK_THAT(merge.solvers.self_check(), Contains("1 engines agree"));
@@ -241,10 +241,10 @@ TEST_CASE("The self-check tells rounding from another result in every precision 
                                merge.stream);
       std::vector<CheckedResult> results = checked_results(problem, merge.memory, merge.stream);
       CHECK(disagreement(precision, results) == "");
-      for (CheckedResult& result : results) result.found *= 1 + 0.02F;  // all a little
+      for (CheckedResult& result : results) result.found *= 1 + 0.02F;  // small errors in all values
       CHECK_THAT(disagreement(precision, results), Contains("in the norm"));
       results = checked_results(problem, merge.memory, merge.stream);
-      results[100].found += 1000;  // one of them a lot
+      results[100].found += 1000;  // a large error in one value
       CHECK_THAT(disagreement(precision, results), Contains("result 100 of 256"));
       results[100].found = std::nanf("");
       CHECK_THAT(disagreement(precision, results), Contains("result 100 of 256"));
@@ -267,7 +267,7 @@ TEST_CASE("A first replay that differs from the pass it captured is not used, an
 
 TEST_CASE("An engine that only has to run is named as slow") {
   Merge merge;
-  merge.shape.in_channels = 7;  // engine 1, the one that is recommended, plans no odd number of channels
+  merge.shape.in_channels = 7;  // engine 1, which is recommended, plans no odd number of channels
   const DeviceBuffer<float> weight(7 * 6);
   merge.memory.weight = weight.data();
   const auto solver = merge.solvers.solver({Direction::forward, merge.shape, Precision::fp32, false}, merge.memory);

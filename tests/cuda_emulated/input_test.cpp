@@ -1,4 +1,4 @@
-// Images that reach a GPU as bytes.
+// Images that a GPU receives as bytes.
 #include <deque>
 
 #include "engine/data/dataset.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("A gradient of images as bytes is that of the floats that the host mak
           REQUIRE(as_bytes[0].images.empty());
           REQUIRE(as_bytes[0].transforms.size() == (is_augmented ? kInputBatch : 0));
           const Floats expected = gradient_of(*replica, as_floats[0], step);
-          // Floats and bytes may come in turns.
+          // Floats and bytes may alternate.
           const Floats found = gradient_of(*other, step == 2 ? as_floats[0] : as_bytes[0], step);
           if (is_augmented)
             CHECK(difference(found, expected, precision == Precision::fp32 ? 1e-5 : 1e-2) == "");
@@ -87,7 +87,7 @@ TEST_CASE("A gradient of images as bytes is that of the floats that the host mak
 
 namespace {
 
-/// A replica, its parameters, and the gradients that it makes of batches.
+/// A replica, its parameters, and its gradients of batches.
 struct Trained {
   Trained(device::Backend& of, const model::Graph& graph)
       : backend(of), count(graph.parameter_count()), parameters(of.ops(), count) {
@@ -98,7 +98,7 @@ struct Trained {
     of.ops().upload(count, initial.data(), parameters.data());
   }
 
-  /// Enqueued.
+  /// Only enqueues the pass.
   const float* gradient(const data::Batch& batch, std::uint64_t step) {
     const train::BatchForDevice taken(batch);
     const float* result = replica->gradient(parameters.data(), taken.get(), step);
@@ -119,7 +119,7 @@ struct Trained {
 
 }  // namespace
 
-// The emulated copy engine takes its time: what is written over a batch too early shows in the gradient.
+// The emulated copy engine is slow. If a batch is overwritten too early, the gradient shows it.
 TEST_CASE("Images in pinned memory are read from where the threads wrote them, and written over when they have been") {
   const data::ImageShape shape{3, 16, 12};
   const data::Dataset source = random_bytes(shape, 23);
@@ -142,7 +142,7 @@ TEST_CASE("Images in pinned memory are read from where the threads wrote them, a
   train::InputPipeline pipeline(source, order, kInputBatch, std::nullopt, 7, 3, data::Pixels::bytes,
                                 train::pinned_memory_of(*backend));
   pipeline.start(0, 1);
-  std::deque<sync::DeviceVector> found;  // nothing waits for the device until all is handed in
+  std::deque<sync::DeviceVector> found;  // no thread waits for the device until all is enqueued
   for (std::uint64_t step = 0; step < kSteps; ++step) {
     const data::Batch& batch = pipeline.take()[0];
     REQUIRE(batch.bytes.is_allocated());
@@ -152,7 +152,7 @@ TEST_CASE("Images in pinned memory are read from where the threads wrote them, a
     backend->ops().copy(graph.parameter_count(), gradient, found.back().data());
   }
   for (std::uint64_t step = 0; step < kSteps; ++step) CHECK(found[step].to_host() == wanted[step]);
-  // Two batches, their labels aside: the replica has no memory of its own for images on the host.
+  // Two batches without their labels: the replica has no host memory of its own for images.
   CHECK(emulated::pinned_bytes() - before == 2 * kInputBatch * static_cast<std::size_t>(shape.elements()));
 }
 

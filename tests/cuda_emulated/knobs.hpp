@@ -7,25 +7,25 @@
 
 namespace emulated {
 
-/// Entries that a stream's queue holds: a further call waits until one is done. A graph's launch is one.
+/// Entries of a stream's queue. If it is full, a call waits until one is done. The launch of a graph is one entry.
 constexpr std::size_t kQueueEntries = 1024;
 extern std::atomic<std::size_t> queue_entries;
-/// GPUs that a GPU can have as peers.
+/// Number of GPUs that a GPU can have as peers.
 extern std::atomic<int> most_peers;
-/// The driver's, as CUDA counts versions; below the runtime's it serves nothing.
+/// The driver's version, as CUDA counts. If it is below the runtime's, the driver serves nothing.
 extern std::atomic<int> driver_version;
-/// Whether the switches between the devices add, as the driver tells.
+/// True if the switches between the devices add, according to the driver.
 extern std::atomic<bool> can_multicast;
-/// Whether cuDNN's engines overwrite existing values to which they should add.
+/// True if cuDNN's engines overwrite values to which they should add.
 extern std::atomic<bool> ignores_beta;
-/// Whether cuDNN has an engine for a convolution with sums of its outputs in fp16, and whether that forgets half of the rows.
+/// cuDNN has an engine for fp16 convolutions with sums of outputs; that engine forgets half of the rows.
 extern std::atomic<bool> has_summing_engine, forgets_rows;
-/// Time that such an engine, and our own kernel that sums channels, take besides, in nanoseconds as events tell it.
+/// Additional time of such an engine, and of our own kernel that sums channels, in nanoseconds of events.
 extern std::atomic<std::int64_t> summing_engine_ns, channel_sums_ns;
-/// How far events' clocks are ahead by that.
+/// Amount by which clocks of events are ahead.
 extern std::atomic<std::int64_t> clock_ahead_ns;
 
-/// Whether graphs cannot be made, and whether they lose the last thing that was captured.
+/// True if graphs cannot be made, and if they lose the last captured work.
 extern std::atomic<bool> refuses_graphs, loses_graphs_end;
 
 /// The number of multiprocessors per device, and of blocks of a kernel that one of them holds.
@@ -48,19 +48,19 @@ class Journal {
 };
 void note(const std::string& what);
 
-/// Page-locked memory of the host that is allocated now.
+/// Returns the page-locked host memory that is allocated now.
 std::size_t pinned_bytes();
 
-/// Which devices have had a context opened on them since forget_contexts().
+/// Returns true if a context was opened on the device since forget_contexts().
 bool has_context(int device);
 void forget_contexts();
 
-/// Counted since the program began:
-extern std::atomic<std::uint64_t> waits_for_room;         ///< calls that a full queue made wait
-extern std::atomic<std::uint64_t> waits_between_devices;  ///< a stream told to wait for another device's event
+/// Counts since the start of the program:
+extern std::atomic<std::uint64_t> waits_for_room;         ///< calls that waited because of a full queue
+extern std::atomic<std::uint64_t> waits_between_devices;  ///< times that a stream waited for another device's event
 extern std::atomic<std::uint64_t> device_synchronisations, stream_synchronisations;
 extern std::atomic<std::uint64_t> graph_launches;
-extern std::atomic<std::uint64_t> collective_bytes;  ///< of sums and what else NCCL moves, of one rank
+extern std::atomic<std::uint64_t> collective_bytes;  ///< of sums and other NCCL operations, for one rank
 
 /// Sets a knob for a scope.
 template <typename T>

@@ -1,4 +1,4 @@
-// Half precision whose overflows the devices find out by themselves.
+// Half precision, whose overflows the devices detect themselves.
 #include "engine/sync/loss_scale.hpp"
 #include "engine/cuda/cuda_backend.hpp"
 #include "engine/sync/s_sgd.hpp"
@@ -65,12 +65,12 @@ TEST_CASE("Updates are left out on the devices where gradients are not finite, a
     std::vector<bool> made;
     for (const auto& verdict : verdicts) made.push_back(verdict->was_made());
     CHECK(made == std::vector<bool>{true, false, false, true});
-    // Updates elsewhere are not held back.
+    // Updates of other models are not held back.
     ops.momentum_update(layout, {0.1, 0.9, 0}, g1.data(), g0.data(), g0.data());
   }
 }
 
-// A scale of 2^24 overflows at first; each overflow halves it once, although the next pass had begun with it.
+// A scale of 2^24 overflows at first. Each overflow halves it once, although the next pass started with the old scale.
 TEST_CASE("train finds the loss scale on a GPU without waiting for each step") {
   train::Request request;
   request.device = "cuda";
@@ -95,7 +95,7 @@ TEST_CASE("train finds the loss scale on a GPU without waiting for each step") {
   step(0, 1);
   const Floats good = trainable->model().to_host();
   CHECK(good != initial);
-  // Images of 60000 make gradients beyond half precision on one GPU of the two.
+  // Images of 60000 exceed half precision in the gradients on one of the two GPUs.
   step(1, 6e4F);
   CHECK(learners.dropped() == 0);  // not known yet
   step(2, 6e4F);
@@ -104,7 +104,7 @@ TEST_CASE("train finds the loss scale on a GPU without waiting for each step") {
   CHECK(trainable->model().to_host() == good);
   step(3, 1);
   CHECK(learners.dropped() == 2);
-  CHECK(learners.loss_scale() == before / 2);  // the second was made with the former scale
+  CHECK(learners.loss_scale() == before / 2);  // the second pass used the old scale
   step(4, 1);
   CHECK(learners.loss_scale() == before / 2);
   CHECK(trainable->model().to_host() != good);

@@ -1,6 +1,6 @@
 #pragma once
-// What the emulated runtime knows: devices, streams with the work that waits on them, events, memory. Each of its
-// sources has the CUDA functions of one kind: devices.cpp, memory.cpp, streams.cpp (with events), graphs.cpp.
+// The state of the emulated runtime: devices, streams with their waiting work, events, memory. Each of its sources has
+// the CUDA functions of one kind: devices.cpp, memory.cpp, streams.cpp (with events), graphs.cpp.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -19,7 +19,7 @@ constexpr int kDevices = 2;
 constexpr std::size_t kDeviceBytes = std::size_t{4} << 30;
 using Clock = std::chrono::steady_clock;
 
-/// How often an event has been recorded, in the order of the calls and of the work.
+/// Counts how often an event has been recorded, in the order of the calls and in that of the work.
 struct Marks {
   int device = 0;
   std::uint64_t asked = 0, reached = 0;
@@ -27,11 +27,11 @@ struct Marks {
 };
 
 struct Item {
-  std::function<void()> work;        ///< or empty:
-  std::shared_ptr<Marks> waits_for;  ///< a wait for
-  std::uint64_t mark = 0;            ///< this mark
-  bool is_of_host = false;           ///< a function of the host
-  bool is_counted = true;            ///< takes an entry of the stream's queue: of a graph's launch the first does
+  std::function<void()> work;        ///< empty if it only waits
+  std::shared_ptr<Marks> waits_for;  ///< event to wait for
+  std::uint64_t mark = 0;            ///< its mark
+  bool is_of_host = false;           ///< a host function
+  bool is_counted = true;            ///< takes an entry of the stream's queue; of a graph's launch, the first item does
 };
 
 struct Graph {
@@ -41,12 +41,12 @@ struct Graph {
 struct Stream {
   int device = 0;
   std::deque<Item> queue;
-  std::size_t entries = 0;  ///< those that are counted
+  std::size_t entries = 0;  ///< number of counted items
   std::unique_ptr<Graph> capture;
   std::thread::id capturing_thread;
-  bool is_spoilt = false;  ///< the capture
+  bool is_spoilt = false;  ///< the capture is invalid
   bool runs = false;
-  bool is_default = false;  ///< nothing waits for it by an event: its work is put off while there is other work
+  bool is_default = false;  ///< no event waits for it: its work runs only if there is no other work
 };
 
 struct Event {
@@ -77,19 +77,19 @@ extern thread_local cudaError_t last_error;
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-/// A call that works on the current device opens a context there.
+/// Opens a context on the current device, as any call that works on it does.
 void open_context();
-/// The error, kept for cudaGetLastError().
+/// Stores the error for cudaGetLastError() and returns it.
 cudaError_t told(cudaError_t error);
 
 Stream& of(cudaStream_t stream);
 Event& of(cudaEvent_t event);
 
-/// work.cpp: onto a stream, or into what it captures.
+/// In work.cpp: appends work to a stream, or to the graph that it captures.
 void append(Stream& stream, Item item);
-/// A call that waits or changes memory: not while this thread captures.
+/// Returns true for a call that waits or changes memory while this thread captures.
 bool is_forbidden();
-/// Work is done, of streams as they are drawn, until `is_done`.
+/// Runs work of randomly chosen streams until `is_done`.
 void go_on_until(const std::function<bool()>& is_done);
 void finish(const Stream& stream);
 void finish_device(int device);

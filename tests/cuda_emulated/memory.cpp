@@ -1,5 +1,5 @@
-// The CUDA runtime's functions of memory, for devices that are this machine's memory. Calls that a capture forbids fail
-// in one, as they do in CUDA.
+// The CUDA runtime's functions for memory, for devices whose memory is that of this machine. Calls that CUDA forbids
+// during a capture fail, as they do in CUDA.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 namespace emulated {
 namespace {
 
-/// What begins at or before an address and ends behind it; null: memory that CUDA does not know.
+/// Returns the allocation that contains the address; null: memory that CUDA does not know.
 const Allocation* allocation_of(const void* address) {
   const auto* at = static_cast<const char*>(address);
   auto after = machine().allocations.upper_bound(at);
@@ -19,7 +19,7 @@ const Allocation* allocation_of(const void* address) {
   return at < begin + allocation.bytes ? &allocation : nullptr;
 }
 
-/// Ends at a page that nobody may touch, is aligned as CUDA aligns, and holds NaNs: what is not written shows.
+/// The memory ends at an inaccessible page, is aligned as in CUDA, and holds NaNs, so that unwritten values show.
 cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
@@ -56,7 +56,7 @@ cudaError_t release(void* pointer, bool is_pinned) {
   return cudaSuccess;
 }
 
-/// `bytes` from an address on lie in one allocation, or in memory that CUDA does not know.
+/// Returns true if `bytes` from an address on lie in one allocation, or in memory that CUDA does not know.
 bool is_whole(const void* address, std::size_t bytes) {
   const Allocation* allocation = allocation_of(address);
   return allocation == nullptr || bytes == 0 ||
@@ -75,15 +75,15 @@ bool is_possible(const void* to, const void* from, std::size_t bytes, cudaMemcpy
   return fits && is_whole(to, bytes) && is_whole(from, bytes);
 }
 
-/// What the call has read of the host's memory is kept: the caller may change it.
+/// Keeps a copy of the host memory that the call has read, because the caller may change it.
 void append_kept_copy(Stream& on, void* to, const void* from, std::size_t bytes) {
   const auto* begin = static_cast<const char*>(from);
   auto kept = std::make_shared<std::vector<char>>(begin, begin + bytes);
   append(on, {[=] { std::memcpy(to, kept->data(), bytes); }, nullptr, 0});
 }
 
-/// With ordinary memory of the host CUDA may copy before the call returns, or later, and only somebody who has waited
-/// knows: drawn. In a capture it is refused, since a graph's replays would come back to that memory.
+/// From ordinary host memory, CUDA may copy before the call returns or later, so only a caller that waits can know. The
+/// choice is random. In a capture it is refused, because replays would read that memory again.
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const Lock lock(machine().mutex);
   Stream& on = of(stream);
@@ -99,8 +99,8 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   return cudaSuccess;
 }
 
-/// The default stream of the current device, for the calls that take no stream. It waits for none of the others, nor
-/// they for it: they are all made with cudaStreamNonBlocking.
+/// Returns the current device's default stream, for calls without a stream. It waits for no other stream, and none
+/// waits for it, because all are made with cudaStreamNonBlocking.
 Stream& default_stream() {
   std::shared_ptr<Stream>& stream = machine().default_streams[current_device];
   if (stream == nullptr) {
@@ -156,7 +156,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   attributes->device = allocation != nullptr ? allocation->device : -1;
   return cudaSuccess;
 }
-// As the CUDA runtime's header says under "API synchronization behavior": a copy from pageable host memory to a device
+// The CUDA runtime's header says under "API synchronization behavior": a copy from pageable host memory to a device
 // returns when the memory has been read. Copies between devices, and cudaMemset(), return at once.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const Lock lock(machine().mutex);

@@ -1,5 +1,5 @@
-// NCCL for the emulated devices of one process: collectives of sums and means, begun when all ranks have called. Half
-// precision is added up as floats and rounded once.
+// NCCL for the emulated devices of one process: sums and means that start when all ranks have called. Half precision is
+// summed as floats and rounded once.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <nccl.h>
@@ -39,7 +39,7 @@ struct Call {
   const void* send;
   void* receive;
   std::size_t count;
-  int peer;  ///< or root
+  int peer;  ///< or the root
   bool is_mean;
   ncclDataType_t type;
   cudaStream_t stream;
@@ -66,7 +66,7 @@ std::recursive_mutex mutex;
 thread_local int depth = 0;
 thread_local std::vector<Call> calls;
 
-/// `times`: how often each sum counts.
+/// `times` multiplies each sum.
 void compute(const std::vector<Call>& all, float times = 1) {
   const Call& first = all.front();
   const std::size_t n = first.count;
@@ -79,7 +79,7 @@ void compute(const std::vector<Call>& all, float times = 1) {
   }
   emulated::note("nccl");
   emulated::collective_bytes += n * bytes_of(first.type);
-  // NCCL makes a mean of floats so: every rank's are multiplied before they are summed.
+  // NCCL computes a mean of floats like this: every rank's values are multiplied before they are summed.
   const float factor = first.is_mean ? static_cast<float>(1.0 / static_cast<double>(first.rank->world->ranks)) : 1.0F;
   const auto sum = [&](std::size_t i) {
     float total = 0;
@@ -100,7 +100,7 @@ void compute(const std::vector<Call>& all, float times = 1) {
   }
 }
 
-/// Every stream waits for all the others to come here, and goes on when the work is done.
+/// Makes every stream wait until all others are here. They continue when the work is done.
 void join(const std::vector<cudaStream_t>& streams, const std::function<void()>& work) {
   std::vector<cudaEvent_t> here(streams.size());
   int before = 0;
@@ -119,7 +119,7 @@ void join(const std::vector<cudaStream_t>& streams, const std::function<void()>&
   cudaSetDevice(before);
 }
 
-/// Every rank's first call, every rank's second, and so on.
+/// Returns every rank's first call, then every rank's second, and so on.
 std::vector<std::vector<Call>> rounds_of(const std::vector<Call>& all) {
   std::vector<std::vector<Call>> rounds;
   std::map<const Rank*, std::size_t> made;
@@ -131,7 +131,7 @@ std::vector<std::vector<Call>> rounds_of(const std::vector<Call>& all) {
   return rounds;
 }
 
-/// The same collective, called by all.
+/// Returns true if all ranks called the same collective.
 bool belong_together(const std::vector<Call>& round, std::size_t ranks) {
   const Call& first = round.front();
   return round.size() == ranks && std::all_of(round.begin(), round.end(), [&](const Call& call) {

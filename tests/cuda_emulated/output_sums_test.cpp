@@ -1,4 +1,4 @@
-// Batch norm's statistics from the sums that a convolution's engine makes.
+// Batch norm's statistics from sums that a convolution's engine computes.
 #include "engine/cuda/output_sums.hpp"
 
 #include <limits>
@@ -15,7 +15,7 @@ using device::Precision;
 using emulated::With;
 
 constexpr std::int64_t kRows = 700;
-constexpr int kChannels = 40;  // a block of 32, and some
+constexpr int kChannels = 40;  // a block of 32, and a remainder
 constexpr float kEpsilon = 1e-5F;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -32,14 +32,14 @@ struct Moments {
   Floats mean, inverse, running;
 };
 
-/// Values with means `deviations` deviations from 0; all equal if `is_flat`.
+/// Returns values whose mean is `deviations` deviations from 0; all are equal if `is_flat`.
 Floats values_about(double deviations, bool is_flat) {
   Floats values = random_floats(kRows * kChannels, 5);
   for (float& value : values) value = static_cast<float>((is_flat ? 0 : double{value}) * 0.5 + deviations * 0.5);
   return values;
 }
 
-/// By definition, in double.
+/// Computes the moments by definition, in double precision.
 Moments expected_of(const Floats& x) {
   Moments result;
   for (int c = 0; c < kChannels; ++c) {
@@ -62,7 +62,7 @@ Moments expected_of(const Floats& x) {
   return result;
 }
 
-/// The kernel's result from sums about 0 in float, one row after another.
+/// Returns the kernel's result from sums about 0 in float, row by row.
 Moments found_of(const Floats& x, float sums_of_first = 0) {
   Floats sums(static_cast<std::size_t>(sums_floats(kChannels)), -1.0F);
   const auto offset = static_cast<std::size_t>(squares_offset(kChannels));
@@ -103,8 +103,8 @@ void check_moments(const Moments& found, const Moments& expected, double toleran
   CHECK(difference(found.running, expected.running, tolerance) == "");
 }
 
-/// A convolution of fp16 whose outputs a batch norm reads; every test has a shape of its own, since what a process has
-/// found out about one is remembered.
+/// A convolution in fp16 whose outputs a batch norm reads. Every test uses a shape of its own, because a process
+/// remembers its findings by shape.
 struct Summed {
   explicit Summed(int outputs)
       : problem{Direction::forward, {2, 6, 6, 8, 6, 6, outputs, window(1, 1, 0)}, Precision::fp16, false},
@@ -136,7 +136,7 @@ std::size_t count_of(const std::vector<std::string>& kernels, const std::string&
 }  // namespace
 
 TEST_CASE("Statistics from given sums are those of the values, as far as their condition lets them be") {
-  // One float after another, 700 of them: each sum is off by 700 / 2 * 2^-24 of what it sums at most, 2e-5.
+  // 700 floats are added one by one. Each sum has an error of at most 700 / 2 * 2^-24 of its terms, 2e-5.
   for (const double deviations : {0.0, 1.0, 7.0}) {
     INFO(deviations << " deviations from 0");
     const Floats x = values_about(deviations, false);
@@ -144,7 +144,7 @@ TEST_CASE("Statistics from given sums are those of the values, as far as their c
   }
 }
 
-// Sums about 0 in float lose all of the variance there: the result would have an error as large as itself, or be
+// There, sums about 0 in float lose all of the variance. The result would have an error as large as itself, or be
 // negative.
 TEST_CASE("Channels far from 0, flat ones and sums that are no numbers are summed again") {
   for (const double deviations : {20.0, 3000.0}) {
@@ -171,7 +171,7 @@ TEST_CASE("An engine that sums its outputs is used where the sums take longer ap
   CHECK(solver == convolution.summing());
   CHECK(solver->plan->sums_channels == 16);
   CHECK_THAT(convolution.solvers.self_check(), Contains("1 convolutions sum their outputs for a batch norm"));
-  // Another replica's solvers find the same without timing it again.
+  // Another replica's solvers use the same result without timing again.
   ConvolutionSolvers others(convolution.handle, convolution.stream, 0);
   CHECK(others.summing(convolution.problem, convolution.memory, *convolution.apart) != nullptr);
 }
@@ -196,7 +196,7 @@ TEST_CASE("An engine that sums its outputs is not used where it takes longer, is
   const With<bool> none(emulated::has_summing_engine, false);
   Summed convolution(40);
   CHECK(convolution.summing() == nullptr);
-  CHECK(convolution.summing() == nullptr);  // also when asked again
+  CHECK(convolution.summing() == nullptr);  // also when it is called again
 }
 
 TEST_CASE("A training pass in fp16 takes batch norm's statistics from the convolutions, an evaluation does not") {

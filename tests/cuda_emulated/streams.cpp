@@ -1,4 +1,4 @@
-// The CUDA runtime's functions for streams and events, as the emulator has them.
+// The CUDA runtime's functions for streams and events.
 #include <algorithm>
 
 #include "tests/cuda_emulated/knobs.hpp"
@@ -64,7 +64,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
               nullptr, 0});
   return cudaSuccess;
 }
-/// In a capture an event is the graph's own affair, unless it is recorded as one from outside: then each launch does.
+/// In a capture, an event belongs to the graph, unless it is recorded as external: then each launch records it.
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
   const Lock lock(machine().mutex);
   Stream& on = of(stream);
@@ -83,7 +83,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   Stream& on = of(stream);
   if (of(event).captured_on != nullptr || on.capture) {
     if (of(event).captured_on == &on) return cudaSuccess;
-    is_forbidden();  // another stream would join the capture, or the capture depend on what is outside
+    is_forbidden();  // another stream would join the capture, or the capture would depend on outside work
     return told(cudaErrorStreamCaptureIsolation);
   }
   if (of(event).marks->device != on.device) ++waits_between_devices;

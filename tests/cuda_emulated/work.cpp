@@ -1,5 +1,5 @@
-// The emulated streams' work. It waits on its stream until something waits for it; which stream goes on next is drawn.
-// So what only happens to be in order on a GPU comes out of order here.
+// Work of the emulated streams. It stays on its stream until someone waits for it, and a random stream continues next.
+// Work whose order is only accidental on a GPU thus gets out of order here.
 #include <cstdio>
 #include <cstdlib>
 
@@ -48,8 +48,8 @@ bool can_go_on(const Stream& stream, bool is_waited_for) {
   return first.work || first.waits_for->reached >= first.mark;
 }
 
-/// One piece of work of some stream; false where none can go on. A function of the host may wait for what this thread
-/// does next, and is not begun before this thread waits itself.
+/// Runs one item of a random stream; returns false if none can continue. A host function may wait for this thread's
+/// next actions, so it starts only when this thread waits itself.
 bool go_on(bool is_waited_for) {
   std::vector<std::shared_ptr<Stream>> able;
   for (const bool is_default : {false, true}) {
@@ -68,7 +68,7 @@ bool go_on(bool is_waited_for) {
   return true;
 }
 
-/// Sometimes work is done before anybody waits for it.
+/// Runs some work at random before someone waits for it.
 void perhaps_go_on() {
   while (draw(3) == 0 && go_on(false)) {
   }

@@ -1,5 +1,5 @@
-// Every convolution of the zoo as cuDNN sees it on an H100 that is only described: descriptors, heuristics, numerical
-// notes and plans are cuDNN's own, on the processor. What is left for a GPU is the execution.
+// Every convolution of the zoo, planned by cuDNN for a described H100. Descriptors, heuristics, numerical notes and
+// plans are cuDNN's own, on the CPU. Only the execution needs a GPU.
 #include <cudnn.h>
 
 #include <map>
@@ -25,14 +25,14 @@ constexpr const char* kH100 = R"({"cudaDeviceId":0,"deviceName":"NVIDIA H100 80G
 "multiProcessorCount":132,"pciDeviceId":0,"regsPerBlock":65536,"reservedSharedMemoryPerBlock":1024,
 "smClockRateKHz":1980000,"supportCoopLaunch":1,"targetSMcount":0,"totalGlobalMem":85017493504,"warpSize":32})";
 
-/// What cuDNN asks of a device that has no such thing here. A100-SXM4-80GB, GeForce RTX 4090 and B200, by NVIDIA's tables
-/// of compute capabilities 8.0, 8.9 and 10.0 and the products' data sheets.
+/// The properties that cuDNN reads of a device that is not present: A100-SXM4-80GB, GeForce RTX 4090 and B200, by
+/// NVIDIA's tables of compute capabilities 8.0, 8.9 and 10.0 and the products' data sheets.
 struct DescribedGpu {
   const char* name;
-  int capability;  ///< 800: 8.0
+  int capability;  ///< 800 means 8.0
   int multiprocessors;
   std::int64_t l2_bytes;
-  int shared_bytes_per_block;  ///< as a kernel may ask for
+  int shared_bytes_per_block;  ///< most that a kernel may request
   int threads_per_multiprocessor;
   int blocks_per_multiprocessor;
   std::int64_t memory_bytes;
@@ -65,7 +65,7 @@ std::string json_of(const DescribedGpu& gpu) {
   return json + "}";
 }
 
-/// The problems of a replica, each once, as ConvolutionOperation asks for them.
+/// Returns the problems of a replica, each once, as ConvolutionOperation requests them.
 std::map<ProblemKey, ConvolutionProblem> problems_of(const model::Graph& graph, int batch, Precision precision) {
   const Program program = make_program(graph, batch, element_of(precision), precision != Precision::fp32);
   std::map<ProblemKey, ConvolutionProblem> problems;
@@ -86,7 +86,7 @@ std::map<ProblemKey, ConvolutionProblem> problems_of(const model::Graph& graph, 
   return problems;
 }
 
-/// Whether one of the first engines has a plan whose workspace is not too large; else what cuDNN says.
+/// Returns true if one of the first engines has a plan with a small enough workspace; else `why` has cuDNN's message.
 bool is_solved(const ConvolutionTarget& h100, ConvolutionProblem problem, std::string& why) {
   for (const bool accumulate : std::set<bool>{problem.accumulate, false}) {
     problem.accumulate = accumulate;
@@ -125,7 +125,7 @@ TEST_CASE("cuDNN has an engine on an H100 for every convolution of a model in ev
   }
 }
 
-// A precision each, as a whole minute of a processor goes into all.
+// Each GPU is tested in one precision, because all together would take more than a minute of processor time.
 TEST_CASE("No convolution of ResNet-50 is left to our own kernels on an A100, RTX 4090 or B200") {
   const std::pair<std::string, Precision> gpus[] = {
       {json_of(kA100), Precision::tf32}, {json_of(kRtx4090), Precision::fp16}, {json_of(kB200), Precision::bf16}};
@@ -180,12 +180,12 @@ TEST_CASE("Every convolution of ResNet-50 is followed by a batch norm that may t
   }
   CHECK(convolutions == 53);
   CHECK(summed == 53);
-  // With a bias, which is added behind the convolution, and without a batch norm there are none.
+  // There are none with a bias, which is added after the convolution, or without a batch norm.
   for (const Step& step : make_program(model::zoo_graph("vgg16"), 64, Element::f16, true).steps)
     CHECK_FALSE(step.summed);
 }
 
-// Else the engines that only have to run are left, which may take a hundred times as long.
+// Otherwise only slow engines would remain, which may take a hundred times as long.
 TEST_CASE("Of the engines that cuDNN recommends for ResNet-50 at batch 128 one has a workspace that is not too large") {
   const CudnnDescriptor h100 = described_gpu(kH100);
   int recommended = 0;
@@ -218,7 +218,7 @@ TEST_CASE("Every engine that is recommended has its turn among the first before 
     CHECK(std::set<std::size_t>(order.begin(), order.end()).size() == engines.recommended());
     std::map<std::int64_t, int> settings, all;
     for (std::size_t i = 0; i < engines.recommended(); ++i) ++all[engines.engine(i).value()];
-    std::size_t before_fourth = 0;  // places that the first three of each take
+    std::size_t before_fourth = 0;  // places of the first three of each engine
     for (const auto& [engine, count] : all) before_fourth += static_cast<std::size_t>(std::min(count, 3));
     for (std::size_t place = 0; place < before_fourth; ++place) {
       const int rank = ++settings[engines.engine(order[place]).value()];
@@ -260,7 +260,7 @@ TEST_CASE("A convolution that cuDNN refuses is named with the reason") {
       "forward convolution, bf16, 4 x 16x8x8 -> 16x5x5, kernel 3x3, stride 1x1, padding top 0 bottom 0 left 0 right 0");
 }
 
-/// cuDNN's own account of a plan: engine, settings, kernels.
+/// Returns cuDNN's own description of a plan: engine, settings, kernels.
 std::string json_of(const ConvolutionEngines::Plan& plan) {
   std::int64_t bytes = 0;
   REQUIRE(cudnnBackendGetAttribute(plan.descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
@@ -279,7 +279,7 @@ TEST_CASE("A plan made by its recipe is the plan of the engine that the heuristi
   int number = 0;
   for (const Precision precision : {Precision::bf16, Precision::fp32}) {
     for (const auto& [key, problem] : problems_of(graph, 32, precision)) {
-      if (number++ % 7 != 0) continue;  // plans take their time
+      if (number++ % 7 != 0) continue;  // only some, because plans are slow
       INFO(describe(problem));
       const ConvolutionEngines engines(target, problem);
       const std::int64_t asked = ConvolutionEngines::questions();

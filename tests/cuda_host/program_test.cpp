@@ -58,7 +58,7 @@ TEST_CASE("The later of two batch norms joins their sum and its ReLU") {
   CHECK(made.steps[3].inputs == std::vector<int>{4 - 1, 2});  // c2's values, then bn1's
 }
 
-/// The arena in a pass: what was written last where. Whatever is read must still be whole.
+/// The arena during a pass: the last written value at each place. Values that are read must still be complete.
 class Memory {
  public:
   explicit Memory(const Program& program) : program_(program) {}
@@ -81,7 +81,7 @@ class Memory {
   void value(int layer) { write(program_.values[static_cast<std::size_t>(layer)], value_name(layer)); }
   void read_value(int layer) const { read(value_name(layer)); }
   void gradient(int layer) { write(program_.gradients[static_cast<std::size_t>(layer)], gradient_name(layer)); }
-  /// The gradient of one layer becomes that of another where it lies.
+  /// Turns the gradient of one layer into that of another, in place.
   void hand_on(int from, int to) {
     const MemorySlot& slot = program_.gradients[static_cast<std::size_t>(to)];
     REQUIRE(slot.offset_bytes == program_.gradients[static_cast<std::size_t>(from)].offset_bytes);
@@ -103,7 +103,7 @@ void forward(const Program& made, Memory& memory, bool evaluates) {
     if (step.kind == LayerKind::softmax || (evaluates && !step.evaluated)) continue;
     for (const int from : step.inputs) memory.read_value(from);
     memory.value(step.output);
-    for (const int from : step.inputs) memory.read_value(from);  // not written over while it is read
+    for (const int from : step.inputs) memory.read_value(from);  // not overwritten while it is read
   }
   memory.read_value(made.logits);
 }
@@ -145,7 +145,7 @@ TEST_CASE("Each value and each gradient is whole until it was read last") {
     Memory memory(made);
     forward(made, memory, false);
     backward(made, memory);
-    memory.read_value(0);  // its padding stays as it is
+    memory.read_value(0);  // its padding must stay unchanged
     Memory evaluation(made);
     forward(made, evaluation, true);
     evaluation.read_value(0);

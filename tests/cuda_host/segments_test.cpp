@@ -1,4 +1,4 @@
-// The tables by which parameters are packed, walked as the kernels walk them, and the device's random numbers.
+// The tables for packing parameters, used as the kernels use them, and the device's random numbers.
 #include "engine/cuda/segments.hpp"
 
 #include "engine/base/random.hpp"
@@ -31,7 +31,7 @@ void walk(const std::vector<Segment>& table, int blocks, const Visit& visit) {
   }
 }
 
-/// How often each element of the flat buffer is moved, and each packed one is met.
+/// Counts how often each element of the flat buffer is moved, and each packed one is written.
 struct Counts {
   std::vector<int> flat, elements, reals;
 };

@@ -1,4 +1,4 @@
-// What the programs print where there is no GPU; with one, that it can be asked.
+// Output of the programs without a GPU; with one, that its properties can be read.
 #include <stdexcept>
 
 #include "engine/cuda/cuda_backend.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("Processes of one machine share its GPUs out, or take those that the l
   CHECK(gpus_of_process(2, 8, 1, 4) == Gpus{2, 3});
   CHECK(gpus_of_process(2, 8, 1, 2) == Gpus{2, 3});
   CHECK(gpus_of_process(4, 8, 0, 1) == Gpus{0, 1, 2, 3});
-  CHECK(gpus_of_process(1, 1, 5, 8) == Gpus{0});  // each process sees its own GPU only
+  CHECK(gpus_of_process(1, 1, 5, 8) == Gpus{0});  // each process sees only its own GPU
   CHECK_THROWS_WITH(gpus_of_process(1, 2, 0, 4), "CUDA: 4 processes with 1 GPUs each on this machine, 2 usable");
   CHECK_THROWS_AS(gpus_of_process(2, 1, 0, 1), std::runtime_error);
 }

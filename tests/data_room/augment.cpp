@@ -58,7 +58,7 @@ TEST_CASE("Quarter turns by hand") {
 TEST_CASE("Zooms by hand") {
   // Twice as large: offsets -1, 0, 1 show what was at -1/2, 0, 1/2.
   check_near(transformed({1, 1, 3}, {0, 2}, {0, 4, 10}), {2, 4, 7});
-  // Half as large: the border's pixels go on beyond it.
+  // Half as large: the border's pixels continue outside.
   check_near(transformed({1, 1, 5}, {0, 0.5}, {1, 2, 3, 4, 5}), {1, 1, 3, 5, 5});
 }
 

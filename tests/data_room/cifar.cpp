@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPixels = 3072;
 
-/// Pixels that are told apart, none of them black.
+/// Makes distinct pixels, none of them black.
 std::string record(int label, int first) {
   std::string text(1, static_cast<char>(label));
   for (std::size_t i = 0; i < kPixels; ++i)
@@ -31,7 +31,7 @@ CifarImages some_images(int count) {
   return CifarImages("some", {3, 32, 32}, 10, all.images, all.labels, {{0, 0, 0}, {1, 1, 1}});
 }
 
-/// `image` moved and mirrored, by the definition.
+/// Returns `image` shifted and mirrored, by definition.
 std::vector<std::uint8_t> moved(const std::vector<std::uint8_t>& image, int down, int right, bool is_mirrored) {
   std::vector<std::uint8_t> result;
   for (int c = 0; c < 3; ++c)
@@ -92,7 +92,7 @@ TEST_CASE("An augmented image of CIFAR-10 is moved by at most four pixels, and m
           }
     CHECK(found == 1);
   }
-  CHECK(places.size() == 81);  // each 1 - (80/81)^400 = 0.993 likely: of the 81 some 0.6 would miss; this seed has all
+  CHECK(places.size() == 81);  // each has probability 1 - (80/81)^400 = 0.993: 0.6 of 81 are missing on average
   CHECK(mirrored > 160);       // 200, deviation 10
   CHECK(mirrored < 240);
 }

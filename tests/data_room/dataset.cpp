@@ -57,7 +57,7 @@ TEST_CASE("A data set that contradicts itself is refused") {
   CHECK(error({1, 1, 1}, {1}, {0}, {{0}, {0}}) == "set: a deviation of the normalisation is not positive");
 }
 
-/// Folder of a data set that ./bootstrap data fetched, or "" with a warning.
+/// Returns the folder of a data set that ./bootstrap data fetched, or "" with a warning.
 std::string fetched(const std::string& name) {
   const std::string folder = std::string(LOCKSTEP_SOURCE_DIR) + "/build/data/" + name;
   if (std::filesystem::exists(folder)) return folder;

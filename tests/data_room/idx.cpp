@@ -8,7 +8,7 @@
 namespace lockstep::data {
 namespace {
 
-/// The IDX form of an array.
+/// Returns an array in IDX format.
 std::string idx_text(const std::vector<std::uint32_t>& dimensions, const std::string& elements) {
   std::string text{'\0', '\0', '\x08', static_cast<char>(dimensions.size())};
   for (const std::uint32_t size : dimensions) {

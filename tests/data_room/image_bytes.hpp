@@ -1,5 +1,5 @@
 #pragma once
-// An image as a source writes it into a batch.
+// Returns an image as a source writes it into a batch.
 #include <cstdint>
 #include <vector>
 

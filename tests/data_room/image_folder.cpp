@@ -1,4 +1,4 @@
-// Folders of JPEG images, which are made here.
+// Folders of JPEG images, which the test makes.
 #include "engine/data/image_folder.hpp"
 
 #ifdef LOCKSTEP_WITH_JPEG
@@ -31,7 +31,7 @@ int farthest(const Bytes& planes, int plane, int value) {
   return most;
 }
 
-/// Left to right from 20 to 220, top to bottom from 40 to 240.
+/// Values increase from left to right from 20 to 220, and from top to bottom from 40 to 240.
 std::string slopes(int width, int height) {
   return jpeg_file(width, height, [&](int x, int y) {
     const double across = (x + 0.5) / width, down = (y + 0.5) / height;
@@ -96,7 +96,7 @@ TEST_CASE("A cut is what a slope has there, at every size, and mirrored it is th
           worst = std::max(worst, std::abs(planes[at] - (20 + 200 * across)));
           worst = std::max(worst, std::abs(planes[static_cast<std::size_t>(size * size) + at] - (40 + 200 * down)));
         }
-      CHECK(worst < 3);  // rounding of the file's values, of the transform, of the interpolation's weights
+      CHECK(worst < 3);  // rounding of the file's values, of the transform, and of the interpolation's weights
       Bytes mirrored = decoded(file, region, size, size, true);
       for (auto row = mirrored.begin(); row != mirrored.end(); row += size) std::reverse(row, row + size);
       CHECK(mirrored == planes);
@@ -116,7 +116,7 @@ TEST_CASE("An image that is torn, too large or none at all is refused by its nam
   CHECK(error("") == "f.jpg: Empty input file");
   CHECK(error("GIF89a") == "f.jpg: Not a JPEG file: starts with 0x47 0x49");
   CHECK_THAT(error(good.substr(0, good.size() / 2)), Contains("f.jpg: ") && Contains("end"));
-  for (const double share : {0.3, 0.5, 0.7}) {  // nothing, and then something that is no code
+  for (const double share : {0.3, 0.5, 0.7}) {  // cut off, then followed by bytes that are no code
     std::string torn = good;
     const auto at = static_cast<std::size_t>(static_cast<double>(good.size()) * share);
     torn.replace(at, 4, std::string("\xFF\xD8\xFF\xD9", 4));
@@ -142,7 +142,7 @@ TEST_CASE("Random resized crops lie in the image, of 8 to 100 % of it, 3:4 to 4:
       least_area = std::min(least_area, area);
       most_area = std::max(most_area, area);
       sum_area += area;
-      // Sides are whole numbers: half a pixel of each either way.
+      // Sides are whole numbers, so each may deviate by half a pixel.
       CHECK((r.width - 0.5) / (r.height + 0.5) <= 4.0 / 3);
       CHECK((r.width + 0.5) / (r.height - 0.5) >= 3.0 / 4);
       mirrored += crop.is_mirrored ? 1 : 0;
@@ -154,7 +154,7 @@ TEST_CASE("Random resized crops lie in the image, of 8 to 100 % of it, 3:4 to 4:
     CHECK(sum_area / kDraws < 0.56);
     CHECK(std::abs(mirrored - kDraws / 2) < 100);  // deviation 22
   }
-  // So narrow that no draw fits: its middle, as wide as it is and 4/3 of that high.
+  // So narrow that no draw fits: the crop is its middle, with its full width and 4/3 of it as height.
   const Crop narrow = draw_crop(12, 1000, {3, 1}, 7);
   CHECK(narrow.region.width == 12);
   CHECK(narrow.region.height == 16);

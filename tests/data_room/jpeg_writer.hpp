@@ -1,12 +1,12 @@
 #pragma once
-// JPEG files for tests, by the library that also reads them.
+// Writes JPEG files for tests, with the library that also reads them.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
-// After <cstdio>, whose FILE it uses.
+// Must follow <cstdio>, because it uses FILE.
 #include <jpeglib.h>
 
 namespace lockstep::data {
@@ -14,7 +14,7 @@ namespace lockstep::data {
 enum class JpegKind { colour, grey, cmyk, progressive };
 
 /// Makes an image whose pixel (x, y) has these values, one per channel of the kind. At the best quality, colours are
-/// not subsampled; at a lower one they are, by two in each direction, as cameras do.
+/// not subsampled. At lower quality they are, by two in each direction, as in cameras.
 inline std::string jpeg_file(int width, int height, const std::function<std::vector<int>(int, int)>& values,
                              JpegKind kind = JpegKind::colour, int quality = 100) {
   jpeg_compress_struct info{};

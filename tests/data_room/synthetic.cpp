@@ -21,7 +21,7 @@ double squared_distance(const std::vector<float>& a, const std::vector<float>& b
   return sum;
 }
 
-/// Mean image of every class.
+/// Returns the mean image of every class.
 std::vector<std::vector<float>> class_means(const ImageSource& source) {
   const std::size_t classes = static_cast<std::size_t>(source.classes());
   std::vector<std::vector<float>> means(classes, std::vector<float>(source.shape().elements()));
@@ -37,7 +37,7 @@ std::vector<std::vector<float>> class_means(const ImageSource& source) {
   return means;
 }
 
-/// Share of the source's images that are nearest to the mean of their class.
+/// Returns the share of images that are nearest to the mean of their class.
 double nearest_mean_accuracy(const ImageSource& source, const std::vector<std::vector<float>>& means) {
   std::int64_t right = 0;
   for (std::int64_t n = 0; n < source.count(); ++n) {

@@ -1,4 +1,4 @@
-// Spot nodes: what a file of intervals may say, when a job holds its nodes, and what a training makes of that.
+// Spot nodes: valid files of intervals, the times at which a job holds its nodes, and trainings on them.
 #include "sim/failures/availability.hpp"
 
 #include <cmath>
@@ -90,7 +90,7 @@ TEST_CASE("availability: a job holds its nodes until one of its own leaves") {
 }
 
 TEST_CASE("availability: nodes that leave and come at one instant are the same; the trace's end is such an instant") {
-  // A count over time: 4, then 6, then 3; and for ever.
+  // A count over time: 4, then 6, then 3, then again from the start.
   const sim::Availability counts = trace_of(90, {{0, 30, 4}, {30, 60, 6}, {60, 90, 3}});
   CHECK(periods(counts, 3, 0, 1) == std::vector<double>{0, std::numeric_limits<double>::infinity()});
   CHECK(periods(counts, 4, 0, 2) == std::vector<double>{0, 60, 90, 150});
@@ -109,7 +109,7 @@ TEST_CASE("availability: fewer nodes are never held for less time, and never los
     const sim::Availability trace = trace_of(1000, intervals);
     double more_s = std::numeric_limits<double>::infinity();
     for (int nodes = 1; nodes <= trace.most_nodes(); ++nodes) {
-      // Held time of five rounds, from a start of the trace.
+      // Held time over five rounds, from a start within the trace.
       const std::vector<double> times = periods(trace, nodes, 0, 1000);
       double held_s = 0;
       for (std::size_t i = 0; i + 1 < times.size(); i += 2)
@@ -158,7 +158,7 @@ TEST_CASE("the committed schema of availability follows from the format, and the
   const sim::Availability week = sim::availability_format().read(document.root());
   CHECK(week.length_s == 7 * 86400);
   CHECK(week.most_nodes() == 12);
-  CHECK(sim::mean_holding_s(week, 4) == 0);  // four are never taken
+  CHECK(sim::mean_holding_s(week, 4) == 0);  // four are never available together
   CHECK(sim::mean_holding_s(week, 8) > 5 * 3600);
 }
 

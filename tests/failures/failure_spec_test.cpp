@@ -1,5 +1,5 @@
-// The object `failures`: defaults with sources, the process that a job sees, the committed schema. LOCKSTEP_UPDATE=1 writes
-// it anew.
+// The object `failures`: defaults with sources, the process that a job sees, the committed schema. LOCKSTEP_UPDATE=1
+// rewrites the schema.
 #include "sim/failures/failure_spec.hpp"
 
 #include "tests/base/committed.hpp"
@@ -46,7 +46,7 @@ TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpo
   const sim::FailureSpec stored = spec_of({{"storage_bandwidth", "2 GB/s"}, {"checkpoint_interval", "1 h"}});
   CHECK(sim::process_of(stored, {10, 8, 100e9, 1}).checkpoint_s == Approx(50));
   CHECK(sim::process_of(stored, {10, 8, 100e9, 1}).interval_s == 3600);
-  CHECK(sim::process_of(stored, {10, 8, 100e9, 5000}).interval_s == 5000);  // not within an iteration
+  CHECK(sim::process_of(stored, {10, 8, 100e9, 5000}).interval_s == 5000);  // at least one iteration
 }
 
 TEST_CASE("what failures cannot be is refused") {

@@ -1,4 +1,4 @@
-// Interruptions: laws of the closed form. The same process event by event: tests/replay/failure_clock_test.cpp.
+// Interruptions: laws of the closed form. tests/replay/failure_clock_test.cpp simulates the process event by event.
 #include "sim/failures/goodput.hpp"
 
 #include <cmath>
@@ -58,7 +58,7 @@ TEST_CASE("the more often, the longer, the worse; a spare helps") {
     CHECK(sim::goodput(waits).share > before);
     before = sim::goodput(waits).share;
   }
-  CHECK(before == Approx(share).epsilon(1e-3));  // spares enough: as if nodes were back at once
+  CHECK(before == Approx(share).epsilon(1e-3));  // with enough spares, nodes are back immediately
 }
 
 TEST_CASE("no other interval is better than the best, which is Young's where checkpoints are short") {

@@ -1,5 +1,5 @@
 #pragma once
-// Seconds of the hours and days that publications of interruptions count in.
+// Seconds of an hour and a day, in which publications count interruptions.
 
 namespace lockstep::tests {
 

@@ -1,5 +1,5 @@
 // Interruptions and goodput of published runs from their published inputs, each by its own rate, and with that rate
-// left out. Writes the tables of results/validation/failures.md, including misses, with LOCKSTEP_UPDATE=1.
+// held out. With LOCKSTEP_UPDATE=1 it writes the tables of results/validation/failures.md, including misses.
 #include <cmath>
 #include <cstdio>
 
@@ -24,7 +24,7 @@ const Fleet kFleet[kFleets] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.2
                                {"FT-HSDP", 2.3e-3}};             // arXiv 2602.00277
 enum { kLlama, kRsc1, kRsc2, kHsdp };
 
-// The estimate for a fleet without data: the geometric mean of the others.
+// Returns the estimate for a fleet without data: the geometric mean of the others.
 double rate_without(int left_out) {
   double logs = 0;
   for (int fleet = 0; fleet < kFleets; ++fleet)
@@ -54,15 +54,15 @@ const Lifetime kLifetimes[] = {
     {"RSC-1, 1,024 GPUs, measured", 128, 7.9, kRsc1},       {"RSC-1, 16,384 GPUs, projected", 2048, 1.8, kRsc1},
     {"RSC-1, 131,072 GPUs, projected", 16384, 0.23, kRsc1}, {"FT-HSDP, 98,304 GPUs", 12288, 18 / 60., kHsdp}};
 
-// A published goodput, or effective training time, with the facts published with it. Facts not given are defaults.
+// A published goodput, or effective training time, with published facts. Facts that are not given are defaults.
 struct Published {
   const char* what;
   const char* stated;
   double share;
   bool is_least;  ///< "over 90 %"
-  int fleet;      ///< fleet whose rate it uses; -1: the rate was published for this figure only
+  int fleet;      ///< index of the fleet whose rate it uses; -1: its source has a rate for this value only
   sim::FailureProcess process;
-  int nodes = 0;  ///< for its MTTF by a rate; 0: the process has it
+  int nodes = 0;  ///< number for its MTTF by a rate; 0: the process has the MTTF
 };
 
 sim::FailureProcess process(double interval_s, double checkpoint_s, double restart_s, double mttf_s = 0) {
@@ -88,7 +88,7 @@ sim::FailureProcess llama_process() {
   return sim::process_of(spec, {2048, 8, 405e9 * 12, 5});
 }
 
-// 0: at the best interval, as the source has it.
+// An interval of 0 means the best interval, as in the source.
 const std::vector<Published>& published() {
   static const std::vector<Published> all{
       {"Llama 3 405B, 16,384 GPUs, 54 days", "4.9 TB of state; nothing else", 0.90, true, kLlama,
@@ -121,7 +121,7 @@ double by_own_rate(const Published& run) {
   return predicted(run, run.fleet < 0 ? 0 : kFleet[run.fleet].per_node_day);
 }
 
-// Points, against a bound only where it is broken.
+// Returns the error in percentage points; against a bound, only if it is broken.
 double error_of(const Published& run, double share) {
   return run.is_least && share > run.share ? 0 : 100 * (share - run.share);
 }

@@ -9,7 +9,7 @@
 namespace lockstep::fuzz {
 namespace {
 
-// The pointer of a number that is not finite; empty: there is none.
+// Returns the pointer of a number that is not finite; empty: all are.
 std::string not_finite(const Json& json, const std::string& pointer = "") {
   if (json.is_number_float() && !std::isfinite(json.get<double>())) return pointer.empty() ? "/" : pointer;
   if (!json.is_structured()) return "";
@@ -21,7 +21,7 @@ std::string not_finite(const Json& json, const std::string& pointer = "") {
 std::string wrong_with(const std::string& message, const std::string& content, const std::string& file) {
   const auto is_foreign = [](const std::string& text) { return text.find("[json.exception") != std::string::npos; };
   if (message.compare(0, file.size(), file) != 0) return "the message does not begin with the file's name";
-  // What stands in the input may be repeated: libFuzzer takes these words from here into its own.
+  // Messages may repeat text from the input: libFuzzer takes such words from here into its inputs.
   if (is_foreign(message) && !is_foreign(content)) return "the message is the JSON library's";
   return "";
 }

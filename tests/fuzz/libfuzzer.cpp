@@ -1,5 +1,5 @@
-// For clang's libFuzzer, one program for all readers: LOCKSTEP_READER names the one (preset "fuzz"; results/fuzz). With
-// LOCKSTEP_SEEDS=FOLDER that reader's corpus is written there first, for the fuzzer to begin with.
+// One program for all readers, for clang's libFuzzer. LOCKSTEP_READER names the reader (preset "fuzz"; results/fuzz).
+// With LOCKSTEP_SEEDS=FOLDER it first writes that reader's corpus there, as seeds for the fuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// fuzz_readers READER|all|logs|engine|sim|launch [FIRST [COUNT]]: mutated inputs FIRST, FIRST + 1, ... of each reader's corpus;
-// without FIRST the runs of the test suite, from 1, and before them the corpus cut short. Prints a line for each reader; an input that breaks the law is kept
-// as fuzz-READER-NUMBER in the current folder, and the exit code is 1. fuzz_readers READER FILE...: judges files.
+// fuzz_readers READER|all|logs|engine|sim|launch [FIRST [COUNT]]: reads mutated inputs FIRST, FIRST + 1, ... of each
+// corpus; without FIRST the runs of the test suite, truncated files and inputs from 1 on. Prints a line per reader.
+// Keeps inputs that break the law as fuzz-READER-NUMBER, and exits with 1. fuzz_readers READER FILE...: reads files.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,13 +20,13 @@ namespace {
 using namespace lockstep;
 using namespace lockstep::fuzz;
 
-constexpr unsigned kLongest_s = 20;                        // of one input, on a machine that does other things as well
-constexpr std::size_t kMostMemory = std::size_t{2} << 30;  // of the process
-constexpr int kUsualRuns = 1500;                           // of each reader in the test suite, 15 s of a core in all
-constexpr int kCuts = 40;                                  // of each file of a corpus
-constexpr int kMostKept = 20;                              // inputs that break the law, of one reader
+constexpr unsigned kLongest_s = 20;                        // for one input, on a machine with other load
+constexpr std::size_t kMostMemory = std::size_t{2} << 30;  // for the process
+constexpr int kUsualRuns = 1500;                           // per reader in the test suite; 15 s of a core in total
+constexpr int kCuts = 40;                                  // per file of a corpus
+constexpr int kMostKept = 20;                              // inputs that break the law, per reader
 
-// What a crash keeps: set before each input.
+// Name under which a crash keeps the input; set before each input.
 std::string kept_name;
 std::string input;
 
@@ -34,7 +34,7 @@ void keep() {
   std::ofstream(kept_name, std::ios::binary) << input;
 }
 
-// Not safe in general in a handler of signals; the process ends in any case.
+// Generally unsafe in a signal handler, but the process ends in any case.
 void crashed(int signal) {
   std::fprintf(stderr, "%s: signal %d\n", kept_name.c_str(), signal);
   keep();

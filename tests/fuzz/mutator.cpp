@@ -92,7 +92,7 @@ class Mutation {
   }
 
  private:
-  // Not of <random>'s distributions, which differ between libraries.
+  // Not one of <random>'s distributions, because these differ between libraries.
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   template <typename T>
   const T& pick(const std::vector<T>& from) {
@@ -148,7 +148,7 @@ class Mutation {
     return below(8) == 0 ? "-" + number : number + pick(ends);
   }
 
-  // Replaces a string in its quotes: by another text, or with another number in it.
+  // Replaces a quoted string by another text, or changes a number in it.
   std::string text_for(const std::string& old) {
     const std::size_t digit = old.find_first_of("0123456789");
     if (digit != std::string::npos && below(2) == 0) {
@@ -177,7 +177,7 @@ class Mutation {
     replace(value, pick(kValues));
   }
 
-  // A few of them go, come twice or many times, or stand elsewhere.
+  // Removes a few tokens, repeats them, or moves them.
   void move_tokens(const std::vector<Token>& tokens) {
     const std::size_t from = below(tokens.size()), to = std::min(tokens.size() - 1, from + below(8));
     const std::size_t begin = tokens[from].begin, size = tokens[to].end - begin;
@@ -217,7 +217,7 @@ class Mutation {
   const std::vector<std::string>& corpus_;
   std::mt19937_64 random_;
   std::string content_;
-  bool is_gentle_ = false;  ///< values alone are changed, so that more is read
+  bool is_gentle_ = false;  ///< only changes values, so that more inputs are valid
 };
 
 }  // namespace

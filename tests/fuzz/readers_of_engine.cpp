@@ -56,7 +56,7 @@ Json samples(const std::string& text) {
   return to_json(profile);
 }
 
-// A mutated body has another checksum: the first line says it anew, so that more than that line is tried.
+// A mutated body has another checksum. The first line is updated, so that the rest of the file is tested, too.
 Json checkpoint(const std::string& content) {
   const std::size_t header = std::min(content.find('\n'), content.size());
   const std::string body = content.substr(0, header) + content.substr(std::min(header + 1, content.size()));
@@ -83,7 +83,7 @@ model::Graph normed_and_dense() {
   return builder.finish();
 }
 
-// The length in front of a header that is a line of its own is said anew, so that more than it is tried.
+// The length before a header on a line of its own is updated, so that the rest is tested, too.
 Json weights(const std::string& content) {
   static const model::Graph graph = normed_and_dense();
   const std::size_t end = content.find('\n');

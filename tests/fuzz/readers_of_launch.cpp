@@ -1,4 +1,4 @@
-// Launch scripts and configurations: a reader for each format, under the ending by which its files are known.
+// Launch scripts and configurations: a reader for each format, with the file ending that identifies it.
 #include <filesystem>
 
 #include "sim/launch/from_file.hpp"
@@ -12,7 +12,7 @@ const sim::Catalogue& catalogue() {
   return one;
 }
 
-// Up to what `simulate job --from` goes on with.
+// Reads as far as `simulate job --from` does.
 Json launch_of(const std::string& text, const std::string& file) {
   const sim::LaunchedJob job = sim::read_launch_text(text, {file, {}, {}}, catalogue());
   return {{"json", sim::launch_json(job, {})}, {"text", sim::launch_text(job, {})}};

@@ -1,4 +1,4 @@
-// Logs of other tools, up to the profile that `calibrate import` writes of them.
+// Logs of other tools, up to the profile that `calibrate import` makes of them.
 #include <fstream>
 
 #include "calib/import/event_file.hpp"
@@ -19,13 +19,13 @@ const std::string& path() {
   return one;
 }
 
-// As it lies on disk: bytes that are no text, or a log that gzip made.
+// Returns the bytes on disk, for bytes that are no text and for logs compressed by gzip.
 std::string from_disk(const std::string& content) {
   std::ofstream(path(), std::ios::binary) << content;
   return calib::log_text(path());
 }
 
-// As `calibrate import` goes on: samples of one thing are a series, and every curve gets a fit.
+// Continues as `calibrate import` does: samples of one thing form a series, and every curve is fitted.
 Json profile_of(const calib::Imported& log) {
   calib::Profile profile;
   profile.name = "fuzzed";
@@ -40,7 +40,7 @@ Json profile_of(const calib::Imported& log) {
   }
   profile.fits = calib::fit_curves(profile.samples);
   const Json written = to_json(profile);
-  // What was written is read again, and shown.
+  // The written profile is read again, and shown.
   const JsonDocument document = JsonDocument::parse(written.dump(), path());
   report_text(calib::profile_from_json(document.root()));
   return written;
@@ -136,7 +136,7 @@ std::vector<Reader> readers_of_logs() {
              {own("chakra.et")}},
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
-      // As it lies in a file: gzip's bytes.
+      // As in a file, with gzip's bytes.
       log("gz",
           [](const std::string& text) {
             return import_nccl_tests(text, path(), {"all-reduce", 0, 0});

@@ -45,7 +45,7 @@ const Beside& folder() {
   return one;
 }
 
-// What is written of a scenario reads as the same.
+// A written scenario is read as an equal one.
 Json scenario(const std::string& text) {
   const sim::LoadedScenario loaded = sim::load_scenario(folder()->write("input.json", text), {});
   Json written = Json::array();
@@ -67,7 +67,7 @@ Json plan(const std::string& text) {
   return sim::load_plan(folder()->write("plan.json", text)).points.size();
 }
 
-// The checksums of its lines are said anew, so that more than them is tried.
+// Checksums of the lines are updated, so that the rest is tested, too.
 Json journal(const std::string& text) {
   const std::string path = folder()->path("journal.jsonl");
   fs::remove(path);
@@ -81,7 +81,7 @@ Json journal(const std::string& text) {
   return left;
 }
 
-// When jobs of some sizes hold their nodes; a time without an end is left out.
+// Returns the times at which jobs of several sizes hold their nodes, without infinite ones.
 Json availability(const std::string& text) {
   const JsonDocument document = JsonDocument::parse(text, kFile);
   const sim::Availability trace = sim::availability_format().read(document.root());
@@ -122,7 +122,7 @@ Json records(const std::string& text) {
   return jobs;
 }
 
-// What is read of a text of the command line is said so that it reads the same.
+// A network read from the command line is written so that it is read as the same one.
 Json network(const std::string& text) {
   const sim::Entries<sim::NetworkEntry>& networks = catalogue().networks;
   const sim::NetworkReading reading = sim::read_network(networks, text, 8);
@@ -147,7 +147,7 @@ Json suite(const std::string& text) {
   return left;
 }
 
-// In place of the file that it was made of, by the list that it has; the others are whole.
+// Replaces the file from which the list was made; the other files are unchanged.
 Json names(const std::string& text) {
   std::string replaced = "models";
   for (const char* list : {"gpus", "intra_node", "networks", "stacks", "constants"})

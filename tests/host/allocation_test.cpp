@@ -1,9 +1,9 @@
-// Passes allocate nothing but what oneDNN does, which is left out here. Every allocation of the program, Eigen's included, is
-// counted by a malloc of our own, which glibc allows; sanitizers bring theirs, so there this file is empty.
+// Passes allocate nothing, except for oneDNN, which is disabled here. A malloc of our own counts every allocation of
+// the program, including Eigen's; glibc allows that. Sanitizers have their own malloc, so there this file is empty.
 #include <cstdlib>
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC's
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // for GCC
 #define LOCKSTEP_SANITIZED
-#elif defined(__has_feature)  // clang's
+#elif defined(__has_feature)  // for clang
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define LOCKSTEP_SANITIZED
 #endif
@@ -31,7 +31,7 @@ namespace {
 
 TEST_CASE("The counter of allocations counts") {
   const long before = allocations;
-  void* volatile memory = std::malloc(1);  // volatile: else the pair could be optimised away
+  void* volatile memory = std::malloc(1);  // volatile, or the pair could be optimised away
   std::free(memory);
   CHECK(allocations == before + 1);
 }

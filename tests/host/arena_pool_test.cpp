@@ -1,4 +1,4 @@
-// Networks that share memory: the same bits as with memory of their own, and no more arenas than passes at once.
+// Networks that share memory give the same bits as others, with no more arenas than concurrent passes.
 #include "engine/host/arena_pool.hpp"
 
 #include <cstring>
@@ -15,7 +15,7 @@ std::vector<float> as_vector(const Eigen::Ref<Vector<float>>& values) {
   return {values.data(), values.data() + values.size()};
 }
 
-/// Whatever the pool's free memory held is lost.
+/// Overwrites the pool's free memory.
 void spoil(ArenaPool& pool, std::size_t bytes) {
   void* arena = pool.take(bytes);
   std::fill_n(static_cast<float*>(arena), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
@@ -24,7 +24,7 @@ void spoil(ArenaPool& pool, std::size_t bytes) {
 
 }  // namespace
 
-// 100, 50: two arenas. Given back, 40 takes the smaller one, 90 the other, and 60 replaces the only free one of 50.
+// 100 and 50 make two arenas. Returned, 40 takes the smaller one, 90 the other, and 60 replaces the free one of 50.
 TEST_CASE("Arenas by hand") {
   ArenaPool pool;
   void* const large = pool.take(100);

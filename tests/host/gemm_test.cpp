@@ -1,4 +1,4 @@
-// Products of parts of larger matrices, in all builds, against sums written out.
+// Compares products of parts of larger matrices, in all builds, with explicit sums.
 #include "engine/host/gemm.hpp"
 
 #include <cmath>
@@ -16,7 +16,7 @@ double element(const Operand<Scalar>& m, std::int64_t row, std::int64_t col) {
   return static_cast<double>(m.transposed ? m.data[col * m.stride + row] : m.data[row * m.stride + col]);
 }
 
-// Drawn once: every variant of a size takes the same.
+// Drawn once, so that every variant of a size gets the same.
 template <typename Scalar>
 const std::vector<Scalar>& drawn(std::int64_t count, std::uint64_t seed) {
   static std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Scalar>> all;

@@ -1,5 +1,5 @@
-// Gradients against central finite differences in double. A convolution before the layer under test makes its input
-// gradient count, not only its parameters'.
+// Compares gradients with central finite differences in double precision. A convolution before the layer under test
+// tests its input gradient, too, and not only that of its parameters.
 #include <cmath>
 #include <functional>
 

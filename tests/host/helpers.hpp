@@ -33,7 +33,7 @@ inline model::Window square(int kernel, int stride = 1, int pad = 0) {
   return w;
 }
 
-/// Levels that this machine has.
+/// Returns the levels that this machine supports.
 inline std::vector<Level> levels_here() {
   std::vector<Level> levels{Level::any};
   for (const Level level : {Level::v3, Level::v4})
@@ -41,7 +41,7 @@ inline std::vector<Level> levels_here() {
   return levels;
 }
 
-/// With or without oneDNN, and at a level, as long as it lives.
+/// Selects oneDNN or not, and a level, during its lifetime.
 class Build {
  public:
   explicit Build(Level level, bool onednn = false) {
@@ -96,7 +96,7 @@ inline double gradient_error(const model::Graph& graph, int batch) {
   Subject<double> subject(graph, batch, 2);
   const Vector<double> noise = Eigen::Map<const Vector<double>>(
       random_values<double>(graph.parameter_count(), 2).data(), graph.parameter_count());
-  subject.network.parameters() += 0.1 * noise;  // biases, gamma and beta off their special values
+  subject.network.parameters() += 0.1 * noise;  // so that biases, gamma and beta have no special values
   subject.loss_and_gradients();
   const Vector<double> gradients = subject.network.gradients();
   Vector<double> differences(gradients.size());

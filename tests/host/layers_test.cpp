@@ -1,4 +1,4 @@
-// Forward passes of single layers: against a naive convolution, and against numbers worked by hand.
+// Compares forward passes of single layers with a naive convolution, and with numbers worked by hand.
 #include <cmath>
 
 #include "tests/catch.hpp"

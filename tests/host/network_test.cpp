@@ -1,4 +1,4 @@
-// Whole networks: training works, any number of threads gives the same bits, the zoo runs.
+// Whole networks: training works, results have the same bits with any number of threads, and the zoo runs.
 #include <cmath>
 
 #include "engine/base/text.hpp"
@@ -59,8 +59,8 @@ TEST_CASE("All builds of the hot code agree, and oneDNN with them") {
   }
 }
 
-// Strides, windows of any form, uneven padding that is cut off, groups, no bias, one output read twice; batches that the
-// parts do not divide. The other way is in double, whose gradients finite differences check.
+// Strides, windows of any shape, uneven padding that is cut off, groups, no bias, one output read twice, and batches
+// that the parts do not divide. The reference is in double precision, whose gradients finite differences check.
 TEST_CASE("Convolutions of single precision, by oneDNN where it is there, are those of double") {
   const int batch = GENERATE(1, 3, 8, 13);
   for (int variant = 0; variant < 6; ++variant) {
@@ -111,7 +111,7 @@ TEST_CASE("A graph that cannot run is refused") {
   CHECK_THROWS_AS(subject.network.loss_and_gradients(subject.images.data(), &label), std::invalid_argument);
 }
 
-// Left out for their time: seconds to draw the VGGs' 140 million parameters, and the deepest networks.
+// Omitted because of their time: the VGGs, whose 140 million parameters take seconds to draw, and the deepest networks.
 TEST_CASE("Networks of the zoo run forward and backward") {
   for (const std::string& name : model::trainable_names()) {
     const model::Graph& graph = model::zoo_graph(name);

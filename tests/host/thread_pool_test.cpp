@@ -22,7 +22,7 @@ TEST_CASE("Every task of a loop runs once, and all of them before the loop ends"
       const int count = round % 40;
       pool.parallel_for(count, [&](int index, int worker) {
         ++runs[static_cast<std::size_t>(index)];
-        ++of_worker[static_cast<std::size_t>(worker)];  // a worker's number is one thread's at a time
+        ++of_worker[static_cast<std::size_t>(worker)];  // only one thread has a given worker's number at a time
       });
       for (int i = 0; i < count; ++i) once = once && runs[static_cast<std::size_t>(i)] == 1;
       std::fill(runs.begin(), runs.end(), 0);

@@ -101,7 +101,7 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
     INFO(outcome.why);
     CHECK(outcome.samples_per_s() == Approx(samples.predicted).epsilon(1e-9));
     CHECK(outcome.global_batch == 256);
-    // What is not known of the GPU is off for both of its numbers of nodes.
+    // Unknown properties of the GPU have the same error for both numbers of nodes.
     CHECK(outcome.spread_compute > 0.01);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("a plan that searches splits has the fastest at each size, and says it
     CHECK(split == sim::split_text(predicted.rankings.front().best.front().spec));
     CHECK_THAT(split, Contains("zero1"));
   }
-  // Without a word about it, as simulate job does.
+  // Splits are not given, so simulate job decides the same way.
   words.question.job.split.is_searched = false;
   words.question.job.split = {};
   words.question.job.global_batch = 0;
@@ -217,7 +217,7 @@ TEST_CASE("prices in words: each GPU's own, one currency, signs and codes alike"
   CHECK(plan.prices.currency == "USD");
   CHECK(plan.objective.kind == sim::ObjectiveKind::least_cost);
   REQUIRE(plan.prices.gpu_price_per_s.size() == 2);
-  CHECK(plan.prices.gpu_price_per_s[0].value == 3. / 3600);  // its own before that of all
+  CHECK(plan.prices.gpu_price_per_s[0].value == 3. / 3600);  // its own price comes before that of all
   CHECK(plan.prices.gpu_price_per_s[0].gpu ==
         sim::scenario_with(plan, plan.points[0].settings).variants[0].cluster.gpu.name);
   CHECK(plan.prices.gpu_price_per_s[1].gpu.empty());
@@ -252,7 +252,7 @@ TEST_CASE("a plan to a loss has the tokens, time and interval of simulate job at
     task.fidelity = sim::Fidelity::analytic;
     const sim::Outcome outcome = sim::evaluate(plan, task);
     INFO(outcome.why);
-    // Whole iterations, of some 10,000.
+    // In whole iterations, some 10,000.
     CHECK(outcome.time_s == Approx(of_job.at("training_s").get<double>()).epsilon(1e-3));
     CHECK(outcome.time_s_low == Approx(of_job.at("training_s_low").get<double>()).epsilon(1e-2));
     CHECK(outcome.time_s_high == Approx(of_job.at("training_s_high").get<double>()).epsilon(1e-2));
@@ -267,7 +267,7 @@ TEST_CASE("a plan over a family compares its sizes; those that do not reach the 
   words.gpus_by_name = {"H100"};
   words.question.gpus = {64};
   const Json plan = sim::read_job_plan(words, catalogue()).plan;
-  int refused = 0;  // for the loss
+  int refused = 0;  // because of the loss
   std::set<std::string> models;
   for (const Json& value : plan.at("axes").at(0).at("values")) {
     if (value.contains("refused") &&
@@ -288,7 +288,7 @@ TEST_CASE("a plan by operations trains each model for their tokens") {
   words.gpus_by_name = {"H100"};
   words.question.gpus = {64};
   const double samples = sim::read_job_plan(words, catalogue()).plan.at("work").at("samples").at("value");
-  // 6 N D: 8.03e9 parameters, attention and all, take a fifth more operations than that.
+  // 6 N D with 8.03e9 parameters. With attention and all else, training needs a fifth more operations than that.
   CHECK(samples * 8192 * 6 * 8.03e9 < 1e20);
   CHECK(samples * 8192 * 6 * 8.03e9 > 0.7e20);
 }
@@ -341,7 +341,7 @@ TEST_CASE("plan job: the file that it writes gives the same answer; a deadline t
   const Outcome again = plan("my_plan.json --json file.json");
   CHECK(again.code == 0);
   Json a = Json::parse(slurp(folder.path("words.json"))), b = Json::parse(slurp(folder.path("file.json")));
-  // Values without a source of their own are "given in" the file, or in the words.
+  // Values without a source of their own are "given in" the file or on the command line.
   for (const char* of_the_file : {"provenance", "assumptions"}) {
     a.erase(of_the_file);
     b.erase(of_the_file);

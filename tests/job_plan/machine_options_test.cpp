@@ -1,5 +1,5 @@
-// `plan job --options`: machines that differ in several respects at once; and the batch, tokens/s and assumptions of
-// its plans.
+// `plan job --options`: machines that differ in several facts at once, and the batch, tokens/s and assumptions of their
+// plans.
 #include "sim/job_plan/machine_options.hpp"
 
 #include "sim/job_prediction/job_prediction.hpp"

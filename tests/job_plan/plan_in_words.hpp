@@ -1,5 +1,5 @@
 #pragma once
-// A plan of `plan job` as a test reads it.
+// Reads the plan of `plan job` for tests.
 #include "sim/job_plan/job_plan.hpp"
 #include "tests/plan/small_plans.hpp"
 #include "tests/records/small_records.hpp"

@@ -1,4 +1,4 @@
-// Laws of kernels: their closed forms by hand, bounds that every catalogued law keeps, and what a table does.
+// Laws of kernels: closed forms by hand, bounds that every law in the catalogue keeps, and the effect of a table.
 #include "sim/kernel/kernel_law.hpp"
 
 #include <cmath>
@@ -65,7 +65,7 @@ TEST_CASE("experts by hand: rows of this rank, weights of experts that have rows
   const KernelWork work = experts_work(shape, KernelPrecision::bf16);
   CHECK(work.flop == 2. * (1024 * 2 / 8) * 4096 * 14336 * 3);
   CHECK(work.memory_bytes == 2. * 4096 * 14336 * 3);
-  shape.tokens = 2;  // half a row for the one expert here
+  shape.tokens = 2;  // half a row for the one local expert
   CHECK(experts_work(shape, KernelPrecision::bf16).memory_bytes == 0.5 * 2. * 4096 * 14336 * 3);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a collective by hand: 2 (n-1)/n of the vector, n - 1 hops") {
 TEST_CASE(
     "a table multiplies the law: at its nodes as given, between them linearly in logarithms, beyond as at the end") {
   KernelLaw law = plain_roofline();
-  law.corrections = {{{{0, 6, 1, 2}}, {0, 693}}};  // m = 64: as it is; m = 128: twice
+  law.corrections = {{{{0, 6, 1, 2}}, {0, 693}}};  // m = 64: unchanged; m = 128: doubled
   const auto ratio = [&](double m) {
     const KernelWork work = gemm_work({m, 512, 512}, KernelPrecision::bf16);
     return law.seconds(work, some_peaks()) / plain_roofline().seconds(work, some_peaks());
@@ -144,7 +144,7 @@ TEST_CASE("no catalogued law is faster than its GPU's peak, and twice the tokens
   CHECK(laws > 40);
   INFO(worst);
   CHECK(worst_own >= 0.998);  // tables are written to a thousandth
-  // With other peaks a law's smooth part ascends a little less where its table falls: 0.946 of an H100's law on an MI325X.
+  // With other peaks, a law's smooth part may rise less than its table falls: 0.946 for an H100's law on an MI325X.
   CHECK(worst_carried >= 0.94);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("every GPU has laws, and says whose they are") {
   CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("K80")).find("gemm/fp32").carried ==
         Carried::to_other_generation);
   for (const GpuEntry& gpu : catalogue.gpus) CHECK(catalogue.kernel_laws_of(gpu).find("gemm/bf16").law != nullptr);
-  // B300 nodes have the NVLink of B200 nodes; H100 PCIe cards have another link than H100 SXM, and no law of it.
+  // B300 nodes have the NVLink of B200 nodes. H100 PCIe cards have another link than H100 SXM, and no law of it.
   CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("B300")).find("collectives/all_reduce/nccl").measured_on ==
         "b200");
   CHECK(catalogue.kernel_laws_of(*catalogue.gpus.named("H100 PCIe")).find("collectives/all_reduce/nccl").law ==
@@ -168,7 +168,7 @@ TEST_CASE("every GPU has laws, and says whose they are") {
   const KernelTime own = h100.time(h100.find("gemm/bf16"), work), carried = h200.time(h200.find("gemm/bf16"), work);
   CHECK(carried.high_s / carried.seconds > own.high_s / own.seconds);
   CHECK(carried.low_s / carried.seconds < own.low_s / own.seconds);
-  // Single precision takes the law of half with its own peak.
+  // Single precision uses the law of half precision with its own peak.
   CHECK(h100.find("gemm/fp32").measured_on == "h100-sxm");
   CHECK(h100.time(h100.find("gemm/fp32"), gemm_work({4096, 4096, 4096}, KernelPrecision::fp32)).seconds > own.seconds);
 }

@@ -20,7 +20,7 @@ inline const sim::Catalogue& launch_catalogue() {
   return catalogue;
 }
 
-/// Names of the launch files of a folder.
+/// Returns the names of the launch files in a folder.
 inline std::vector<std::string> launch_files(const std::string& folder = kLaunchCorpus) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -33,19 +33,19 @@ inline sim::LaunchedJob launched(const std::string& name) {
   return sim::read_launch({kLaunchCorpus + name, {}, {}}, launch_catalogue());
 }
 
-/// The same for a text as of "train.sh".
+/// Reads a text as if it were the content of "train.sh".
 inline sim::LaunchedJob launched_text(const std::string& text, const std::string& path = "train.sh") {
   return sim::read_launch_text(text, {path, {}, {}}, launch_catalogue());
 }
 
-/// Value of an option: "" for a flag, "absent" if the job does not have it.
+/// Returns an option's value: "" for a flag, "absent" if the job does not have it.
 inline std::string option_of(const sim::LaunchedJob& job, const std::string& name) {
   for (const sim::LaunchOption& option : job.options)
     if (option.name == name) return option.value;
   return "absent";
 }
 
-/// Options that are needed in place of values that cannot be read, with the reason.
+/// Returns options that must be given because values cannot be read, with the reason.
 inline std::string needed_of(const sim::LaunchedJob& job) {
   std::string text;
   for (const sim::launch::Unevaluated& one : job.settings.unevaluated()) text += one.option + " " + one.why + "\n";

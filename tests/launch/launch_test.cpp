@@ -1,4 +1,4 @@
-// Tests laws of all launch files, then values of some by hand.
+// Laws that hold for all launch files, then values of some by hand.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <set>
@@ -17,7 +17,7 @@
 namespace lockstep::tests {
 namespace {
 
-// `simulate job` as far as it reads options.
+// The part of `simulate job` that reads options.
 struct Command {
   CLI::App app{"job"};
   sim::JobQuestion question;
@@ -34,7 +34,7 @@ struct Command {
     std::vector<std::string> words;
     for (const sim::launch::ShellCommand& command : sim::launch::read_shell("x " + line, "line").commands)
       for (std::size_t i = command.words.size(); i-- > 1;) words.push_back(command.words[i].text);
-    app.parse(words);  // from the last to the first
+    app.parse(words);  // CLI11 expects them in reverse
   }
   Json facts() const {
     Json json = sim::job_json(question.job);
@@ -46,7 +46,7 @@ struct Command {
   }
 };
 
-// The options that a configuration alone may lack.
+// Returns the options that a configuration alone may lack.
 std::string needed_beside(const sim::LaunchedJob& job) {
   std::string text;
   for (const auto& [name, value] :
@@ -159,7 +159,7 @@ TEST_CASE("a decoder by Megatron-LM's numbers has the parameters of the publishe
           "untie_embeddings_and_output_weights": true})";
   CHECK(parameters_of(llama + "@4096") == 8030261248);
   CHECK(model::graph_of(llama + "@4096", inputs).tokens == 4096);
-  // GPT-2 medium: 24 layers of 12 h^2 + 13 h, tables of words and positions, the last norm.
+  // GPT-2 medium: 24 layers of 12 h^2 + 13 h, tables of words and positions, and the last norm.
   CHECK(parameters_of(R"({"model_type": "megatron", "num_layers": 24, "hidden_size": 1024, "num_attention_heads": 16,
                           "max_position_embeddings": 1024, "vocab_size": 50257, "swiglu": false})") ==
         24LL * (12 * 1024 * 1024 + 13 * 1024) + (50257 + 1024) * 1024 + 2 * 1024);
@@ -291,7 +291,7 @@ TEST_CASE("recomputation and groups of sharding are what the software does, not 
   const std::string trainer = line + "--model_name_or_path gpt2 --per_device_train_batch_size 2 ";
   CHECK(option_of(launched_text(trainer + "--fsdp \"hybrid_shard auto_wrap\""), "--sharding-group") == "8");
   CHECK(option_of(launched_text(trainer + "--fsdp \"full_shard auto_wrap\""), "--sharding-group") == "32");
-  // Accelerate counts strategies from 1: hybrid sharding is the fourth, over the GPUs of a node.
+  // Accelerate counts strategies from 1: hybrid sharding, over the GPUs of a node, is the fourth.
   for (const char* hybrid : {"HYBRID_SHARD", "4"})
     CHECK(option_of(
               launched_text("accelerate launch --num_machines 2 --num_processes 16 --use_fsdp "

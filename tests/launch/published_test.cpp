@@ -33,12 +33,12 @@ Json published_record(const std::string& id) {
   return {};
 }
 
-// Gives values in the unit of the record.
+// The values in the unit of the record.
 struct PredictedRate {
   double value = 0, low = 0, high = 0;
 };
 
-// Predictions are in samples/s; a rate grows with them, a time falls.
+// Predictions are in samples/s. A rate increases with them, a time decreases.
 PredictedRate in_unit_of(const Json& record, const Json& prediction) {
   const double value = prediction.at("predicted"), low = prediction.at("low"), high = prediction.at("high");
   if (record.at("metric") == "throughput_per_gpu") {

@@ -1,4 +1,4 @@
-// Checks values of launch files by hand, for custom programs and for formats other than the first eleven.
+// Values of launch files by hand, for custom programs and for formats other than the first eleven.
 #include "sim/launch/python_repr.hpp"
 #include "tests/catch.hpp"
 #include "tests/launch/corpus.hpp"

@@ -1,4 +1,4 @@
-// A script is followed as a shell would run it, without running anything.
+// A script is interpreted as a shell would run it, without running anything.
 #include "sim/launch/shell.hpp"
 
 #include "sim/launch/python_list.hpp"
@@ -9,7 +9,7 @@
 namespace lockstep::tests {
 namespace {
 
-// The words of every command, separated by "|"; what is not known in angle brackets behind its word.
+// Returns the words of every command, separated by "|". Unknown parts are in angle brackets after their word.
 std::string commands_of(const std::string& script, const std::map<std::string, std::string>& environment = {},
                         const std::map<std::string, std::string>& files = {}) {
   std::string text;

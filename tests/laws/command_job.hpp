@@ -1,5 +1,5 @@
 #pragma once
-// A job as its command line: what a law changes, asks, and prints where it is broken.
+// A job as its command line, for laws: they change it, predict it, and print it if it breaks a law.
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,37 +11,37 @@ namespace lockstep::tests {
 
 class CommandJob {
  public:
-  /// Gives an option; one that is there already changes. An empty value: a flag.
+  /// Gives an option, or changes it if it is present. An empty value makes it a flag.
   CommandJob& give(const std::string& option, const std::string& value = "");
   CommandJob& give(const std::string& option, double value);
   CommandJob& leave_out(const std::string& option);
-  /// Empty: it is not there, or a flag.
+  /// Returns an option's value; empty if it is absent or a flag.
   std::string value(const std::string& option) const;
   bool has(const std::string& option) const;
 
-  /// "simulate job --model resnet50 ...", to paste into a shell; `program`: what comes before the options.
+  /// Returns "simulate job --model resnet50 ...", to paste into a shell. `program` is the text before the options.
   std::string command(const std::string& program = "simulate job") const;
-  /// By their keys, as answer() of sim/api takes them.
+  /// Returns the options by their keys, as answer() of sim/api expects them.
   Json options() const;
-  /// As `simulate job` reads it. Throws InputError.
+  /// Returns the question as `simulate job` reads it. Throws InputError.
   sim::JobQuestion question() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
-/// An answer to a job at its largest number of GPUs.
+/// The answer for a job on its largest number of GPUs.
 struct JobAnswer {
   int gpus = 0;
   double samples_per_s = 0, low = 0, high = 0;
   double samples_per_iteration = 0;
   double memory_bytes = 0;
-  double mfu = 0;  ///< 0: its peak is not known
+  double mfu = 0;  ///< 0: the GPU's peak is unknown
 
   double iteration_s() const { return samples_per_iteration / samples_per_s; }
 };
 
-/// Throws InputError where the job is refused, std::runtime_error with the command where it fails otherwise.
+/// Throws InputError if the job is refused, and std::runtime_error with the command for any other failure.
 sim::JobPrediction predict(const CommandJob& job);
 JobAnswer answer(const CommandJob& job);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Laws that every answer obeys, held over random jobs. A law compares answers to jobs that differ in one fact.
+// Laws that every answer obeys, checked on random jobs. A law compares answers to jobs that differ in one fact.
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -11,20 +11,20 @@
 
 namespace lockstep::tests {
 
-/// How far a case is beyond its law, relative; at or below 0 it keeps it.
+/// Relative amount by which a case breaks its law. At or below 0 it keeps the law.
 struct Compared {
   double beyond = 0;
-  std::vector<std::string> commands;  ///< that show it
+  std::vector<std::string> commands;  ///< commands that show it
 };
 
-/// None: the drawn job is not of this law.
+/// None: the law does not apply to the drawn job.
 using Case = std::optional<Compared>;
 
 struct Law {
   std::string name;
   double tolerance;
-  std::function<Case(Draws& draws)> compare;  ///< throws InputError where the drawn job is refused
-  int slowness = 1;                           ///< only one of so many cases is tried
+  std::function<Case(Draws& draws)> compare;  ///< throws InputError if the drawn job is refused
+  int slowness = 1;                           ///< only one of this number of cases is tried
 };
 
 const std::vector<Law>& laws_of_replicas();
@@ -40,17 +40,17 @@ struct LawResult {
 };
 LawResult hold(const Law& law, int cases, unsigned seed);
 
-/// The relative difference.
+/// Returns the relative difference.
 inline double apart(double a, double b) {
   return std::abs(a / b - 1);
 }
 
-/// A second job that may be no slower than the first.
+/// The second job may be no slower than the first.
 inline Case no_slower(const CommandJob& first, const CommandJob& second) {
   return Compared{answer(first).samples_per_s / answer(second).samples_per_s - 1, {first.command(), second.command()}};
 }
 
-/// The same job with a network of twice the rate, if it has one.
+/// Compares with the same job on a network of twice the rate, if it has a network.
 inline Case on_faster_network(const CommandJob& job) {
   if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
   CommandJob faster = job;
@@ -58,7 +58,7 @@ inline Case on_faster_network(const CommandJob& job) {
   return no_slower(job, faster);
 }
 
-/// The same job in one of its GPU's precisions, and in the next lower one.
+/// Compares the job in one of its GPU's precisions with that in the next lower one.
 inline Case in_lower_precision(CommandJob job, Draws& draws) {
   const std::vector<std::string> precisions = precisions_of(job.value("--gpu"));
   std::vector<std::size_t> places(precisions.size() - 1);

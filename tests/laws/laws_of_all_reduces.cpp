@@ -49,13 +49,13 @@ Case reduce_more_bytes(Draws& draws) {
   return compared(machine, more);
 }
 
-// Nodes that NVLink joins are one: more of its GPUs give NVLS more channels.
+// Returns true if NVLink joins the nodes into one. More GPUs then give NVLS more channels.
 bool is_joined(const Machine& machine) {
   return machine.question.gpus[0] <= catalogue().gpus.with_id(machine.question.gpu)->nvlink_domain;
 }
 
-// Halving and doubling exchanges most between the farthest GPUs: with more nodes more of it passes a network that may be faster
-// than the node's links.
+// Halving and doubling exchanges most between the farthest GPUs. With more nodes, more of that crosses the network,
+// which may be faster than the node's links.
 Case reduce_more_nodes(Draws& draws) {
   Machine machine = random_machine(draws);
   if (machine.question.algorithm == "halving-doubling" || is_joined(machine)) return std::nullopt;
@@ -73,7 +73,7 @@ Case reduce_faster_network(Draws& draws) {
   return compared(faster, machine);
 }
 
-// The optimistic end: what leaves a node in a ring passes its ports.
+// Tests the optimistic bound: bytes that leave a node in a ring cross its ports.
 Case no_faster_than_the_wire(Draws& draws) {
   const Machine machine = random_machine(draws);
   const sim::AllReduceQuestion& q = machine.question;

@@ -1,4 +1,4 @@
-// Tests laws of the bounds of an answer, and of answers by several commands.
+// Laws of an answer's bounds, and of answers by several commands.
 #include <algorithm>
 #include <cmath>
 #include <regex>
@@ -54,8 +54,8 @@ Case the_scenario_says_the_same(Draws& draws) {
                   {job.command() + " --scenario job.json", "simulate job.json"}};
 }
 
-// The jobs that an error proposes: "allowed: without --tensor, or 128 GPUs", "allowed: a batch of at most 189, or
-// --ignore-memory", "allowed: up to 8, or a multiple of it".
+// Returns the jobs that an error proposes: "allowed: without --tensor, or 128 GPUs", "allowed: a batch of at most 189,
+// or --ignore-memory", "allowed: up to 8, or a multiple of it".
 std::vector<CommandJob> proposed_by(const std::string& error, const CommandJob& job) {
   static const std::regex kChange(
       "without (--[a-z-]+)|([0-9]+) GPUs|none of (--[a-z, -]+)|a batch of at most ([0-9]+)|or (--ignore-memory)|"
@@ -83,7 +83,7 @@ std::vector<CommandJob> proposed_by(const std::string& error, const CommandJob& 
   return proposed;
 }
 
-// The first of the proposed changes that `ask` refuses breaks the law.
+// The law is broken if `ask` refuses any of the proposed changes.
 template <class Ask>
 Case follow_advice(const CommandJob& job, const std::string& program, const Ask& ask) {
   std::vector<CommandJob> proposed;
@@ -105,7 +105,7 @@ Case advice_is_accepted(Draws& draws) {
   return follow_advice(random_open_job(draws), "simulate job", [](const CommandJob& job) { (void)answer(job); });
 }
 
-// A batch that a GPU may not hold, or GPUs that may not fill nodes.
+// Draws a batch that a GPU may not hold, or GPUs that may not fill nodes.
 CommandJob random_large_replicas(Draws& draws) {
   CommandJob job = random_replicas(draws);
   if (draws.one_in(4)) return job.give("--gpus", 1.0 + std::stoi(job.value("--gpus")));
@@ -116,7 +116,7 @@ Case advice_to_replicas_is_accepted(Draws& draws) {
   return follow_advice(random_large_replicas(draws), "simulate job", [](const CommandJob& job) { (void)answer(job); });
 }
 
-// A plan refuses its only point with a reason, and the job itself with an error.
+// A plan refuses its only point with a reason; the job itself is refused with an error.
 Case advice_to_plans_is_accepted(Draws& draws) {
   CommandJob job = draws.one_in(2) ? random_open_job(draws) : random_large_replicas(draws);
   const bool is_of_images = job.has("--batch") && job.value("--model").find("gpt") == std::string::npos &&

@@ -1,4 +1,4 @@
-// Laws of machines that differ in one figure: latency of the network, links of a node, a GPU's peak and memory bandwidth.
+// Laws of machines that differ in one property: network latency, links of a node, a GPU's peak, memory bandwidth.
 #include <algorithm>
 #include <fstream>
 
@@ -28,7 +28,7 @@ void multiply(Json& quantity, Dimension dimension, double factor) {
   text = formatted("%.17g", factor * value) + unit;
 }
 
-// The job's scenario and the same with a quantity of the cluster `factor` times as large; the second may be no slower.
+// Compares the job's scenario with one whose quantity of the cluster is `factor` times as large; it may be no slower.
 Case with_cluster(const CommandJob& job, const std::vector<std::string>& pointers, Dimension dimension, double factor) {
   const Json scenario = sim::job_scenario(predict(job), catalogue());
   Json changed = scenario;
@@ -67,7 +67,7 @@ const Json& entry_of(const std::string& id) {
   return *std::find_if(gpus.begin(), gpus.end(), [&](const Json& gpu) { return gpu.at("id") == id; });
 }
 
-// The job's GPU in a file of its own, whose figures `change` changes; the second may be no slower.
+// Puts the job's GPU into a file, with properties changed by `change`; the second job may be no slower.
 template <class Change>
 Case with_gpu(CommandJob job, const std::string& what, const Change& change) {
   const std::string id = job.value("--gpu");
@@ -96,7 +96,7 @@ Case faster_memory(Draws& draws) {
                   [](Json& gpu) { multiply(gpu.at("memory_bandwidth"), Dimension::bandwidth, 2); });
 }
 
-// Another GPU with at least as much of everything, in the same node.
+// Returns true if a GPU has at least as much of everything as another one in the same node.
 bool dominates(const sim::GpuEntry& a, const sim::GpuEntry& b, sim::Precision precision) {
   return a.spec.peak_flops(precision) >= b.spec.peak_flops(precision) && b.spec.peak_flops(precision) > 0 &&
          a.spec.memory_bandwidth_bytes_per_s >= b.spec.memory_bandwidth_bytes_per_s &&
@@ -123,15 +123,15 @@ Case dominated_gpu(Draws& draws) {
   return with_dominating_gpu(random_replicas(draws), draws);
 }
 
-// With a network that NCCL's search counts the same on all GPUs. It tries 12 and then 6 GB/s for a channel on Hopper, 7 GB/s on
-// others, so that a port of 56 Gb/s counts as 6 GB/s on an H800 and as 7 on an L40S (nccl_generations.hpp).
+// Uses a network that NCCL's search counts equally on all GPUs. It tries 12, then 6 GB/s per channel on Hopper, 7 GB/s
+// on others: a port of 56 Gb/s counts as 6 GB/s on an H800 and as 7 on an L40S (nccl_generations.hpp).
 Case split_dominated_gpu(Draws& draws) {
   CommandJob job = random_split(draws);
   job.give("--network", "1x 100 Gb/s InfiniBand");
   return with_dominating_gpu(job, draws);
 }
 
-// A decoder by its numbers; `layers` of them.
+// Returns a decoder by its numbers, with `layers` layers.
 std::string decoder(int layers, int hidden) {
   return Json{{"model_type", "llama"},          {"hidden_size", hidden},       {"intermediate_size", 4 * hidden},
               {"num_attention_heads", 16},      {"num_hidden_layers", layers}, {"vocab_size", 32000},

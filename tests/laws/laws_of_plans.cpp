@@ -1,4 +1,4 @@
-// Laws of plans, and of one job that several commands answer.
+// Laws of plans, and of a job that several commands answer.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -14,7 +14,7 @@
 namespace lockstep::tests {
 namespace {
 
-// A job of a known amount of work.
+// Draws a job with a given amount of work.
 CommandJob random_training(Draws& draws) {
   const bool is_split = draws.one_in(2);
   CommandJob job = is_split ? random_split(draws) : random_replicas(draws);
@@ -43,7 +43,7 @@ Bounded bounded(const Json& object, const std::string& key) {
   return {object.at(key), object.at(key + "_low"), object.at(key + "_high")};
 }
 
-// Seconds of the epochs or tokens.
+// Returns the seconds of the epochs or tokens.
 Bounded training_of(const sim::JobPrediction& predicted) {
   if (const auto& training = predicted.largest().training) return bounded(*training);
   return bounded(sim::job_tokens_json(predicted).back(), "training_s");
@@ -53,7 +53,7 @@ double largest_difference(const Bounded& a, const Bounded& b) {
   return std::max({apart(a.value, b.value), apart(a.low, b.low), apart(a.high, b.high)});
 }
 
-// Of the plan's only number of GPUs.
+// Returns the plan's point for its only number of GPUs.
 Json point_of(const CommandJob& job) {
   Json point = plan_of(job).at("points").at(0);
   if (point.at("status") != "ok") throw InputError(point.at("why").get<std::string>());
@@ -86,7 +86,7 @@ Case json_says_the_same(Draws& draws) {
   return Compared{most, {job.command() + " --json -"}};
 }
 
-// "1,483" -> 1483; half a unit of its last digit is what it may differ by.
+// "1,483" -> 1483. It may differ by half a unit of its last digit.
 double beyond_its_digits(std::string cell, double value) {
   cell.erase(std::remove(cell.begin(), cell.end(), ','), cell.end());
   const std::size_t point = cell.find('.');
@@ -140,7 +140,7 @@ Case at_least_an_iteration(Draws& draws) {
   return Compared{answer(job).iteration_s() / training_of(predict(job)).value - 1, {job.command()}};
 }
 
-// Machines of one to four times the nodes, each with a price.
+// Draws machines with one to four times the nodes, each with a price.
 CommandJob random_plan(Draws& draws) {
   CommandJob job = random_training(draws);
   const int node = std::stoi(job.value("--gpus-per-node")), gpus = std::stoi(job.value("--gpus"));
@@ -165,7 +165,7 @@ Case twice_the_price(Draws& draws) {
   return Compared{most, {job.command("plan job"), dearer.command("plan job")}};
 }
 
-// What the plan recommends; null: nothing.
+// Returns the plan's recommendation; null: none.
 Json recommended(const Json& plan) {
   const Json& id = plan.at("answer").at("recommended");
   if (id.is_null()) return {};
@@ -174,7 +174,7 @@ Json recommended(const Json& plan) {
   return {};
 }
 
-// With twice the limit the answer is there still, and no worse in what the plan minimises.
+// With twice the limit, the plan must still have an answer, which is no worse in the quantity that it minimises.
 Case with_twice_the_limit(CommandJob job, const std::string& option, double limit, const std::string& unit,
                           const std::string& minimised) {
   job.give(option, formatted("%.9g ", limit) + unit);
@@ -187,7 +187,7 @@ Case with_twice_the_limit(CommandJob job, const std::string& option, double limi
   return Compared{beyond, {job.command("plan job"), later.command("plan job")}};
 }
 
-// A limit that some of the plan's points meet.
+// Returns a limit that some of the plan's points meet.
 double random_limit(const CommandJob& job, Draws& draws, const std::string& key) {
   const Json points = plan_of(job).at("points");
   const Json& point = points.at(static_cast<std::size_t>(draws.of({0, 1, 2})));

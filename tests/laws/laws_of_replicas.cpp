@@ -1,4 +1,4 @@
-// Laws of jobs whose GPUs each hold the model.
+// Laws of jobs in which each GPU holds the whole model.
 #include <cmath>
 
 #include "tests/laws/law.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::tests {
 namespace {
 
-// From two nodes on: one has no network.
+// From two nodes on, because one node has no network.
 Case more_gpus(Draws& draws) {
   const CommandJob job = random_replicas(draws);
   if (is_one_node(job)) return std::nullopt;
@@ -15,7 +15,7 @@ Case more_gpus(Draws& draws) {
   return no_slower(job, more);
 }
 
-// Twice the GPUs train at most twice as fast. One node beside several has other links, whose use differs.
+// Twice the GPUs train at most twice as fast. One node has other links than several, so it is not compared with them.
 Case no_gain_from_more_gpus(Draws& draws) {
   const CommandJob job = random_replicas(draws);
   const int gpus = std::stoi(job.value("--gpus"));
@@ -29,7 +29,7 @@ Case faster_network(Draws& draws) {
   return on_faster_network(random_replicas(draws));
 }
 
-// From two on: a node with one is predicted by the ring of its time's NCCL, others by NCCL's tables.
+// From two ports on: NCCL's tables predict nodes with several, the ring of older NCCL releases those with one.
 Case more_ports(Draws& draws) {
   CommandJob job = random_replicas(draws);
   if (job.value("--gpus") == job.value("--gpus-per-node")) return std::nullopt;
@@ -55,7 +55,7 @@ Case lower_precision(Draws& draws) {
   return in_lower_precision(random_replicas(draws), draws);
 }
 
-// Not of an L4, whose matrix multiplications were measured to lose rate with their size: it has 72 W.
+// Not for an L4: its matrix multiplications were measured to lose speed with their size, because it has only 72 W.
 Case larger_batch(Draws& draws) {
   const CommandJob job = random_replicas(draws);
   if (job.value("--gpu") == "l4") return std::nullopt;

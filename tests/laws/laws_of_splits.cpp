@@ -12,12 +12,12 @@ CommandJob with_twice_the_data(const CommandJob& job) {
   return more;
 }
 
-// GPUs that hold the same stage: tensor ranks, then context and data ranks lie next to each other.
+// Returns the GPUs that hold the same stage: tensor ranks, then context and data ranks are adjacent.
 int gpus_of_a_stage(const CommandJob& job) {
   return std::stoi(job.value("--gpus")) / std::stoi(job.value("--pipeline"));
 }
 
-// Where replicas exchange over the network already.
+// Only if replicas already exchange over the network.
 Case split_more_gpus(Draws& draws) {
   const CommandJob job = random_split(draws);
   if (gpus_of_a_stage(job) <= std::stoi(job.value("--gpus-per-node"))) return std::nullopt;
@@ -40,7 +40,7 @@ Case split_lower_precision(Draws& draws) {
   return in_lower_precision(random_split(draws), draws);
 }
 
-// Every GPU has the whole model: these replicas are timed as data parallelism where nothing is computed again.
+// Every GPU has the whole model. Without recomputation, such replicas are timed as data parallelism.
 CommandJob random_whole_replicas(Draws& draws) {
   CommandJob job = random_split(draws);
   job.give("--tensor", 1).give("--pipeline", 1).give("--context", 1).give("--sharding", "none");
@@ -71,7 +71,7 @@ Case recomputing_needs_no_more_memory(Draws& draws) {
                   {levels[0].command(), levels[1].command()}};
 }
 
-// From two on: one has no gradients to add to.
+// From two on, because one has no gradients to which it adds.
 Case more_micro_batches(Draws& draws) {
   CommandJob job = random_split(draws);
   job.give("--global-batch", 2.0 * std::stoi(job.value("--global-batch")));

@@ -21,7 +21,7 @@ LawResult hold(const Law& law, int cases, unsigned seed) {
     try {
       compared = law.compare(draws);
     } catch (const InputError&) {
-      continue;  // refused, which is another law's matter
+      continue;  // refused, which other laws test
     }
     if (!compared) continue;
     if (std::isnan(compared->beyond)) compared->beyond = std::numeric_limits<double>::infinity();

@@ -9,22 +9,22 @@
 
 namespace lockstep::tests {
 
-/// Whole replicas at a stated batch per GPU: images or sequences.
+/// Draws whole replicas with a given batch per GPU: images or sequences.
 CommandJob random_replicas(Draws& draws);
-/// A transformer with its split, its micro-batch and its global batch stated.
+/// Draws a transformer with a given split, micro-batch and global batch.
 CommandJob random_split(Draws& draws);
-/// One of the two.
+/// Draws one of these two kinds.
 CommandJob random_job(Draws& draws);
-/// A transformer of whose split little or nothing is stated.
+/// Draws a transformer with little or nothing given of its split.
 CommandJob random_open_job(Draws& draws);
 
-/// Whether NVLink joins all GPUs of the job, so that it has no network.
+/// Returns true if NVLink joins all GPUs of the job, so that it has no network.
 bool is_one_node(const CommandJob& job);
 
-/// The job's precisions from wide to narrow for which its GPU has units, and single precision.
+/// Returns the precisions of the GPU's units, and single precision, from wide to narrow.
 std::vector<std::string> precisions_of(const std::string& gpu);
 
-/// "8x 100 Gb/s InfiniBand" -> "8x 200 Gb/s InfiniBand"; nullopt: the job states no rate.
+/// "8x 100 Gb/s InfiniBand" -> "8x 200 Gb/s InfiniBand"; nullopt: the job gives no rate.
 std::optional<std::string> with_double_rate(const std::string& network);
 
 }  // namespace lockstep::tests

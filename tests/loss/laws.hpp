@@ -1,5 +1,5 @@
 #pragma once
-// A law with round numbers, and runs of it.
+// A law with round numbers, and runs that follow it.
 #include <cmath>
 #include <vector>
 
@@ -26,7 +26,7 @@ inline LossLaw simple_law() {
   return law;
 }
 
-/// Runs of five sizes, four numbers of tokens each, at the given batch, scattered by `spread`.
+/// Returns runs of five sizes with four numbers of tokens each, at the given batches, scattered by `spread`.
 inline std::vector<LossPoint> runs_of(const LossLaw& law, double spread, const std::vector<double>& batches,
                                       std::uint64_t seed) {
   std::vector<LossPoint> points;

@@ -1,4 +1,4 @@
-// Fits of laws of the loss: the planted truth, runs that went wrong, few runs, sizes left out, files.
+// Fits of laws of the loss: planted truth, runs that went wrong, few runs, held-out sizes, files.
 #include "sim/loss/loss_fit.hpp"
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace lockstep::sim {
 namespace {
 
-/// A law that the truth is not far from, with wide uncertainty.
+/// Returns a law close to the truth, with wide uncertainty.
 LossLaw other_law() {
   LossLaw law = tests::simple_law();
   law.parameters[kLogE] += 0.1;
@@ -88,7 +88,7 @@ TEST_CASE("the same runs give the same law, in any order") {
 }
 
 TEST_CASE("intervals of the shipped tables' laws hold four of five points of sizes that were left out") {
-  // Chinchilla's 240 points and Step Law's runs; the tokens to a loss are what a user asks for.
+  // Chinchilla's 240 points and Step Law's runs. Users request tokens to a loss.
   const LossFitReport& chinchilla = chinchilla_report();
   int inside = 0, points = 0;
   for (const LeftOutSize& size : chinchilla.sizes) {

@@ -1,4 +1,4 @@
-// The laws of the loss: values by hand, limits, inverses, the optimum.
+// Laws of the loss: values by hand, limits, inverses, the optimum.
 #include "sim/loss/loss_law.hpp"
 
 #include <cmath>
@@ -114,7 +114,7 @@ TEST_CASE("the interval of the best size follows from the exponents' uncertainty
     const BoundedValue size = optimum_of(law, flops).parameters;
     return size.high / size.low;
   };
-  // At the reference size of 1e9 parameters an error of alpha turns the size term about itself; far beyond, sizes move.
+  // An error of alpha turns the size term about the reference size of 1e9 parameters; far from it, sizes change.
   CHECK(reach(1e26) > reach(1e22));
 }
 

@@ -1,4 +1,4 @@
-// Compares loss with tokens, days and dollars: with the law only, and with jobs on GPUs.
+// Compares loss with tokens, days and dollars: with the law alone, and with jobs on GPUs.
 #include "sim/loss_curve/loss_question.hpp"
 
 #include <cmath>

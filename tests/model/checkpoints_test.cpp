@@ -1,4 +1,4 @@
-// Activation checkpointing: blocks by name, and the memory that is left.
+// Activation checkpointing: blocks by name, and the remaining memory.
 #include "engine/model/checkpoints.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ model::Graph named_graph(const std::vector<std::string>& names) {
   return graph;
 }
 
-// Three blocks of two layers of 10 elements between an input and an output: each reads the one before, also backward.
+// Three blocks of two layers of 10 elements between input and output. Each layer reads the previous, also backward.
 model::Graph chain() {
   model::Graph graph = named_graph({"input", "l1/a", "l1/b", "l2/a", "l2/b", "l3/a", "l3/b", "out"});
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -48,13 +48,13 @@ TEST_CASE("of a chain of blocks, what enters each and one block's inside are kep
   const model::Graph graph = chain();
   const std::vector<int> blocks = model::checkpointed_blocks(graph);
   CHECK(least_elements(model::live_buffers(graph)) > least_elements(model::live_buffers(graph, blocks)));
-  // After the forward pass: input, l1/b, l2/b, l3/b and the output; l1/a, l2/a and l3/a are gone.
+  // Kept after the forward pass: input, l1/b, l2/b, l3/b and the output. Freed: l1/a, l2/a and l3/a.
   const int layers = static_cast<int>(graph.layers.size());
   std::set<int> kept;
   for (const model::Buffer& buffer : model::live_buffers(graph, blocks).buffers)
     if (!buffer.is_gradient && buffer.first_step < layers && buffer.last_step >= layers) kept.insert(buffer.layer);
   CHECK(kept == std::set<int>{0, 2, 4, 6, 7});
-  // l2/a comes back before the backward step of l2/b, and goes with it.
+  // l2/a is recomputed before the backward step of l2/b, and freed after it.
   bool is_back = false;
   for (const model::Buffer& buffer : model::live_buffers(graph, blocks).buffers)
     is_back = is_back || (buffer.layer == 3 && !buffer.is_gradient && buffer.first_step == 2 * layers - 1 - 4 &&

@@ -1,4 +1,4 @@
-// Networks that are no single stack of layers: parameters against their checkpoints.
+// Networks that are no single stack of layers: compares their parameters with those of their checkpoints.
 #include "engine/model/transformer/composite.hpp"
 
 #include "engine/model/zoo/zoo.hpp"
@@ -32,7 +32,7 @@ TEST_CASE("towers and diffusion have the parameters of their checkpoints") {
   CHECK(zoo_graph("sdxl").parameter_count() == 2'567'463'684);
 }
 
-// 6 N D without tables and convolutions: of ViT-L/14 303 million weights see 257 patches, 85 million 77 words.
+// 6 N D without tables and convolutions: 303 million weights of ViT-L/14 process 257 patches, 85 million 77 words.
 TEST_CASE("multiply-adds of both towers of CLIP") {
   const double macs = static_cast<double>(zoo_graph("clip_vit_l14").macs());
   CHECK(macs == Approx(303.e6 * 257 + 85.e6 * 77).epsilon(0.05));

@@ -7,7 +7,7 @@ namespace lockstep::model {
 
 TEST_CASE("further models have the parameters of their publications") {
   const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
-  // torchvision's totals.
+  // Totals of torchvision
   CHECK(parameters("resnet18") == 11'689'512);
   CHECK(parameters("resnet34") == 21'797'672);
   CHECK(parameters("resnext50") == 25'028'904);
@@ -41,7 +41,7 @@ TEST_CASE("further models have the parameters of their publications") {
 
 TEST_CASE("transformers have the parameters of their releases") {
   const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
-  // As the released checkpoints have them.
+  // Totals of the released checkpoints
   CHECK(parameters("bert_base") == 110'106'428);
   CHECK(parameters("bert_large") == 336'226'108);
   CHECK(parameters("bert_large_512") == parameters("bert_large"));
@@ -61,7 +61,7 @@ TEST_CASE("transformers have the parameters of their releases") {
 TEST_CASE("gated and dense networks have the counts of their publications") {
   const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
   const auto macs = [](const char* id) { return static_cast<double>(zoo_graph(id).macs()); };
-  // torchvision's totals.
+  // Totals of torchvision
   CHECK(parameters("resnext101_32x8d") == 88'791'336);
   CHECK(parameters("resnext101_64x4d") == 83'455'272);
   CHECK(parameters("wide_resnet50") == 68'883'240);
@@ -108,8 +108,8 @@ TEST_CASE("fused attention saves passes, not multiplications") {
     for (const Layer& layer : graph.layers) sum += static_cast<double>(layer.kept_elements);
     return sum;
   };
-  // Each of 12 layers keeps 12 heads' weights of 1,024 x 1,024, and what dropout left of them; fused, a sum in single
-  // precision for each query.
+  // Each of 12 layers keeps the attention weights of 12 heads, 1,024 x 1,024, and those that dropout left. If fused, it
+  // keeps only a sum in single precision per query.
   CHECK(kept(passes) - kept(fused) == 12.0 * 12 * 1024 * (2 * 1024 - 2));
 }
 

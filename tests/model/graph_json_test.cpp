@@ -70,7 +70,7 @@ TEST_CASE("An opaque layer has the counts that it is given, and survives the tri
   CHECK(odd.out == Shape{2, 5, 1});
   CHECK(graph.layers[3].parameters.empty());
   CHECK(graph.layers[3].inputs == std::vector<int>{2});
-  // Its gradients come when its own backward pass is done: behind those of later layers, the last tensor first.
+  // Its gradients are ready after its own backward pass: after those of later layers, the last tensor first.
   CHECK(gradient_order(graph)[0].elements == 3);
   CHECK(graph.parameter_count() == 10 + 3 * 4 + 4);
   check_equal(graph, parse(to_json(graph).dump()));

@@ -1,4 +1,4 @@
-// HuggingFace configurations as they are published: parameters against the totals of their checkpoints.
+// Published HuggingFace configurations: compares their parameters with the totals of their checkpoints.
 #include "engine/model/transformer/huggingface.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Read read(const std::string& text) {
   return {spec, document.assumptions()};
 }
 
-// The layers' sum, held against the closed form by the specification alone.
+// Returns the sum over the layers, after comparing it with the closed form of the specification.
 std::int64_t parameters(const std::string& text) {
   const TransformerSpec spec = read(text).spec;
   const std::int64_t sum = transformer_graph(spec).parameter_count();
@@ -315,7 +315,7 @@ TEST_CASE("a model is a file's, a name's or a configuration's, at the length tha
   CHECK(graph_of(file, inputs).parameter_count() == 8'030'261'248);
   CHECK(graph_of(file + "@4096", inputs).tokens == 4096);
   CHECK(inputs.count(file) == 1);
-  // No backend computes it, whatever it is called.
+  // No backend computes it, under any name.
   CHECK_THROWS_WITH(trainable_graph_of(file, inputs), Contains("no backend has layers of sequences"));
   CHECK_THROWS_WITH(trainable_graph_of("llama3_8b@4096", inputs), Contains("no backend has its attention"));
 }

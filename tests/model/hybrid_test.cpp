@@ -1,4 +1,4 @@
-// Models that carry a state from token to token: parameters against their checkpoints, multiply-adds by hand.
+// Models that carry a state from token to token: parameters compared with their checkpoints, multiply-adds by hand.
 #include <algorithm>
 
 #include "engine/model/transformer/huggingface.hpp"
@@ -12,7 +12,7 @@ TransformerSpec hybrid_of(const std::string& text) {
   return transformer_of_huggingface(JsonDocument::parse(text, "config.json").root());
 }
 
-// The layers' sum, held against the closed form by the specification alone.
+// Returns the sum over the layers, after comparing it with the closed form of the specification.
 std::int64_t counted(const TransformerSpec& spec) {
   const std::int64_t sum = transformer_graph(spec).parameter_count();
   CHECK(parameters_of(spec).total() == sum);

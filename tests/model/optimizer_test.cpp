@@ -1,4 +1,4 @@
-// The table of optimizers against what their formulae name.
+// Compares the table of optimizers with the arrays in their formulae.
 #include "engine/model/optimizer.hpp"
 
 #include "tests/catch.hpp"

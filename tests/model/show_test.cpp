@@ -1,4 +1,4 @@
-// Texts for people. After a deliberate change, copy the new text over tests/data/models/lenet_crossbow.txt.
+// Texts for human readers. After a deliberate change, copy the new text over tests/data/models/lenet_crossbow.txt.
 #include <algorithm>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// Layers of sequences: shapes and counts by hand, the model format, what they hold in memory.
+// Layers of sequences: shapes and counts by hand, the model format, and their memory.
 #include "engine/model/graph.hpp"
 #include "engine/model/memory_plan.hpp"
 #include "engine/model/transformer/spec.hpp"
@@ -143,7 +143,7 @@ TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropou
   spec.qkv_bias = spec.attention_out_bias = spec.inner_bias = spec.tied_output = true;
   spec.dropout = spec.attention_dropout = true;
   const double s = 256, h = 512, a = 8;
-  // Memory live between forward and backward pass for one more layer.
+  // Memory that one more layer keeps between forward and backward pass.
   const auto layer_bytes = [&](bool fused) {
     const auto held = [&](int layers) {
       spec.layers = layers;
@@ -153,7 +153,7 @@ TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropou
     return 2 * (held(3) - held(2));
   };
   CHECK(layer_bytes(false) == s * h * (34 - 2 + (5 - 1) * a * s / h));
-  // Fused, the scores go: 4 bytes of a sum for each query and head are left of them.
+  // If fused, the scores are not kept, only a sum of 4 bytes per query and head.
   CHECK(layer_bytes(true) == s * h * (34 - 2) + 4 * a * s);
 }
 

@@ -1,4 +1,4 @@
-// Transformers by their numbers: parameters against published totals, multiply-adds against the papers' formulae.
+// Transformers by their numbers: parameters compared with published totals, multiply-adds with the papers' formulae.
 #include "engine/model/transformer/spec.hpp"
 
 #include "engine/model/transformer/huggingface.hpp"
@@ -13,7 +13,7 @@ TransformerSpec spec_of(const std::string& text) {
   return transformer_of_huggingface(document.root());
 }
 
-// The layers' sum, held against the closed form by the specification alone.
+// Returns the sum over the layers, after comparing it with the closed form of the specification.
 std::int64_t parameters_of_config(const std::string& text) {
   const TransformerSpec spec = spec_of(text);
   const std::int64_t sum = transformer_graph(spec).parameter_count();
@@ -50,7 +50,7 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   // Mixtral 8x22B has 141 billion (Mistral AI 2024); Qwen3, Table 2, has 235 billion.
   CHECK(total("mixtral_8x22b") == Approx(141e9).epsilon(0.005));
   CHECK(total("qwen3_235b_a22b") == Approx(235e9).epsilon(0.005));
-  // Checkpoints of LLaMA, Llama 3.2, Qwen2.5 and BLOOM are matched to the parameter.
+  // Checkpoints of LLaMA, Llama 3.2, Qwen2.5 and BLOOM: equal to the parameter.
   CHECK(total("llama_7b") == 6'738'415'616);
   CHECK(total("llama_33b") == 32'528'943'616);
   CHECK(total("llama_65b") == 65'285'660'672);
@@ -59,7 +59,7 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("qwen2_5_14b") == 14'770'033'664);
   CHECK(total("qwen2_5_32b") == 32'763'876'352);
   CHECK(total("bloom_176b") == 176'247'271'424);
-  // As their papers and pages round them: PaLM, Table 1; DeepSeek-V2, section 1; Grok-1 and Llama 4 by name; gpt-oss by its checkpoints.
+  // Rounded as published: PaLM, Table 1; DeepSeek-V2, section 1; Grok-1, Llama 4: names; gpt-oss: its checkpoints.
   CHECK(total("palm_8b") == Approx(8.63e9).epsilon(0.005));
   CHECK(total("palm_62b") == Approx(62.50e9).epsilon(0.005));
   CHECK(total("palm_540b") == Approx(540.35e9).epsilon(0.005));
@@ -73,7 +73,7 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("nemotron4_15b") == Approx(15.6e9).epsilon(0.01));
   CHECK(total("nemotron4_340b") == Approx(341e9).epsilon(0.01));
   CHECK(total("internlm_20b") == Approx(20e9).epsilon(0.01));
-  // Checkpoints to the parameter, as their pages count them.
+  // Checkpoints, equal to the parameter, as their pages count them.
   CHECK(total("tinyllama_1b1") == 1'100'048'384);
   CHECK(total("codellama_34b") == 33'743'970'304);
   CHECK(total("yi_6b") == 6'061'035'520);
@@ -107,7 +107,7 @@ TEST_CASE("Llama 3 8B by hand") {
 }
 
 TEST_CASE("DeepSeek-V3 by hand") {
-  // Queries by a vector of 1536, keys and values by one of 512 and 64 turned features that all 128 heads share.
+  // Queries by a vector of 1536; keys and values by one of 512, and 64 rotated features that all 128 heads share.
   const std::int64_t attention = 7168LL * 1536 + 1536 + 1536LL * 128 * 192 + 7168LL * (512 + 64) + 512 +
                                  512LL * 128 * (128 + 128) + 128LL * 128 * 7168;
   const std::int64_t dense = 3 * 7168LL * 18432, expert = 3 * 7168LL * 2048;

@@ -1,4 +1,4 @@
-// The zoo against the layer tables in tests/data/models/layers.tsv.
+// Compares the zoo with the layer tables in tests/data/models/layers.tsv.
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -54,7 +54,7 @@ std::string type_of(LayerKind kind) {
   return found == types.end() ? "" : found->second;
 }
 
-/// Kernel, stride and padding as the table writes them.
+/// Returns kernel, stride and padding as the table writes them.
 Fields window_fields(const Layer& layer) {
   const Window& w = layer.window;
   const std::string kernel = std::to_string(w.kernel_h) + "x" + std::to_string(w.kernel_w);
@@ -114,8 +114,8 @@ TEST_CASE("The zoo equals the layer tables: totals, and layer by layer") {
   }
 }
 
-// Published totals, so that a wrong table would not go unseen: He et al.'s ResNet-50 as in torchvision, Theano-MPI's
-// Table 2 (AlexNet 60,965,224, GoogLeNet 13,378,280, VGG-16 138,357,544).
+// Published totals, which would reveal a wrong table: He et al.'s ResNet-50 as in torchvision, Theano-MPI's Table 2
+// (AlexNet 60,965,224, GoogLeNet 13,378,280, VGG-16 138,357,544).
 TEST_CASE("The zoo has the published numbers of parameters") {
   CHECK(zoo_graph("resnet50").parameter_count() == 25'557'032);
   CHECK(zoo_graph("alexnet_grouped").parameter_count() == 60'965'224);

@@ -1,4 +1,4 @@
-// Closed-form points that share a process and its cluster are those of processes of their own; replays that would need
+// Closed-form points that share a process and its cluster equal those in separate processes. Replays that would need
 // too many messages stay in closed form.
 #include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("points of one process are the same as alone, whatever their clusters,
   CHECK(alone[0] != alone[1]);
 }
 
-// Two rings over both nodes' one NIC: flows that max-plus refuses.
+// Two rings over the single NIC of both nodes: max-plus replays refuse such flows.
 TEST_CASE("a point that fast would replay by too many messages stays in closed form") {
   const SmallFiles files;
   const sim::Scenario s =

@@ -47,7 +47,7 @@ TEST_CASE("a ratio is the inverse of the other way round, and nothing is as sure
   CHECK(there.value * back.value == Approx(1));
   CHECK(there.low * back.high == Approx(1));
   CHECK(sim::time_ratio(a, a).high == Approx(1));
-  CHECK(sim::cost_ratio(a, a, 0.1).high == Approx(1));  // one GPU's price is off for both
+  CHECK(sim::cost_ratio(a, a, 0.1).high == Approx(1));  // both have the same price error of one GPU
   CHECK(sim::cost_ratio(a, b, 0.1).high > sim::cost_ratio(a, b, 0).high);
 }
 

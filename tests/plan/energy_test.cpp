@@ -1,5 +1,5 @@
-// Node power against load: the fit on MLPerf Power v4.0, its errors on what was left out, and laws. LOCKSTEP_UPDATE=1 writes
-// results/validation/energy.md and the table of sim/plan/README.md anew.
+// Node power by load: the fit to MLPerf Power v4.0, its errors on held-out tasks, and laws. LOCKSTEP_UPDATE=1 rewrites
+// results/validation/energy.md and the table of sim/plan/README.md.
 #include "sim/plan/energy.hpp"
 
 #include <cmath>
@@ -22,18 +22,18 @@ const OneNode kOneNode[] = {
     {"BERT", 6841.9, 5.45},       {"DLRM", 7086.6, 3.77},       {"Llama 2 70B LoRA", 7159.7, 28.11},
     {"ResNet-50", 7090.5, 13.37}, {"RetinaNet", 6839.3, 36.18}, {"U-Net 3D", 7216.0, 11.74}};
 
-// The same tasks at the same global batch on several nodes; `alone` is their place above.
+// The same tasks at the same global batch on several nodes. `alone` is their index above.
 struct Several {
   int alone, nodes;
   double power_w, minutes;
 
   const OneNode& one() const { return kOneNode[alone]; }
-  // Work of a node over what it does alone.
+  // Returns the work of a node over its work when alone.
   double load() const { return one().minutes / minutes / nodes; }
 };
 const Several kSeveral[] = {{2, 8, 5819.6, 5.31}, {3, 8, 5791.7, 2.54}, {4, 8, 6148.7, 6.31}, {5, 9, 6378.5, 1.71}};
 
-// Least squares of power over that of one node = s + (1 - s) load.
+// Least squares of power, over that of one node, by s + (1 - s) load.
 double fitted_standby(const std::function<bool(int)>& is_left_out) {
   double up = 0, down = 0;
   for (int i = 0; i < 4; ++i) {
@@ -51,7 +51,7 @@ double mean_busy_w(int left_out) {
   return sum / (left_out < 0 ? 6 : 5);
 }
 
-// The error for a task whose records, on one and on several nodes, were left out of the fit.
+// Returns the error for a task whose records, on one and on several nodes, were held out of the fit.
 double error_on_one(int task) {
   return mean_busy_w(task) / kOneNode[task].power_w - 1;
 }

@@ -1,4 +1,4 @@
-// Failures of a plan: time and cost carry them, and the same without them is told.
+// Failures of a plan: time and cost include them, and the report shows both without them.
 #include "sim/plan/plan_result.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
@@ -41,7 +41,7 @@ TEST_CASE("interruptions cost time and money, spares money, and the answer says 
     CHECK(row.outcome.time_s == Approx(row.outcome.undisturbed_s / row.outcome.goodput));
     const sim::Money without = sim::money_without_failures(plan.prices, row);
     CHECK(without.cost == Approx(row.money.cost * row.outcome.goodput));
-    CHECK(same.outcome.time_s == Approx(row.outcome.time_s));  // nodes are back at once either way
+    CHECK(same.outcome.time_s == Approx(row.outcome.time_s));  // nodes are back at once in both
     CHECK(same.money.cost == Approx(row.money.cost * (row.outcome.nodes + 1) / row.outcome.nodes));
   }
   CHECK_THAT(sim::answer_text(result), Contains("of the time goes to failures: ") && Contains("; without any "));
@@ -50,7 +50,7 @@ TEST_CASE("interruptions cost time and money, spares money, and the answer says 
   CHECK_THAT(sim::answer_text(result), Contains("runs on SimGrid's clock"));
   CHECK(result.clocked->low_s <= result.clocked->mean_s);
   CHECK(result.clocked->low_s <= result.clocked->high_s);
-  // So few short runs are not the mean of all; that they agree within 2 % is tests/replay/failure_clock_test.cpp's to say.
+  // A few short runs miss the mean of all. tests/replay/failure_clock_test.cpp checks that they agree within 2 %.
   CHECK(result.clocked->mean_s == Approx(result.rows[*result.recommended].outcome.time_s).epsilon(0.1));
   const Json answer = sim::plan_json(result, {})["answer"];
   CHECK(answer["failure_runs"]["runs"] == result.clocked->runs);
@@ -96,7 +96,7 @@ TEST_CASE("spot nodes that never leave change nothing; those that are never ther
     }
     REQUIRE(b.is_ok());
     if (a.fidelity != b.fidelity) continue;
-    // To the last interval between checkpoints, of which the closed form has a part.
+    // Up to the last interval between checkpoints, of which the closed form counts a part.
     CHECK(b.time_s == Approx(a.time_s).epsilon(0.02));
     CHECK(b.paid_share == Approx(1));
     CHECK(b.spot_interruptions == 0);
@@ -105,7 +105,7 @@ TEST_CASE("spot nodes that never leave change nothing; those that are never ther
 }
 
 TEST_CASE("spot nodes that leave cost time, and money for what is done twice but not for waiting") {
-  // Ten minutes of each twenty; a restart takes one of them.
+  // Available for ten minutes in every twenty. A restart takes one minute.
   const Json spot{{"per_node_day", 0},
                   {"restart", "1 min"},
                   {"checkpoint_interval", "1 min"},
@@ -115,7 +115,7 @@ TEST_CASE("spot nodes that leave cost time, and money for what is done twice but
   for (const sim::PlanRow& row : result.rows) {
     const sim::Outcome& o = row.outcome;
     REQUIRE(o.is_ok());
-    // Short trainings may begin where nodes are there, or wait ten minutes for them.
+    // Short trainings may start when nodes are available, or wait ten minutes for them.
     CHECK(o.goodput < 0.9);
     CHECK(o.paid_share > 0.3);
     CHECK(o.paid_share < 0.8);
@@ -133,7 +133,7 @@ TEST_CASE("spot nodes that leave cost time, and money for what is done twice but
   CHECK(point["waiting_for_nodes_s"] > 0);
   int told = 0;
   for (const Assumption& a : result.assumptions) told += a.pointer.rfind("/failures/availability", 0) == 0;
-  CHECK(told == 1);  // the trace, not each of its intervals
+  CHECK(told == 1);  // the trace, but not each of its intervals
 }
 
 TEST_CASE("a trace of spot nodes is a file beside the plan, and its errors name it") {

@@ -1,4 +1,4 @@
-// The choice among points, against its definition by brute force on random points.
+// Compares the choice among points with its definition, by brute force on random points.
 #include "sim/plan/frontier.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST_CASE("a point of unknown cost is on the frontier where it is the fastest, a
   const Choice fast{1, 1, 5, 5, false}, slow{2, 2, 3, 3, false};
   Choice unknown{1.5, 1.5, sim::kUnknownCost, sim::kUnknownCost, false};
   CHECK(sim::pareto_frontier({fast, slow, unknown}) == std::vector<std::size_t>{0, 1});
-  CHECK(sim::distance_to_frontier(unknown, {fast, slow}) == Approx(1 - 1 / 1.5));  // by its time alone
+  CHECK(sim::distance_to_frontier(unknown, {fast, slow}) == Approx(1 - 1 / 1.5));  // by its time only
   unknown.time_s = 0.5;
   CHECK(sim::pareto_frontier({fast, slow, unknown}) == std::vector<std::size_t>{2, 0, 1});
   CHECK(sim::pareto_frontier({unknown, unknown}) == std::vector<std::size_t>{0});

@@ -1,4 +1,4 @@
-// The files that a killed run leaves.
+// Files that a killed run leaves.
 #include "sim/plan/journal.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The program as a user runs it: exit codes, the same bytes from any number of processes and ranks, a killed run taken
-// up again.
+// The program as a user runs it: exit codes, equal bytes from any number of processes and ranks, and continued runs
+// after a kill.
 #include <algorithm>
 
 #include "tests/base/ended_process.hpp"
@@ -40,7 +40,7 @@ bool has_mpirun() {
   return has;
 }
 
-// Ranks share the machine, and its root where that is who runs the tests.
+// Ranks share the machine, and its root user if that user runs the tests.
 const std::string kMpirun =
     "mpirun --oversubscribe $([ $(id -u) = 0 ] && echo --allow-run-as-root) --mca btl_vader_single_copy_mechanism "
     "none ";
@@ -119,7 +119,7 @@ TEST_CASE("plan: the same bytes over MPI ranks") {
   }
 }
 
-// The launcher may end the job with the rank; then the journal goes on.
+// The launcher may end the job with the rank. Then another run continues from the journal.
 TEST_CASE("plan: a rank that is killed costs no point") {
   if (!has_mpirun()) return;
   SmallPlan files;
@@ -140,7 +140,7 @@ TEST_CASE("plan: a rank that is killed costs no point") {
   CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }
 
-// They would wait for it for good: the launcher is told to let them live. `timeout` ends a job that hangs, with 124.
+// The launcher lets the ranks live, so they would wait for rank 0 forever. `timeout` ends a hanging job with 124.
 TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
   if (!has_mpirun()) return;
   SmallPlan files;
@@ -201,7 +201,7 @@ TEST_CASE("plan: killed or asked to end at any moment, it goes on to the same re
   files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
   files.plan["scenario"]["iterations"] = 20;
   CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
-  // Killed once there are four lines, the header and three tasks.
+  // Killed as soon as there are four lines, the header and three tasks.
   CHECK(shell(files,
               "$PLAN plan.json --jobs 1 --json out.json &\n"
               "pid=$!\n"

@@ -1,5 +1,5 @@
-// Plans of scenarios whose convergence is a profile: a point takes the profile's iterations, and what compares rates
-// alone does not ask how far the profile's runs reach.
+// Plans of scenarios whose convergence is a profile. A point uses the profile's iterations. Comparisons of rates do not
+// depend on the range of the profile's runs.
 #include <cmath>
 
 #include "sim/plan/plan_result.hpp"
@@ -62,7 +62,7 @@ TEST_CASE("efficiencies and scaling curves need no iterations: a baseline beyond
   const sim::PlanResult result = worked_out(plan);
   for (const sim::PlanRow& row : result.rows) {
     INFO(row.point->setting.dump());
-    // At batch 16 the baseline, one node of two GPUs, trains on 32 images: the profile does not reach there.
+    // At batch 16 the baseline, one node of two GPUs, trains on 32 images, which the profile does not cover.
     if (row.outcome.is_ok()) CHECK(row.scaling_efficiency > 0.1);
   }
   REQUIRE(result.scaling.size() == 3);

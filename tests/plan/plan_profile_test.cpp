@@ -1,4 +1,4 @@
-// Plans of scenarios whose times a profile has measured: what it knows badly widens the points' bounds and is said.
+// Plans of scenarios with times from a profile: its uncertain times widen the points' bounds, with a warning.
 #include <cmath>
 
 #include "calib/profile.hpp"
@@ -9,7 +9,7 @@
 namespace lockstep::tests {
 namespace {
 
-/// 1 ms and 0.1 ms an image, each time scattered by so much either way.
+/// Makes times of 1 ms and 0.1 ms an image, each scattered by this amount in both directions.
 Json scattered_profile(double by) {
   calib::Profile profile;
   profile.name = "scattered";

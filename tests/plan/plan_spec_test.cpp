@@ -1,4 +1,4 @@
-// Plan files: what they say, and one line for each way to get them wrong.
+// Plan files: their contents, and one line for each kind of error.
 #include "sim/plan/plan_spec.hpp"
 
 #include <algorithm>
@@ -126,7 +126,7 @@ TEST_CASE("an axis that says how many GPUs says it in each of its values") {
   SmallPlan files;
   files.plan["axes"] = Json::parse(R"([{"name": "size", "values": [{"name": "one node", "set": {"/nodes": 1}},
                                                                    {"name": "default", "set": {}}]}])");
-  // The scenario lists 2 and 4.
+  // The scenario lists 2 and 4 GPUs.
   CHECK_THAT(error_of(files), Contains("plan.json: /axes/0/values/1: does not say how many GPUs"));
   files.plan["scenario"]["gpus"] = {4};
   const sim::PlanSpec plan = files.load();
@@ -148,7 +148,7 @@ TEST_CASE("work or a convergence, prices for an objective of money, and points a
   CHECK(error_of(unpriced) == "no error");
   SmallPlan several;
   several.plan["axes"][0]["values"] =
-      Json::array({1, 64});  // more than the cluster has: with no network can it be read
+      Json::array({1, 64});  // more than the cluster has: no network makes this possible
   CHECK_THAT(error_of(several), Contains("64 GPUs are more than the cluster has"));
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("a point costs its GPUs, NICs, nodes and energy by the hour") {
   CHECK(sim::money_of(prices, own, o).is_known);
 }
 
-// The closed form was up to 31 % low where servers hold whole tensors: that a point lies 5 % off the frontier says nothing.
+// Where servers hold whole tensors, the closed form was up to 31 % low, so 5 % off the frontier excludes no point.
 TEST_CASE("points of servers that hold whole tensors are refined as far as their closed form may be off") {
   SmallPlan plan;
   CHECK(plan.load().refine.analytic_error == 0.02);

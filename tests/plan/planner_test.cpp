@@ -1,4 +1,4 @@
-// A plan worked out on small clusters: against brute force, and with processes that die.
+// Plans on small clusters: compared with brute force, and with processes that die.
 #include "sim/plan/planner.hpp"
 
 #include <signal.h>
@@ -141,7 +141,7 @@ TEST_CASE("the document has all that its readers count on") {
     CHECK(point["scaling_efficiency"].get<double>() > 0);
     if (point["id"] == best) CHECK(parts_s == Approx(point["iteration_s"].get<double>()));
   }
-  // Lines of other inputs move time as they must; those of prices do not.
+  // Changes of inputs change the time in the right direction. Changes of prices do not change it.
   for (const Json& row : json["sensitivity"]) {
     const std::string what = row["what"];
     INFO(what);

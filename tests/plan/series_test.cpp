@@ -1,4 +1,4 @@
-// Points read in sequence share equal parts. Each must be the scenario that it is when read by itself.
+// Points read in sequence share equal parts. Each must be the same scenario as when it is read alone.
 #include <filesystem>
 
 #include "engine/base/random.hpp"
@@ -10,7 +10,7 @@
 namespace lockstep::tests {
 namespace {
 
-// The scenario, or why there is none.
+// Returns the scenario, or why there is none.
 std::string text_of(const std::function<sim::Scenario()>& read) {
   try {
     return sim::to_json(read()).dump();
@@ -27,7 +27,7 @@ std::string in_series(const sim::PlanSpec& plan, std::size_t point, sim::Scenari
   return text_of([&] { return sim::scenario_with(plan, plan.points[point].settings, series); });
 }
 
-// At most kMost points in order, then random ones, some of them twice in a row.
+// Returns at most kMost points in order, then random ones, some of them twice in a row.
 std::vector<std::size_t> some_points(const sim::PlanSpec& plan) {
   constexpr std::size_t kMost = 40;
   std::vector<std::size_t> points;
@@ -37,7 +37,7 @@ std::vector<std::size_t> some_points(const sim::PlanSpec& plan) {
   return points;
 }
 
-// Points that set whole objects, their members, and what others of the file are read by.
+// Adds points that set whole objects, their members, and values that affect how others are read.
 void set_parts(SmallPlan& files) {
   files.plan["axes"] = Json::parse(R"([
     {"name": "GPUs", "pointer": "/gpus", "values": [1, 4]},

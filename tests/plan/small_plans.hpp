@@ -39,7 +39,7 @@ class SmallPlan {
   sim::PlanSpec load() const { return sim::load_plan(write()); }
 };
 
-/// Works a plan out over `jobs` processes, without a journal.
+/// Runs a plan on `jobs` processes, without a journal.
 inline sim::PlanResult worked_out(const sim::PlanSpec& plan, int jobs = 2, sim::RunTask run = {}) {
   const auto workers = sim::local_workers(jobs, run ? run : sim::plan_runner(plan));
   sim::Journal journal;

@@ -1,4 +1,4 @@
-// A plan that leaves splits open: each point is what a search at its size finds, and its update is a stage's.
+// A plan without given splits: each point has the split that a search at its size finds, and its update is a stage's.
 #include "sim/plan/evaluate.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/point/best_splits.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep::tests {
 namespace {
 
-// Leaves the split open for a language model on 1 to 8 nodes of 8 H100.
+// Removes the split of a language model on 1 to 8 nodes of 8 H100.
 void leave_split_open(SmallPlan& files) {
   files.plan["scenario"] = Json::parse(R"({
     "schema": "lockstep/scenario/1", "name": "splits", "model": "llama3_8b@8192", "gpus": [8], "fidelity": "analytic",

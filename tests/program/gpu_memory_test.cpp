@@ -1,4 +1,4 @@
-// Memory of a GPU: counts by hand, laws, and the activations as `train --memory-plan` has them.
+// Memory of a GPU: counts by hand, laws, and activations as in `train --memory-plan`.
 #include "sim/program/gpu_memory.hpp"
 
 #include "engine/model/zoo/zoo.hpp"

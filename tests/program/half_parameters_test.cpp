@@ -1,4 +1,4 @@
-// Training whose weights, gradients and optimizer's state are in half precision, and sums that autocast has in single.
+// Training with weights, gradients and optimizer's state in half precision, and sums that autocast keeps in single.
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/scenario_cost.hpp"

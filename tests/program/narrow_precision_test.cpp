@@ -1,4 +1,4 @@
-// The precision in which products of eight and four bits are computed.
+// The precision of GEMMs in eight and four bits.
 #include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/check.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
-// Crossbow (Koliousis et al. 2019, arXiv:1901.02244): every scenario file runs at small scale, and what of the paper's
-// throughput it predicts.
+// Crossbow (Koliousis et al. 2019, arXiv:1901.02244): every scenario file runs at small scale, and predictions are
+// compared with the paper's throughput.
 #include <filesystem>
 
 #include "sim/report/result.hpp"

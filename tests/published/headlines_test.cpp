@@ -1,5 +1,5 @@
-// Every scenario of a published result loads, names the source of its numbers, has its own run in a test, and is in the
-// list of headline results.
+// Every scenario of a published result loads, names the source of its numbers, is run by a test, and is in the list of
+// headline results.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,4 @@
-// Jia et al. 2018 (Jizhi): against NCCL's rings. Its other results are scenarios of their own, tested in tests/report.
+// Jia et al. 2018 (Jizhi), compared with NCCL's rings. tests/report tests the paper's other results, as scenarios.
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-// NCCL's cost model against nccl-tests tables of single nodes that others published. Nothing was fitted on them.
+// Compares NCCL's cost model with published nccl-tests tables of single nodes, to which nothing was fitted.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -44,7 +44,7 @@ ClusterSpec cluster_of(const std::string& name) {
   return read_cluster(document.root());
 }
 
-// As a scenario has it: 20 us of launch (its default) before the call.
+// As in a scenario: 20 us of launch (its default) before the operation.
 double bus_gb_per_s(const ClusterSpec& node, int gpus, double bytes, std::optional<NcclAlgorithm> algorithm = {}) {
   NcclSpec spec;
   spec.generation = *nccl_generation(node.gpu.name);

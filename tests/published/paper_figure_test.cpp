@@ -1,4 +1,4 @@
-// Pictures of the papers: every published result is in one, and nothing lies outside it.
+// Pictures of the papers: every published result is in one, and inside its frame.
 #include "sim/validation/paper_figure.hpp"
 
 #include <regex>

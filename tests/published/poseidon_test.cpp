@@ -1,5 +1,5 @@
-// Zhang et al., Poseidon (USENIX ATC 2017): every scenario file runs, and what it predicts is near what was published.
-// One constant was fitted, the rate of copies between GPU and host memory, on one single-node time.
+// Zhang et al., Poseidon (USENIX ATC 2017): every scenario file runs, with predictions close to the published values.
+// One constant was fitted to one single-node time: the rate of copies between GPU and host memory.
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -27,7 +27,7 @@ const PointResult& point_at(const Report& report, std::string_view variant, int 
   return found->point;
 }
 
-// Errors of a variant's predictions, without those used in its fit.
+// Returns the errors of a variant's predictions, except those used in its fit.
 std::vector<double> errors_of(const Report& report, const std::string& variant) {
   std::vector<double> errors;
   for (const Comparison& c : report.comparisons)
@@ -57,7 +57,7 @@ TEST_CASE("Poseidon: VGG19-22K from 1 to 32 nodes") {
         0.5 * point_at(report, "sequential PS", 32).mean_iteration_s());
   CHECK(point_at(report, "wait-free PS", 32).mean_iteration_s() <
         point_at(report, "sequential PS, 2 MB pairs", 32).mean_iteration_s());
-  // A miss that is listed: the paper has 21.5 times one node. When it is met, scenarios/published/README.md must say so.
+  // A known miss: the paper has 21.5 times one node. Once it is met, scenarios/published/README.md must say so.
   REQUIRE(errors_of(report, "wait-free PS").size() == 1);
   CHECK(errors_of(report, "wait-free PS").front() > 0.4);
 }

@@ -1,5 +1,5 @@
-// Chen et al. 2016, "Revisiting distributed synchronous SGD": its scenarios run, at small scale, and the paper's
-// conclusions come out. Slow paper-scale figures are in the scenarios' own runs.
+// Chen et al. 2016, "Revisiting distributed synchronous SGD": its scenarios run at small scale, and support the paper's
+// conclusions. The scenarios' own runs have the slow results at paper scale.
 #include <cmath>
 
 #include "sim/report/optimise.hpp"
@@ -82,7 +82,7 @@ TEST_CASE(
     CHECK(table.front().summary.count > 30);
     top.push_back(table.back().summary.mean);
   }
-  // Read late and sent early it is least; reading at the beginning or sending at the end adds a part of the step.
+  // Reading late and sending early is least stale. Reading at the start or sending at the end adds part of the step.
   CHECK(top[0] < top[1]);
   CHECK(top[1] < 11);
   CHECK(top[0] < top[2]);

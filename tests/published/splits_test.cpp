@@ -1,5 +1,5 @@
-// Megatron-LM (Narayanan et al. 2021, Korthikanti et al. 2022) and InternEvo: every scenario file runs, and what it predicts
-// has the shape of what was published. No constant of computing was fitted on the paper that it predicts.
+// Megatron-LM (Narayanan et al. 2021, Korthikanti et al. 2022) and InternEvo: every scenario file runs, and predictions
+// follow the published trends. No constant of computation was fitted to the predicted paper.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ std::vector<Comparison> compared(const std::string& name) {
       .comparisons;
 }
 
-// Predicted over published, of the variants whose names begin so.
+// Returns predicted over published, for variants whose names begin like this.
 std::vector<double> ratios_of(const std::vector<Comparison>& comparisons, const std::string& beginning = "") {
   std::vector<double> ratios;
   for (const Comparison& c : comparisons)
@@ -43,7 +43,7 @@ TEST_CASE("Megatron-LM: from 1.7 billion parameters on 32 GPUs to a trillion on 
   const std::vector<double> ratios = ratios_of(compared("megatron-lm/weak_scaling"));
   REQUIRE(ratios.size() == 10);
   check_within(ratios, 0.85, 1.1);
-  // Whatever the matrices' speed: the way from one size to the next is the published one.
+  // For any speed of the matrix products, the change from one size to the next is as published.
   CHECK(widest(ratios) < 1.1);
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("Megatron-LM: tensor and pipeline parallelism against ZeRO-3") {
   check_within(split, 0.85, 1.1);
   CHECK(widest(split) < 1.1);
   check_within({sharded.begin(), sharded.begin() + 5}, 0.85, 1.2);
-  // Half the sequences a GPU, half its rate: what it waits for is not hidden.
+  // Half the sequences per GPU, half its rate: its waiting time is not hidden.
   const auto predicted = [&](const char* variant) {
     for (const Comparison& c : all)
       if (c.variant == variant) return c.predicted;

@@ -1,5 +1,5 @@
-// Ma, Mao & Taylor 2016 (arXiv:1605.08325), Table 3: what exchanging parameters costs, per iteration. The compute rates
-// are the paper's own; everything about links and hosts is assumed in the cluster files and in the schedule's defaults.
+// Ma, Mao & Taylor 2016 (arXiv:1605.08325), Table 3: the cost per iteration of exchanging parameters. The compute rates
+// are the paper's. Properties of links and hosts are assumptions of the cluster files and the schedule's defaults.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -63,7 +63,7 @@ TEST_CASE("published: Theano-MPI's Table 3 within 20 % in the median") {
       comm_errors.push_back(std::fabs(comm_s / row.comm_s.at(point.variant) - 1));
       const double speedup = row.train_1_s / (row.train_8_s + comm_s);
       speedup_errors.push_back(std::fabs(speedup / row.speedup.at(point.variant) - 1));
-      // The paper's K20m nodes; on the K80 node the exchange is predicted too fast by up to 60 %.
+      // The paper's K20m nodes. On the K80 node, the predicted exchange is up to 60 % too fast.
       INFO(row.scenario << ", " << point.variant << ": " << comm_s << " s");
       CHECK(comm_errors.back() < 0.60);
     }

@@ -1,4 +1,4 @@
-// Bounds from left-out sources: a tiny case by hand, and what they hold of sources drawn at random.
+// Bounds from held-out sources: a small case by hand, and their coverage of sources drawn at random.
 #include <cmath>
 
 #include "engine/base/random.hpp"
@@ -47,7 +47,7 @@ TEST_CASE(
   const double reach = 1.476 * std::sqrt(M_PI / 2) * (4 + 2) / 5;  // t_0.9 of five degrees
   CHECK(of(sim::bounds_from(five.predictions), "below") == Approx(reach).epsilon(1e-3));
   CHECK(of(sim::bounds_from(five.predictions), "above") == Approx(reach).epsilon(1e-3));
-  // A source's weight does not grow with its records, and what is left out is left out.
+  // A source's weight does not grow with its records, and held-out ones are not used.
   for (int i = 0; i < 50; ++i) five.add("far", -2);
   five.add("near", 0);
   CHECK(of(sim::bounds_from(five.predictions, "near"), "above") == Approx(reach).epsilon(1e-3));
@@ -56,7 +56,7 @@ TEST_CASE(
 TEST_CASE("of twenty sources on, a tenth of them and half of the one to come are outside on either side") {
   LeftOut list;
   for (int i = 1; i <= 29; ++i) list.add("source " + std::to_string(i), i <= 9 ? -0.1 * i : 0.05 * (i - 9));
-  // A thirtieth each: half of one for the one to come, 1.0 and 0.95 are less than a tenth, with 0.9 it is more; below 0.9,
+  // Each weighs 1/30, and the source to come 1/60. 1.0 and 0.95 are less than a tenth, 0.9 makes it more. Below: 0.9,
   // 0.8, 0.7.
   CHECK(of(sim::bounds_from(list.predictions), "above") == Approx(0.9));
   CHECK(of(sim::bounds_from(list.predictions), "below") == Approx(0.7));
@@ -78,7 +78,7 @@ TEST_CASE("four of five records of a new source are inside, or more, however few
       ++all;
     }
     INFO(sources << " sources");
-    CHECK(inside / all > 0.77);  // 0.8 less what 300 draws leave open
+    CHECK(inside / all > 0.77);  // 0.8, less the uncertainty of 300 draws
     CHECK(inside / all < (sources < 8 ? 0.95 : 0.92));
   }
 }

@@ -1,4 +1,4 @@
-// A rate that was measured on another GPU than the job's: laws first, then what is refused.
+// A rate measured on another GPU than the job's: laws first, then refusals.
 #include "sim/job_prediction/carried_rate.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace lockstep::tests {
 namespace {
 
-// Measured on an A100 at a batch of 64, for V100s.
+// Returns a job for V100s with a rate measured on an A100 at a batch of 64.
 sim::JobQuestion carried_job(double samples_per_s) {
   sim::JobQuestion job = small_job();
   job.rate_samples_per_s = samples_per_s;
@@ -34,7 +34,7 @@ TEST_CASE("a rate of another GPU is scaled by what is predicted for both, and so
   back.job.gpu.stated = "A100";
   back.rate_gpu = "V100";
   CHECK(rates(back)[0] == Approx(1000).epsilon(1e-9));
-  sim::JobQuestion predicted = carried_job(rates(on_a100)[0]);  // measured as predicted: nothing new is learned
+  sim::JobQuestion predicted = carried_job(rates(on_a100)[0]);  // measured as predicted, so nothing changes
   CHECK(rates(predicted)[0] == Approx(rates(on_v100)[0]).epsilon(1e-9));
 }
 

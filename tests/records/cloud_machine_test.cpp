@@ -1,4 +1,4 @@
-// Machines of clouds that a job describes by their GPU and network.
+// Machines of clouds that a job describes by GPU and network.
 #include "sim/job_prediction/job_prediction.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("a cloud's machine is known by its network and GPU, as by its own name
   CHECK(rate_of("A100", "4x 100 Gb/s EFA", 8) == rate_of("A100", "p4de", 8));
   CHECK(rate_of("H100", "32x 100 Gb/s EFA", 8) == rate_of("H100", "AWS p5.48xlarge", 8));
   CHECK(rate_of("H200", "8x 400 Gb/s EFA", 8) == rate_of("H200", "p5e.48xlarge", 8));
-  // Other rates, GPUs and nodes are none of theirs.
+  // Other rates, GPUs and nodes identify no machine.
   CHECK(rate_of("A100", "8x 100 Gb/s EFA", 8) != rate_of("A100", "p4d", 8));
   CHECK(rate_of("V100", "4x 100 Gb/s EFA", 8) != rate_of("V100", "p4d", 8));
   CHECK(rate_of("A100", "4x 100 Gb/s EFA", 4) != rate_of("A100", "p4d", 4));

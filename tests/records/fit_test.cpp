@@ -1,4 +1,4 @@
-// The fit of constants, and what predictions of sources left out are worth: laws on small cases, then what is committed.
+// The fit of constants, and the errors for held-out sources: laws on small cases, then the committed constants.
 #include "sim/validation/fit.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lockstep::tests {
 namespace {
 
-// A rate of one GPU, to be predicted.
+// A rate of one GPU that is to be predicted.
 std::string rate(const std::string& id, const std::string& source, double images_per_s, const std::string& gpu = "K80",
                  const std::string& model = "ResNet-50", int batch = 64, const std::string& precision = "fp32") {
   return R"({"id": ")" + id + R"(", "source": ")" + source + R"(", "metric": "images_per_s", "gpu": ")" + gpu +
@@ -22,7 +22,7 @@ std::string rate(const std::string& id, const std::string& source, double images
          std::to_string(images_per_s) + "}";
 }
 
-// An all-reduce of NCCL between two nodes of eight GPUs, in seconds.
+// An NCCL all-reduce between two nodes of eight GPUs, in seconds.
 std::string between_nodes(const std::string& id, const std::string& source, const std::string& gpu,
                           const std::string& link, const std::string& network, double bytes) {
   return R"({"id": ")" + id + R"(", "source": ")" + source +
@@ -38,7 +38,7 @@ std::vector<sim::Record> records_of_all(const std::vector<std::string>& all) {
   return records_from(json + "]");
 }
 
-// By the shipped constants.
+// Checks predictions with the shipped constants.
 void check_as_published(const std::set<std::string>& ids, double epsilon) {
   std::vector<sim::Record> records;
   for (const sim::Record& record : sim::records_of(committed_suites()))
@@ -60,7 +60,7 @@ TEST_CASE("a source left out is predicted without its results, those of others d
   const auto targets = sim::targets_of(records);
   const sim::FittedConstants fitted = sim::fit_constants(without_constants(), records, 1);
   const auto left_out = sim::predict_left_out(fitted, records, targets, 1);
-  REQUIRE(left_out.size() == 6);  // nothing is given: facts alone
+  REQUIRE(left_out.size() == 6);  // nothing is given, so there are only facts
   const auto usual = sim::predict_records(targets, {}, without_constants(), 1);
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(left_out[i].track == sim::Track::facts);
@@ -69,7 +69,7 @@ TEST_CASE("a source left out is predicted without its results, those of others d
     const double before = std::abs(std::log(usual[i].predicted / other));
     CHECK(std::abs(std::log(left_out[i].prediction.predicted / other)) < 0.6 * before);
   }
-  // The left-out constants are those of a fit that never saw the source.
+  // Constants without a source equal those of a fit that never saw it.
   const std::vector<sim::Record> others(records.begin() + 3, records.end());
   const sim::FittedConstants without = sim::fit_constants(without_constants(), others, 1);
   for (const auto& [name, constant] : without.all.constants) {
@@ -212,7 +212,7 @@ TEST_CASE("large all-reduces in one node of A100, H100, H200 are as published") 
 }
 
 TEST_CASE("large all-reduces over InfiniBand and RoCE are as published") {
-  // They reach what their ports carry. One share of networks stood for clouds' plugins and for GPUs without GPUDirect too, and
+  // They reach what their ports carry. One share stood for clouds' plugins and GPUs without GPUDirect too, so
   // these were 13 to 27 % too slow, though the fit had them.
   check_as_published(
       {"CW-H100-64-8589934592", "DO-A100-2n-4294967296", "DO-A100-4n-4294967296", "DST-lambda-B200-2n-2147483648",

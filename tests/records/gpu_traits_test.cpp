@@ -1,5 +1,5 @@
-// Effects of a GPU's traits on jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over
-// the whole catalogue come first, then measurements.
+// Effects of a GPU's properties on jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws
+// over the whole catalogue come first, then measurements.
 #include <set>
 
 #include "tests/catch.hpp"

@@ -1,4 +1,4 @@
-// Suggestions for a refused job.
+// Suggestions for refused jobs.
 #include "tests/catch.hpp"
 #include "tests/records/small_job.hpp"
 

@@ -1,4 +1,4 @@
-// The keys by which a record describes its job: read strictly, names looked up whole.
+// The keys with which a record describes its job: reading is strict, and names must match as a whole.
 #include <algorithm>
 
 #include "sim/validation/record.hpp"

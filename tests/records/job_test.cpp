@@ -19,7 +19,7 @@
 namespace lockstep::tests {
 namespace {
 
-// The prior, multiplied by the factors fitted on trainings.
+// Returns the prior, multiplied by the factors fitted to trainings.
 double told(const std::string& widest, const std::string& narrower) {
   const sim::Prior& prior = sim::prior_of(widest);
   double value = prior.value;
@@ -72,7 +72,7 @@ TEST_CASE("a measured rate is that of one GPU, and narrows the bounds", "[job]")
 }
 
 TEST_CASE("kernels are those of the software, not of the GPU's age", "[job]") {
-  // Both GPUs keep attention's scores on the chip: what an H100 gains lies between its memory and its peak.
+  // On both GPUs, attention's scores stay on the chip. The gain of an H100 is between its ratios of memory and of peak.
   sim::JobQuestion job = small_job();
   job.job.model.stated = "gpt2";
   job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("mixed");
@@ -119,7 +119,7 @@ TEST_CASE("images that a node's processors decode are a limit of the node, which
   const sim::JobPrediction job = sim::predict_job(fast, catalogue(), 1);
   const auto width = [](const sim::JobRow& row) { return row.samples_per_s.high / row.samples_per_s.low; };
   const sim::JobRow alone = sim::predict_job(slow, catalogue(), 1).rows[0];
-  CHECK(width(job.rows[1]) > 1.3 * width(alone));  // what a node decodes is known by few
+  CHECK(width(job.rows[1]) > 1.3 * width(alone));  // few sources determine the decoding rate
   CHECK(slow_ready[0] < limit);
   CHECK(slow_decoded[0] == Approx(slow_ready[0]).epsilon(0.02));
   sim::JobQuestion sentences = small_job();
@@ -239,7 +239,7 @@ TEST_CASE("servers have eight GPUs unless the job says otherwise", "[job]") {
   CHECK(why_refused(job) == "--gpus: 12 GPUs do not fill whole nodes; allowed: up to 8, or a multiple of it");
 }
 
-// The file as simulate reads it.
+// Reads the file as simulate does.
 sim::Report simulated(const Json& file) {
   const TemporaryFolder folder;
   return sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1, {});

@@ -14,7 +14,7 @@
 namespace lockstep::tests {
 namespace {
 
-// Returns the ids after "models: " and so on.
+// Returns the ids after "models: " and the like.
 std::vector<std::string> listed(const std::string& what) {
   std::istringstream lines(sim::names_text(catalogue()));
   std::vector<std::string> ids;
@@ -105,7 +105,7 @@ TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
     CHECK(scenario.algorithm == Algorithm::s_sgd);
     CHECK(scenario.communication.all_reduce == all_reduce);
   }
-  // Over several NICs a ring or a tree is as many as NCCL makes of it.
+  // Over several NICs, NCCL makes several rings or trees of one.
   for (const auto& [name, only] : std::map<std::string, sim::NcclAlgorithm>{{"ring", sim::NcclAlgorithm::ring},
                                                                             {"NCCL tree", sim::NcclAlgorithm::tree}}) {
     const sim::CommunicationSpec communication = scenario_with(name, "4x EDR").communication;

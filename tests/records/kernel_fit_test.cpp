@@ -1,4 +1,4 @@
-// The fit of kernel laws: finds the law that made the times, keeps a third of the shapes out, and reads tables strictly.
+// The fit of kernel laws finds the law behind the times, holds out a third of the shapes and reads tables strictly.
 #include "sim/validation/kernel_fit.hpp"
 
 #include <unistd.h>

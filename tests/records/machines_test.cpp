@@ -1,4 +1,4 @@
-// GPUs of AMD, GPUs of one's own, and machines that are no GPU.
+// GPUs of AMD, GPUs in users' files, and machines that are no GPUs.
 #include <algorithm>
 #include <cmath>
 
@@ -84,8 +84,8 @@ TEST_CASE("an interval on AMD is wider than on NVIDIA, and says that its softwar
 }
 
 TEST_CASE("an MI300X's interval holds what was measured beside an H200, and its speed over that is below its peak's") {
-  // alpharomercoma/MI300X-vs-H200, REPORT.md: an 8B model in bf16, the H200 1.32 to 1.40 times as fast in plain PyTorch. Under PyTorch
-  // FSDP, whose constants are of NVIDIA's GPUs, the MI300X is predicted 1.4 times as fast as the H200.
+  // alpharomercoma/MI300X-vs-H200, REPORT.md: 8B model, bf16, the H200 1.32 to 1.40 times as fast in plain PyTorch. In
+  // PyTorch FSDP, with constants of NVIDIA's GPUs, the MI300X is predicted 1.4 times as fast as the H200.
   const double h200 = rate_of(llama_on("H200")).predicted;
   const sim::JobPrediction amd = sim::predict_job(llama_on("MI300X"), catalogue(), 1);
   const auto& rate = amd.rows.front().samples_per_s;
@@ -134,7 +134,7 @@ TEST_CASE("a GPU of one's own is a file like an entry of the catalogue, and is l
   sim::Catalogue with = catalogue();
   sim::add_gpus_of_files(with, {"H100", path});
   CHECK(with.gpus.size() == catalogue().gpus.size() + 1);
-  // Twice an H100 in all that computes.
+  // Twice an H100 in every property of computation.
   sim::JobQuestion job = llama_on(path);
   job.gpus = {1};
   job.job.split = {};

@@ -1,4 +1,4 @@
-// A measured iteration: laws first, then what is refused.
+// A measured iteration: laws first, then refusals.
 #include "sim/job_prediction/measured_step.hpp"
 
 #include "sim/job_prediction/job_scenario.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("one GPU: a measured iteration is a measured rate, of another GPU too"
   step.step = {batch / 500.0, 1, 0, "", ""};
   CHECK(rates(step)[0] == Approx(500).epsilon(1e-6));
   for (std::size_t row = 1; row < rate.gpus.size();
-       ++row)  // an anchored rate spreads a step over layers by the plain roofline
+       ++row)  // with an anchored rate, the plain roofline divides a step among layers
     CHECK(rates(step)[row] == Approx(rates(rate)[row]).epsilon(0.005));
   rate.rate_gpu = step.step.gpu = "A100";
   for (std::size_t row = 0; row < rate.gpus.size(); ++row)

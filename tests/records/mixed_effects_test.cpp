@@ -1,4 +1,4 @@
-// Shrinkage by how many sources say so: closed forms.
+// Shrinkage by the number of sources that show an effect, compared with closed forms.
 #include "sim/validation/mixed_effects.hpp"
 
 #include <cmath>
@@ -69,7 +69,7 @@ TEST_CASE("a source that is far off moves a constant by 1.5 s0^2 / s1, however f
     const sim::Effects effects = sim::solve_effects(all, {{0.2}, {0.2, true}}, 0.05);
     CHECK(effects.values[0] == Approx(1.5 * 0.2 * 0.2 / 0.2).epsilon(0.001));
     CHECK(effects.values[0] + effects.values[1] == Approx(off).epsilon(0.01));
-    // Without the weights the two share it, whatever it is.
+    // Without the weights, the two effects divide any deviation equally.
     CHECK(sim::solve_effects(all, {{0.2}, {0.2}}, 0.05).values[0] == Approx(off / 2).epsilon(0.01));
   }
 }

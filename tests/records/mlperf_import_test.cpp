@@ -1,5 +1,5 @@
-// Logs of MLPerf Training lead to predictions without editing: what `calibrate import mlperf` writes, `simulate --predict`
-// maps. Systems are described in the free text that submissions have.
+// Logs of MLPerf Training become predictions without editing: `simulate --predict` maps the output of `calibrate import
+// mlperf`. Systems are described in the free text of submissions.
 #include "calib/import/mlperf.hpp"
 
 #include "tests/catch.hpp"
@@ -22,7 +22,7 @@ std::string mlperf_log(const std::string& benchmark) {
   return log;
 }
 
-/// Why the rate has no prediction; empty: it has one.
+/// Returns why the rate has no prediction; empty: it has one.
 std::string why_no_rate(const std::string& benchmark, const Json& system) {
   calib::MlperfOptions options;
   options.system = system;
@@ -50,7 +50,7 @@ TEST_CASE("every benchmark of MLPerf that has a model leads from a log to a pred
     INFO(benchmark);
     CHECK(why_no_rate(benchmark, system).empty());
   }
-  // Without a split these do not fit; which one it was is not logged.
+  // Without a split these do not fit, and logs do not name the split.
   for (const std::string benchmark : {"llama31_405b", "gpt3"})
     CHECK_THAT(why_no_rate(benchmark, system), Contains("needed: tp, pp or sharding"));
   for (const std::string benchmark : {"retinanet", "ssd", "unet3d"})

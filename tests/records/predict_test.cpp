@@ -1,4 +1,4 @@
-// Predictions of records: laws and bounds first, then values that follow from given ones, then what is not mapped.
+// Predictions of records: laws and bounds first, then values that follow from given ones, then unmapped records.
 #include "sim/validation/predict.hpp"
 #include "sim/point/calibration.hpp"
 
@@ -192,7 +192,7 @@ TEST_CASE("samples to MLPerf's target of BERT by the reference's convergence poi
   CHECK(large.task.epochs == Approx(4.191437).epsilon(0.02));
   CHECK(trained_to_target("BERT-large", 2304).task.epochs == Approx((2.777588 + 2.768215) / 2).epsilon(0.03));
   CHECK(large.predicted < small.predicted);
-  // Beyond the largest batch that the reference was run with, all that the law adds is open.
+  // Beyond the largest batch of the reference runs, the law's whole increase is uncertain.
   const sim::Prediction beyond = trained_to_target("BERT-large", 65536);
   CHECK(beyond.task.epochs == Approx(5.504307 * (1 + 65536 / 12720.) / (1 + 16384 / 12720.)).epsilon(0.1));
   CHECK(beyond.task.epochs_uncertainty > 1);
@@ -268,7 +268,7 @@ TEST_CASE("parameter servers are simulated as such") {
   // Sufficient factors of 32 images are a hundredth of the matrices.
   CHECK(predicted_of_record(poseidon(hybrid, 16, "10 GbE")) <
         0.6 * predicted_of_record(poseidon(pairs_overlapped, 16, "10 GbE")));
-  // What the optimiser is called is no exchange.
+  // The name of the optimiser is no exchange.
   CHECK(predicted_of_record(two_servers("100 Gb/s RoCE")) > 0);
 }
 

@@ -40,7 +40,7 @@ Said of_record(Json record, const Json& changes = Json::object()) {
   return {p.predicted, p.task.assumptions, p.task.unmapped};
 }
 
-// A rack's GPUs as vendors tell them: trays of four, each with four ports.
+// A rack's GPUs as vendors describe them: trays of four, each with four ports.
 const Json kRack{{"metric", "throughput_per_gpu"},
                  {"unit", "tokens/s/GPU"},
                  {"software", "nemo"},
@@ -164,12 +164,12 @@ TEST_CASE("trays of a rack are one node, which is said") {
   const Said rack = of_record(kRack);
   REQUIRE(rack.unmapped.empty());
   CHECK(rack.of("gpus_per_node") == "64");
-  // As a record that says it itself, and whichever of GPU and network does.
+  // The same as a record that gives it directly, whether GPU or network says so.
   CHECK(of_record(kRack, {{"gpus_per_node", 64}, {"network", "64x NDR"}}).predicted == rack.predicted);
   CHECK(of_record(kRack, {{"gpu", "GB200"}}).predicted == rack.predicted);
   CHECK(of_record(kRack, {{"network", "4x NDR"}}).predicted == rack.predicted);
   CHECK(of_record(kRack, {{"gpu", "GB200"}, {"network", "4x NDR"}}).predicted == rack.predicted);
-  // Four GPUs that say themselves what joins them are a node: experts then send over the network.
+  // Four GPUs whose link is given form a node. Experts then send over the network.
   const Said node = of_record(kRack, {{"gpu", "GB200"}, {"network", "4x NDR"}, {"link", "nvlink5"}});
   CHECK(node.of("gpus_per_node").empty());
   CHECK(node.predicted < 0.5 * rack.predicted);
@@ -189,7 +189,7 @@ TEST_CASE("MLPerf's transformers train in eight bits and unpadded unless a recor
   CHECK(open.predicted == of_record(kBert, {{"precision", "fp8"}, {"seq", 256}}).predicted);
   CHECK(open.predicted > 1.1 * of_record(kBert, {{"precision", "bf16"}}).predicted);
   CHECK(of_record(kBert, {{"seq", 128}}).of("tokens of a sequence").empty());  // stated, and not the most
-  // A100 has no eight bits, other software pads, and a GPT's samples are whole.
+  // A100 has no eight bits, other software pads samples, and a GPT's samples have full length.
   CHECK(of_record(kBert, {{"gpu", "A100-80GB-SXM"}}).of("precision") == "mixed");
   CHECK(of_record(kBert, {{"software", "pytorch"}}).of("tokens of a sequence").empty());
   CHECK(of_record(kBert, {{"software", "pytorch"}}).of("precision") == "mixed");
@@ -218,8 +218,8 @@ TEST_CASE("what software computes again is said where a record leaves it open") 
   CHECK(of_record(kBloom, titan).of("recompute") == "alternate-matrices");
 }
 
-// A suite's records hold, by hand, what their sources leave open. Taken out again the program says the same by itself, so that
-// what validate reports is what a record of a stranger gets.
+// Records of suites give, by hand, facts that their sources do not give. Without these, the program must assume the
+// same, so that validate reports the errors for a stranger's records.
 TEST_CASE("what suites assume by hand the program assumes by itself") {
   std::ifstream in(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites/transformers-at-scale.json");
   const Json suite = Json::parse(in);
@@ -347,7 +347,7 @@ TEST_CASE("attention by its law is as fast as we measured on an H100, forward an
   }
 }
 
-// Laws on Hopper are of FlashAttention-3; other software has kernels of before.
+// Laws on Hopper are those of FlashAttention-3. Other software uses older kernels.
 TEST_CASE("software without attention kernels for Hopper is slower there, and as fast on an A100") {
   const Json job{{"metric", "step_time"},
                  {"unit", "s"},

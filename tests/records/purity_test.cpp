@@ -1,4 +1,4 @@
-// A prediction depends on its own record and on given results alone: not on other targets, not on any order.
+// A prediction depends only on its own record and on given results, and not on other targets or any order.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -21,7 +21,7 @@ std::vector<sim::Record> committed() {
   return sim::records_of(committed_suites());
 }
 
-// The targets with these ids, in their order, and all that is given.
+// Returns the targets with these ids, in this order, and all given results.
 std::vector<sim::Record> with_given(const std::vector<std::string>& ids) {
   const std::vector<sim::Record> all = committed();
   std::vector<sim::Record> some;
@@ -69,7 +69,7 @@ TEST_CASE("a record alone with what is given is predicted as among all others") 
 }
 
 TEST_CASE("given results count whatever their order") {
-  // Two rates at the same batch, of the same experiment: which one counts must not hang on the file.
+  // Two rates at the same batch, in the same experiment. The order in the file must not decide which one counts.
   std::string json = two_servers("100 Gb/s RoCE");
   json.insert(1, R"({"id": "another", "role": "input", "group": "g", "metric": "images_per_s", "value": 390,
     "unit": "images/s", "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64}, )");

@@ -1,4 +1,4 @@
-// Records as JSON: what is refused, and with which line.
+// Records as JSON: refusals, and their messages.
 #include "sim/validation/record.hpp"
 
 #include "sim/validation/record.hpp"

@@ -1,5 +1,5 @@
-// One job, four ways to ask: by its facts, as its scenario, as a point of a plan, as a record. Random jobs
-// from a seed; the numbers are the same to 1e-9.
+// One job in four forms: its facts, its scenario, a point of a plan, a record. Random jobs from a seed give the same
+// numbers to 1e-9.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -37,7 +37,7 @@ sim::JobQuestion drawn(Draws& draws) {
             "kvstore", "hybcomm", "sfb",    "one-bit", "theano-mpi",   "CUDA-aware MPI",   "baidu-ring"});
   job.job.software.stated =
       draws.of(Texts{"pytorch", "tensorflow", "mxnet", "horovod", "poseidon", "mlperf", "caffe2"});
-  if (draws.of(std::vector<int>{0, 1, 2}) == 0) job.rate_samples_per_s = 3.5;  // which every GPU reaches
+  if (draws.of(std::vector<int>{0, 1, 2}) == 0) job.rate_samples_per_s = 3.5;  // a rate that every GPU reaches
   const bool has_epochs = job.job.model.stated != "bert_large" && job.job.model.stated != "gpt2";
   if (has_epochs) job.job.epochs = draws.of(std::vector<double>{1, 30, 90});
   job.ignores_memory = true;
@@ -192,7 +192,7 @@ TEST_CASE("every row of a job is a point of its scenario", "[job]") {
 
 namespace {
 
-// Facts by their keys in records, and the words of a command line that give the same.
+// Facts by their keys in records, and the command-line words that give the same.
 struct SameFacts {
   Json keys = Json::object();
   std::vector<std::string> words;
@@ -261,7 +261,7 @@ sim::Job job_of_options(std::vector<std::string> words, const std::set<std::stri
   return question.job;
 }
 
-// Every fact, field by field; `exchange` and the network's text stand in the job under no key of their own.
+// Lists every fact, field by field. `exchange` and the network's text have no keys of their own in a job.
 Json all_facts(const sim::Job& job) {
   Json facts = sim::job_json(job);
   facts["algorithm"] = job.exchange;

@@ -1,5 +1,5 @@
-// Whatever length a job gives, its network does the operations of that length. The count here is from a transformer's
-// numbers alone, by the formulas of its layers; the network's own count is the sum over the layers that were built.
+// For any length that a job gives, its network has the operations of that length. The count here uses only a
+// transformer's numbers and its layers' formulas. The network's own count is the sum over its layers.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ const TransformerSpec* transformer_of(const sim::ModelEntry& entry) {
   return graph.transformer && graph.transformer->spec.decoder_layers == 0 ? &graph.transformer->spec : nullptr;
 }
 
-// Weights of the matrices that a token is multiplied by in a layer's attention.
+// Returns the weights of the matrices by which a layer's attention multiplies a token.
 double attention_weights(const TransformerSpec& s) {
   const double h = s.hidden, heads = s.heads;
   if (s.latent.kv_rank == 0)
@@ -57,7 +57,7 @@ double recurrence_macs(const TransformerSpec& s) {
   return 0;
 }
 
-// The multiply-adds for a pair of a query and a key: a score, and a value that is added.
+// Returns the multiply-adds for a pair of query and key: for a score, and for adding a value.
 double pair_macs(const TransformerSpec& s) {
   const auto& l = s.latent;
   return s.heads * (l.kv_rank > 0 ? l.nope_dim + l.rope_dim + l.value_dim : 2.0 * s.head_dim);

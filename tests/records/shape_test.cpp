@@ -1,4 +1,4 @@
-// Transformers that a record says by numbers, and rates that it counts in operations.
+// Transformers that a record describes by numbers, and rates that it counts in FLOP.
 #include "sim/job/shape_model.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST_CASE("operations per second are samples per second, counted as sources do")
     return predictions.front().predicted;
   };
   const double samples_per_s = of("throughput", "samples/s");
-  // Narayanan et al. 2021, appendix: 96 B s L h^2 (1 + s/(6h) + V/(16 L h)) with recomputation, three quarters without, where
+  // Narayanan et al. 2021, appendix: 96 B s L h^2 (1 + s/(6h) + V/(16 L h)) with recomputation, 3/4 of it without;
   // nothing of the vocabulary is computed again.
   const double s = 2048, l = 24, h = 2304, v = 51200;
   const double flop = 72 * s * l * h * h * (1 + s / (6 * h)) + 6 * s * h * v;

@@ -1,5 +1,5 @@
 #pragma once
-// Records for tests: JSON text to records.
+// Makes records for tests from JSON texts.
 #include <string>
 #include <vector>
 
@@ -24,14 +24,14 @@ inline std::vector<sim::Suite> committed_suites() {
   return sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites");
 }
 
-/// The committed catalogue, nothing of it fitted.
+/// Returns the committed catalogue without fitted constants.
 inline sim::Catalogue without_constants() {
   sim::Catalogue bare = catalogue();
   bare.constants.clear();
   return bare;
 }
 
-/// ResNet-50 on 16 V100 of two servers, with the rate of one GPU; `network` and `more` fill in the target.
+/// ResNet-50 on 16 V100 in two servers, with the rate of one GPU. `network` and `more` complete the target.
 inline std::string two_servers(const std::string& network, const std::string& more = "") {
   return R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 380, "unit": "images/s",
     "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},

@@ -1,4 +1,4 @@
-// Splits, as published records give them and as options of `simulate job`.
+// Splits in published records, and as options of `simulate job`.
 #include <algorithm>
 #include <tuple>
 
@@ -87,7 +87,7 @@ TEST_CASE("a record with fewer layers than the network of its name is of that ne
   CHECK(cut.task.target.front().scenario.model.transformer->spec.layers == 12);
   CHECK(cut.task.target.front().scenario.model.transformer->spec.inner ==
         whole.task.target.front().scenario.model.transformer->spec.inner);
-  // 12 of 80 layers, and all of the embedding, the loss and what a step takes besides.
+  // 12 of 80 layers, and all of the embedding, the loss and the other costs of a step.
   CHECK(cut.predicted > whole.predicted * 12 / 80);
   CHECK(cut.predicted < whole.predicted / 4);
 }
@@ -186,7 +186,7 @@ TEST_CASE("what a job does not give of its split is searched, and a true fact ne
   CHECK(rate(given) == Approx(best));
   given.job.split.give("micro_batch", chosen.micro_batch);
   CHECK(rate(given) == Approx(best));
-  // Other facts are slower or as fast, and are kept.
+  // Other given facts are kept, and make the job slower or equally fast.
   for (const auto& [key, value] : {std::pair{"tensor", 8}, {"pipeline", 4}, {"micro_batch", 1}, {"context", 2}}) {
     INFO(key);
     sim::JobQuestion fixed = open;

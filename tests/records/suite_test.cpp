@@ -1,4 +1,4 @@
-// Suites of published results, and what predictions of sources left out are worth. The fit: fit_test.cpp.
+// Suites of published results, and errors for held-out sources. fit_test.cpp tests the fit.
 #include "sim/validation/suite.hpp"
 
 #include <set>
@@ -37,7 +37,7 @@ TEST_CASE("records that are scored apart are targets, and no constant or bound r
   for (const char* release : {"25.09", "25.11", "26.02", "26.02.01"})
     CHECK(sources.count(std::string("NVIDIA Megatron-Bridge performance summary ") + release + " (Pre-Training)") == 1);
   CHECK(sources.count("Llama 3.1 model card, July 2024") == 0);
-  // A job that the releases before and after trained twice as fast, and one that a B300 trained more slowly than a B200.
+  // One job ran twice as fast in the releases before and after it. A B300 trained another more slowly than a B200.
   CHECK(apart.count("L-0454") == 1);
   CHECK(apart.count("L-0386") == 1);
 }
@@ -99,7 +99,7 @@ TEST_CASE("a record may say why it is not predicted, in a sentence") {
 TEST_CASE("no figure of the catalogue is from a source whose results are predicted") {
   const std::vector<sim::Record> records = sim::records_of(committed_suites());
   for (const std::string& line : sim::figures_of_targets(catalogue(), records)) FAIL_CHECK(line);
-  // A GPU's memory bandwidth is from there.
+  // A GPU's memory bandwidth has that source.
   std::vector<sim::Record> one(1);
   one[0].role = sim::Role::target;
   one[0].source = "a page of Hugging Face: Hugging Face hardware catalogue";

@@ -1,5 +1,5 @@
-// Logs of trainings lead to predictions without editing: what `calibrate import training-log` writes, `simulate --predict`
-// maps.
+// Logs of trainings become predictions without editing: `simulate --predict` maps the output of `calibrate import
+// training-log`.
 #include "calib/import/training_log.hpp"
 
 #include "tests/calib/training_logs.hpp"

@@ -1,5 +1,5 @@
-// Records of machines, models, networks and collectives that no suite has: each is predicted within its bounds or says
-// why not, and what is predicted follows the laws between them. The records (unseen_records.json) hold no results.
+// Records of machines, models, networks and collectives that no suite has. Each is predicted within its bounds or has a
+// reason, and predictions obey the laws between them. The records (unseen_records.json) contain no results.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -51,7 +51,7 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
     CHECK(p.predicted <= p.high);
     CHECK_FALSE(p.task.assumptions.empty());
   }
-  // Networks and schemes without a counterpart here, and what the record leaves out.
+  // Networks and schemes that are not modelled, and facts that the record does not give.
   CHECK(unmapped == std::set<std::string>{"a100-dlrm",
                                           "a100-unet3d",
                                           "a2a-bus",

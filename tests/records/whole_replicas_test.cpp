@@ -1,4 +1,4 @@
-// Jobs of models that have no splits: diffusion, encoder and decoder, images.
+// Jobs of models that cannot be split: diffusion, encoder and decoder, images.
 #include <algorithm>
 
 #include "sim/job/job_fields.hpp"
@@ -136,7 +136,7 @@ TEST_CASE("no key of a split is dropped where replicas are whole: each is refuse
   CHECK(refused("sequence", false).empty());
   CHECK(refused("offload_optimizer", false).empty());
   CHECK(refused("pipeline", 1).empty());
-  // As without them.
+  // The same as without these options.
   CHECK(refused("context_exchange", "ring").empty());
   CHECK(refused("expert_dispatch", "all-to-all").empty());
   CHECK(refused("recompute_interval", 1).empty());

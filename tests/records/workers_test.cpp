@@ -21,7 +21,7 @@ sim::Prediction mapped(const std::string& json) {
   REQUIRE(p.is_mapped());
   CHECK(p.low <= p.predicted);
   CHECK(p.predicted <= p.high);
-  CHECK(!p.task.interval_class.is_calibrated());  // no constant of the fit rests on it
+  CHECK(!p.task.interval_class.is_calibrated());  // no fitted constant affects it
   return p;
 }
 

@@ -13,7 +13,7 @@ using namespace lockstep::tests;
 
 namespace {
 
-// Block by block.
+// Returns the times block by block.
 sim::RankSeconds seconds_of_rank(const Json& parallel) {
   const sim::Scenario scenario = split_of(parallel, 4);
   return sim::rank_seconds(scenario, sim::split_job(scenario, 4));
@@ -37,7 +37,7 @@ TEST_CASE("an adapter is two matrices and a sum, beside the attention's inputs a
   }
   CHECK(found == graph.layers.size());
   CHECK(adapted.layers.size() == graph.layers.size() + 8 * 2 * 3);
-  // r (h + 3 h) and r (h + h) weights a block, each at work on every one of 256 tokens.
+  // r (h + 3 h) and r (h + h) weights per block, each used for every one of 256 tokens.
   CHECK(parameters == 8 * 8 * (4 * 512 + 2 * 512));
   CHECK(macs == 256 * parameters);
   const sim::SplitJob job = sim::split_job(scenario, 4);
@@ -60,7 +60,7 @@ TEST_CASE("adapters cost their passes over what goes in and out, and their gradi
     CHECK(small.blocks[i].forward_s > plain.blocks[i].forward_s);
     CHECK(small.blocks[i].backward_s < plain.blocks[i].backward_s);
     CHECK(large.blocks[i].forward_s > small.blocks[i].forward_s);
-    // Frozen matrices have no gradient, so that the adapters' is all there is: a pass over what goes in and out at least.
+    // Frozen matrices have no gradient. The adapters' takes at least a pass over their inputs and outputs.
     CHECK(small.blocks[i].weight_gradient_s < 0.11 * plain.blocks[i].weight_gradient_s);
     CHECK(large.blocks[i].weight_gradient_s > 3 * small.blocks[i].weight_gradient_s);
   }

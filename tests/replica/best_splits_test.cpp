@@ -1,4 +1,4 @@
-// The search over splits: its bound, its answer, and what it leaves out.
+// The search over splits: its bound, its answer, and the splits that it skips.
 #include "sim/point/best_splits.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lockstep::tests {
 namespace {
 
-// GPUs of so much memory.
+// Returns a cluster of GPUs with this memory.
 Json cluster_of(const std::string& memory) {
   Json cluster = switched_cluster();
   cluster["gpu"]["memory"] = memory;
@@ -125,7 +125,7 @@ TEST_CASE("splits are tied as far as what they share leaves their order open") {
   const double best_s = sure.best.front().iteration.iteration_s;
   for (std::size_t i = 1; i < sure.best.size(); ++i)
     CHECK(sure.best[i].is_tied == (sure.best[i].iteration.iteration_s <= best_s));
-  // If nothing but computing takes time, its uncertainty leaves no ties; that of links does.
+  // If only computation takes time, its uncertainty leaves no ties. That of links does.
   scenario.uncertainty = {0, 0.5, 0.5, 0};
   const sim::SplitRanking unsure = sim::best_splits(scenario, 16, question);
   CHECK(unsure.tied() >= sure.tied());
@@ -146,7 +146,7 @@ TEST_CASE("of splits that take as long, the one with less memory comes first") {
     ++tied;
   }
   CHECK(tied > 1);
-  // However many are asked for, the first is the same.
+  // For any requested number of splits, the first one is the same.
   for (int most : {1, 2, 10}) {
     const sim::SplitRanking few = sim::best_splits(scenario, 16, question, most);
     CHECK(static_cast<int>(few.best.size()) == most);
@@ -169,7 +169,7 @@ TEST_CASE("where no split fits and memory is ignored, the one nearest to fitting
       CHECK(sim::gpu_memory(sim::scenario_with_split(scenario, spec, 16), 16, spec.micro_batch).total_bytes() >=
             least_bytes);
     }
-  // Where some fit, memory is not ignored: the answer is the same.
+  // If some splits fit, memory is not ignored, and the answer is the same.
   sim::Scenario large = scenario_of(16, 64, "0.65 GB");
   large.cluster.gpu.reserved_bytes = 0;
   const sim::SplitRanking fitting = sim::best_splits(large, 16, question);

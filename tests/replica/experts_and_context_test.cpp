@@ -46,7 +46,7 @@ TEST_CASE("all wait for the busiest expert rank; a capacity bounds what it takes
   for (const double imbalance : {1.1, 1.5, 3.0}) {
     const double uneven = expert_seconds({{"expert_imbalance", imbalance}});
     CHECK(uneven > before);
-    CHECK(uneven < even * imbalance);  // the rest of the model is as even as before
+    CHECK(uneven < even * imbalance);  // the rest of the model stays even
     CHECK(expert_memory({{"expert_imbalance", imbalance}}) > expert_memory(Json::object()));
     before = uneven;
   }
@@ -77,7 +77,7 @@ TEST_CASE("experts' exchange beside passes costs what is longer than they; close
   const double behind = expert_seconds(Json::object());
   const double beside = expert_seconds({{"expert_overlap", true}, {"expert_overlap_share", 0}});
   CHECK(beside < behind);
-  // Over links without limits the passes alone.
+  // Over links without limits, only the passes take time.
   Json links = switched_cluster();
   links["intra_node"]["gpu_link"]["bandwidth"] = "100000 GB/s";
   Json parallel{{"expert", 4}, {"micro_batches", 2}, {"micro_batch", 4}, {"sequence", true}};
@@ -107,7 +107,7 @@ TEST_CASE("an exchange beside passes holds multiprocessors, for a share of its t
     CHECK(slowed < behind);
     before = slowed;
   }
-  // All of it is hidden, so that each share adds as much.
+  // All of it is hidden, so each share adds the same amount.
   CHECK(with_share(0.2) - hidden == Approx(2 * (with_share(0.1) - hidden)).epsilon(1e-6));
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("racks of 72 GPUs: a tensor group, and a replica of 72, lie on NVLink"
     scenario["fidelity"] = "analytic";
     scenario["compute"]["precision"] = "mixed";
     const double within_s = seconds_of(scenario);
-    // The network between racks is not what a replica waits for: only gradients cross it.
+    // A replica does not wait for the network between racks, which only gradients cross.
     scenario["parallel"]["global_batch"] = 128;
     const double more_s = seconds_of(scenario);
     CHECK(more_s > within_s);

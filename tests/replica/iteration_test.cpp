@@ -7,7 +7,7 @@
 namespace lockstep::tests {
 namespace {
 
-// On links that hardly count.
+// Links that hardly take time.
 Json fast_cluster() {
   Json cluster = switched_cluster();
   cluster["intra_node"]["gpu_link"]["bandwidth"] = "10 TB/s";
@@ -159,26 +159,26 @@ TEST_CASE("an update in host memory takes what its bytes take there, shared by t
   const sim::Scenario scenario = split_of({{"tensor", 1}, {"micro_batches", 1}}, 4);
   const double parameters = static_cast<double>(scenario.model.parameter_count());
   const auto update_s = [](const sim::PointResult& point) -> double { return point.details.split->update_s; };
-  // Momentum reads gradient, velocity, weight and writes two: five arrays of 4 bytes; gradients of 4 come, weights of 4 go.
+  // Momentum reads three arrays of 4 bytes (gradient, velocity, weight) and writes two. Gradients come, weights go.
   const double bytes = (5 * 4 + 4 + 4) * parameters;
   CHECK(update_s(with("host", "100 GB/s", "10 TB/s", 1)) == Approx(4 * bytes / 100e9).epsilon(1e-6));
   // Four tensor ranks have a quarter each, but for norms and table that all have.
   CHECK(update_s(with("host", "100 GB/s", "10 TB/s", 4)) == Approx(bytes / 100e9).epsilon(0.05));
   CHECK(update_s(with("gpu", "100 GB/s", "10 TB/s", 4)) < 0.1 * update_s(with("host", "100 GB/s", "10 TB/s", 4)));
-  // A narrow way: weights come back longer than the update takes, and gradients leave longer than the backward pass is.
+  // A slow link: weights take longer to return than the update, and gradients longer than the backward pass.
   const double backward_s = 2.0 / 3 * with("gpu", "100 GB/s", "10 TB/s", 1).compute_s;
   const double narrow = update_s(with("host", "10 TB/s", "1 GB/s", 1));
   CHECK(narrow < 8 * parameters / 1e9);
   CHECK(narrow == Approx(8 * parameters / 1e9 - backward_s).epsilon(0.02));
-  // The state is gone from the GPU.
+  // The GPU no longer holds the state.
   const sim::Scenario there = split_of({{"micro_batches", 1}, {"offload_optimizer", true}}, 4);
   CHECK(sim::gpu_memory(there, 4, 1).optimizer_state_bytes <
         0.1 * sim::gpu_memory(scenario, 4, 1).optimizer_state_bytes);
 }
 
 TEST_CASE("bytes of two tiny splits are those counted by hand") {
-  // fp32: a hidden state of 256 x 512 x 4 bytes; an all-reduce of two sends as much as it has. A layer has two forward and
-  // two backward, the embedding one, the logits' input one, the loss three of 4 bytes a token.
+  // fp32: a hidden state has 256 x 512 x 4 bytes. An all-reduce of two ranks sends its own size. A layer has two
+  // forward and two backward, the embedding one, the logits' input one, the loss three of 4 bytes a token.
   const double hidden = 256 * 512 * 4;
   const sim::PointResult tensor = predicted(split_of({{"tensor", 2}, {"micro_batches", 1}}, 2));
   CHECK(tensor.bytes_sent_per_gpu == Approx(8 * 4 * hidden + 2 * hidden + 3 * 4 * 256));

@@ -1,4 +1,4 @@
-// Collectives of groups, by hand.
+// Collectives of groups, worked by hand.
 #include "sim/replica/representative_replicas.hpp"
 #include "sim/replica/split_links.hpp"
 #include "tests/catch.hpp"
@@ -65,7 +65,7 @@ TEST_CASE("a dispatch crosses the NICs once for each node, and NVLink once for e
   sim::Traffic dispatch{"", TrafficKind::dispatch, TrafficGroup::expert, 8, kBytes};
   dispatch.choices = 2;
   dispatch.experts = 8;
-  // Of 28 pairs of experts 22 have one on the other node, at 10 GB/s. With a NIC a thousand times as fast NVLink counts:
+  // 22 of 28 pairs of experts have one on the other node, at 10 GB/s. With a NIC 1000 times as fast, NVLink counts:
   // from both nodes to three GPUs, each of which has an expert of 7 of 28 pairs.
   CHECK(links.seconds(dispatch) == Approx(kBytes / 2 * 22 / 28 / 10e9));
   Json fast = switched_cluster();

@@ -6,7 +6,7 @@
 
 namespace lockstep::tests {
 
-/// Choices that follow from a seed.
+/// Random choices that follow from a seed.
 class Draw {
  public:
   explicit Draw(unsigned seed) : random_(seed) {}
@@ -26,8 +26,8 @@ inline Json with_latency() {
   return cluster;
 }
 
-/// Draws a split with up to eight tensor ranks, stages, context ranks and replicas, on at most 128 GPUs; null: one GPU
-/// is a replica.
+/// Draws a split with up to eight tensor ranks, stages, context ranks and replicas, on at most 128 GPUs; null: each
+/// replica is one GPU.
 inline Json random_split(Draw& draw, int& gpus) {
   const int tensor = draw.of<int>({1, 2, 4, 8}), pipeline = draw.of<int>({1, 2, 4});
   const int context = draw.of<int>({1, 1, 2}), data = draw.of<int>({1, 2, 4, 8});

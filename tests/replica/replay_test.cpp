@@ -1,4 +1,4 @@
-// Splits replayed message by message: by flows as by SimGrid, and near what the closed form says.
+// Splits replayed message by message: flows agree with SimGrid, and roughly with the closed form.
 #include "sim/replica/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/replica/random_splits.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
     INFO(sim::to_json(scenarios[i / 3]).at("parallel").dump() << " on " << scenarios[i / 3].gpus.front());
     CHECK(fast == Approx(message).epsilon(1e-3));
     CHECK(points[i].bytes_sent_per_gpu == points[i + 1].bytes_sent_per_gpu);
-    // The closed form knows of no message that waits for another of its pair, nor of those that meet on a link.
+    // In the closed form, no message waits for another of its pair, or meets another on a link.
     CHECK(analytic == Approx(message).epsilon(0.3));
     if (std::abs(analytic / message - 1) > 0.1) ++far;
   }

@@ -1,4 +1,4 @@
-// A split in the scenario's file: what is written reads as the same, what does not fit is refused with what would.
+// Splits in scenario files are read as written. A split that does not fit is refused, and one that fits is named.
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_fits.hpp"
 #include "sim/report/result.hpp"

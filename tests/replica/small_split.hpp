@@ -5,7 +5,7 @@
 
 namespace lockstep::tests {
 
-/// Four GPUs a node on a switch of 100 GB/s a GPU, four NICs of 10 GB/s, nothing takes time but bytes and arithmetic.
+/// Four GPUs per node on a switch of 100 GB/s per GPU, four NICs of 10 GB/s. Only bytes and arithmetic take time.
 inline Json switched_cluster() {
   return Json::parse(R"({
     "schema": "lockstep/cluster/1", "name": "switched", "nodes": 64, "gpus_per_node": 4,
@@ -26,7 +26,7 @@ inline Json small_transformer() {
     "attention_bias": false, "rope_theta": 10000.0}})");
 }
 
-/// The same with eight experts, of which two are at work on a token.
+/// The same with eight experts, of which a token uses two.
 inline Json small_mixture() {
   return Json::parse(R"({"sequence": 256, "attention": "fused", "config": {
     "model_type": "mixtral", "hidden_act": "silu", "hidden_size": 512, "intermediate_size": 2048,

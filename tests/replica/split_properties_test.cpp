@@ -30,7 +30,7 @@ sim::Scenario with_links(sim::Scenario s, double bandwidth, double latency) {
   return s;
 }
 
-// Scales arithmetic, memory and processor together, including the part of an iteration that is no kernel.
+// Scales arithmetic, memory and processor together, including parts of an iteration that are no kernels.
 sim::Scenario with_gpus(sim::Scenario s, double speed) {
   sim::GpuSpec& gpu = s.cluster.gpu;
   for (double* rate : {&gpu.fp32_flops, &gpu.tf32_flops, &gpu.fp16_flops, &gpu.memory_bandwidth_bytes_per_s})
@@ -39,7 +39,7 @@ sim::Scenario with_gpus(sim::Scenario s, double speed) {
   return s;
 }
 
-// The split as it is, with wider links, longer ways and faster GPUs, in one fidelity.
+// The split unchanged, with wider links, longer latencies and faster GPUs, in one fidelity.
 struct Four {
   sim::PointResult base, wider, longer, faster;
 };
@@ -55,7 +55,7 @@ Four four_of(const sim::Scenario& s, sim::Fidelity fidelity) {
     request.iterations = 2;
     jobs.push_back({&other, request});
   }
-  // In closed form a process of its own would take longer than the prediction.
+  // In closed form, a separate process would take longer than the prediction.
   std::vector<sim::PointResult> points;
   if (fidelity == sim::Fidelity::analytic)
     for (const sim::PointJob& job : jobs) points.push_back(sim::predict_point(*job.scenario, job.request));
@@ -66,7 +66,7 @@ Four four_of(const sim::Scenario& s, sim::Fidelity fidelity) {
 
 using Laws = std::vector<std::pair<const char*, bool>>;
 
-// `tolerance`: where messages meet on a link a change of speed may change who goes first.
+// `tolerance`: if messages meet on a link, a change of speed may change their order.
 void add_laws(const Four& four, double tolerance, Laws& laws) {
   const double time_s = four.base.mean_iteration_s(), sent = four.base.bytes_sent_per_gpu;
   laws.emplace_back("takes time", time_s > 0 && std::isfinite(time_s));
@@ -79,7 +79,7 @@ void add_laws(const Four& four, double tolerance, Laws& laws) {
   laws.emplace_back("no faster than its computation", time_s >= four.base.compute_s * (1 - 1e-9));
 }
 
-// What the replay's program sends, a GPU and an iteration: of all replicas.
+// Returns the bytes that the replay's program sends per GPU and iteration, over all replicas.
 double replayed_bytes(const sim::Scenario& s) {
   const int gpus = s.gpus.front();
   const sim::SplitModel model(s, sim::Cluster(s.cluster, gpus), gpus);

@@ -1,4 +1,4 @@
-// The timeline of a split's iteration: what a GPU does, span by span.
+// The timeline of a split's iteration: the work of a GPU, span by span.
 #include <algorithm>
 #include <map>
 

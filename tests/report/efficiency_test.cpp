@@ -1,5 +1,5 @@
-// Scaling efficiency: its definition, and a law. If GPUs are identical and none is ever late, the work per GPU does not
-// rise with their number.
+// Scaling efficiency: its definition, and a law. If GPUs are identical and none is ever late, the work per GPU never
+// increases with their number.
 #include <algorithm>
 #include <random>
 
@@ -48,7 +48,7 @@ Json random_cluster(Draw& draw) {
   return cluster;
 }
 
-/// Doubles from one GPU to eight nodes.
+/// Doubles the GPUs from one to eight nodes.
 Json doubling(int gpus_per_node) {
   Json gpus = Json::array();
   for (int n = 1; n <= 8 * gpus_per_node; n *= 2) gpus.push_back(n);
@@ -85,8 +85,8 @@ SmallFiles random_scenario(Draw& draw, const std::string& algorithm, const std::
 
 }  // namespace
 
-// Pushes and pulls of several workers take turns on the servers' links otherwise than one worker's do: message by
-// message that gains up to some per cent, and SimGrid agrees. In closed form nothing of it is left.
+// Pushes and pulls of several workers alternate on the servers' links in another way than those of one worker. Message
+// by message that gains up to a few per cent, in SimGrid, too. In closed form it gains nothing.
 double allowed(const std::string& algorithm, const std::string& fidelity) {
   return algorithm == "parameter-server" && fidelity == "fast" ? 0.05 : 1e-9;
 }
@@ -152,7 +152,7 @@ TEST_CASE("backups that spare waiting for the slowest are above the baseline, an
 }
 
 TEST_CASE("learners that the auto-tuner chose are compared with as many") {
-  // One GPU would be given another number of learners than two whose all-reduce leaves time for more.
+  // One GPU would get another number of learners than two, whose all-reduce leaves time for more.
   Json s = even_scenario();
   s["algorithm"] = "sma";
   s["gpus"] = {1, 2};

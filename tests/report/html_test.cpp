@@ -1,4 +1,4 @@
-// HTML pages: one file that holds the document as it was, and refers to nothing outside.
+// HTML pages: one file that contains the document unchanged, and refers to nothing outside.
 #include "sim/report/html.hpp"
 
 #include <regex>
@@ -16,7 +16,7 @@ using sim::html_page;
 
 const std::string document_begin = "<script type=\"application/json\" id=\"document\">";
 
-// The text between the tags as a browser sees it: up to the first end of a script element.
+// Returns the text between the tags as a browser reads it: up to the first end of a script element.
 std::string embedded_text(const std::string& page) {
   const std::size_t begin = page.find(document_begin);
   REQUIRE(begin != std::string::npos);

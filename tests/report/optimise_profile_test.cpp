@@ -1,5 +1,5 @@
-// --optimise over a convergence profile: the best setting is that of the least time, worked by hand, and only settings
-// that the profile's runs cover are tried.
+// --optimise over a convergence profile: the best setting has the least time, worked by hand. Only settings that the
+// profile's runs cover are tried.
 #include "sim/report/optimise.hpp"
 
 #include "sim/program/gpu_memory.hpp"
@@ -25,7 +25,7 @@ Json profile() {
        "degrees_of_freedom": 10, "range": [1, 8], "reached": 12, "censored": 0, "diverged": 0}]})");
 }
 
-/// One GPU that computes 1,000 images/s at any batch, on a cluster without cost of communication to speak of.
+/// One GPU that computes 1,000 images/s at any batch, on a cluster whose communication costs almost nothing.
 SmallFiles& prepare(SmallFiles& files) {
   files.scenario["gpus"] = {1};
   files.scenario["fidelity"] = "analytic";
@@ -81,7 +81,7 @@ TEST_CASE("learners: the point's time is the simulated iteration times the profi
   const auto curves = sim::optimise(files.load(), "learners", 1);
   const std::vector<sim::Candidate>& all = curves[0].candidates;
   REQUIRE(all.size() == 8);
-  // A learner fills half of the GPU: the second one is for nothing, and two learners need 500 instead of 900 updates.
+  // A learner fills half of the GPU. The second one is free, and two learners need 500 instead of 900 updates.
   CHECK(all[0].iterations == Approx(900));
   CHECK(all[1].iterations == Approx(500));
   CHECK(all[1].iteration_s == Approx(all[0].iteration_s).epsilon(0.1));

@@ -1,4 +1,4 @@
-// From points to a report: efficiency against the baseline, time to accuracy, published results next to predictions.
+// Reports of points: efficiency relative to the baseline, time to accuracy, published results beside predictions.
 #include <algorithm>
 #include <map>
 

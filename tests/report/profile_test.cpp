@@ -1,4 +1,4 @@
-// Scenarios that rest on a profile: times are the profile's, and what it does not hold is refused.
+// Scenarios with a profile: times are the profile's, and settings outside it are refused.
 #include <cmath>
 
 #include "calib/profile.hpp"
@@ -202,7 +202,7 @@ TEST_CASE("where a prediction reaches beyond its profile, table and result say s
   CHECK(notes_of(files, {{"/gpus", "[1]"}, {"/batch_per_gpu", "256"}}) ==
         std::vector<std::string>{"1 GPUs: batch 256 is outside the profile's 8 to 128: extrapolated by its fit"});
   CHECK(notes_of(files, {{"/gpus", "[1]"}, {"/batch_per_gpu", "4"}}).size() == 1);
-  // The small layers' own all-reduces are below the smallest that was measured: ten floats, a bias.
+  // The small layers' own all-reduces are below the smallest measured one: ten floats, a bias.
   const std::vector<std::string> unfused =
       notes_of(files, {{"/gpus", "[2]"}, {"/communication/fusion_threshold", "0 B"}});
   REQUIRE(unfused.size() == 1);
@@ -294,7 +294,7 @@ TEST_CASE("what the profile does not hold is refused") {
 }
 
 TEST_CASE("what was measured badly widens the bounds and is said") {
-  // Batch 8 on one device: 1.8 ms, scattered by so much either way; the bounds are that and the 5 % of /uncertainty.
+  // Batch 8 on one device takes 1.8 ms, scattered by `by` both ways. Bounds are that and the 5 % of /uncertainty.
   const auto scattered = [](double by) {
     SmallFiles files = files_with_profile();
     files.scenario["gpus"] = {1};
@@ -357,7 +357,7 @@ TEST_CASE("rates of one GPU stand beside all-reduces of a profile") {
   CHECK(error_of(files, {{"/communication/all_reduce", "ring"}})
             .find("/communication/profile: has no effect on all_reduce \"ring\"; allowed: beside \"profile\"") !=
         std::string::npos);
-  // The file that is written reads as itself.
+  // The written file is read as itself.
   const LoadedScenario loaded = files.load({{"/gpus", "[2]"}, {"/baseline/gpus", "2"}});
   CHECK(to_json(loaded.variants[0])["communication"]["profile"]["name"] == "made up");
 }

@@ -30,7 +30,7 @@ SmallFiles files_with_convergence() {
   return SmallFiles(files.scenario, files.cluster);
 }
 
-// Without what may differ between two runs.
+// Returns the result without parts that may differ between two runs.
 std::string comparable(const Report& report) {
   Json json = result_json(report, {"simulate"});
   json.erase("provenance");
@@ -38,7 +38,7 @@ std::string comparable(const Report& report) {
   return json.dump(2);
 }
 
-// RFC 4180; every line becomes its fields.
+// Parses RFC 4180; every line becomes its fields.
 std::vector<Keys> parse_csv(const std::string& text) {
   std::vector<Keys> rows(1, Keys(1));
   bool is_quoted = false;
@@ -60,7 +60,7 @@ std::vector<Keys> parse_csv(const std::string& text) {
   return rows;
 }
 
-// Every field of the row is what the point says at the column's place, and empty where it says nothing.
+// Every field of the row equals the point's value for that column, and is empty if the point has none.
 void check_row(const Keys& columns, const Keys& row, const Json& point) {
   REQUIRE(row.size() == columns.size());
   std::size_t filled = 0;
@@ -172,7 +172,7 @@ TEST_CASE("the same scenario and seed give the same bytes, another seed others")
   const SmallFiles files = files_with_convergence();
   const std::string first = comparable(predict(files.load(), 1, {}));
   CHECK(first == comparable(predict(files.load(), 1, {})));
-  CHECK(first == comparable(predict(files.load(), 4, {})));  // however many run at a time
+  CHECK(first == comparable(predict(files.load(), 4, {})));  // with any number of processes
   const Json other = Json::parse(comparable(predict(files.load({{"/seed", "2"}}), 1, {})));
   CHECK(other["points"][1]["iteration_s"] != Json::parse(first)["points"][1]["iteration_s"]);
 }

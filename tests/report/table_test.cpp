@@ -1,4 +1,4 @@
-// The table that simulate prints, as text. Where a number of it changes on purpose, the text here changes with it.
+// The table that simulate prints, as text. If a number changes on purpose, the text here must change with it.
 #include <regex>
 
 #include "sim/report/result.hpp"
@@ -13,7 +13,7 @@ using sim::predict;
 using sim::Report;
 using sim::table_text;
 
-// With the time that the simulation took replaced.
+// Replaces the time that the simulation took.
 std::string normalised(const std::string& text) {
   return std::regex_replace(text, std::regex("simulated in [0-9.]+ s"), "simulated in TIME");
 }
@@ -22,7 +22,7 @@ Report report_of(const Json& scenario) {
   return predict(SmallFiles(scenario, even_cluster()).load(), 2, {});
 }
 
-// One row whose iteration and time to accuracy are given.
+// Returns a row with the given iteration and time to accuracy.
 std::string table_of(double iteration_s, double to_accuracy_s) {
   Report report{SmallFiles().load(), {}, {}};
   report.loaded.variants[0].convergence = sim::ConvergenceSpec{"99 %", 60000, 2.5};

@@ -1,4 +1,4 @@
-// Results of networks of sequences: tokens, FLOP of the model, and what a sample is called.
+// Results for networks of sequences: tokens, FLOP of the model, and the name of a sample.
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"

@@ -55,7 +55,7 @@ FormatSpan check_complete(const Json& event) {
   return {std::llround(start_us * 1e3), std::llround((start_us + duration_us) * 1e3)};
 }
 
-// A span that begins within another of its thread ends within it, to the nanosecond of the rounding.
+// A span that begins within another one of its thread must end within it, after rounding to nanoseconds.
 void check_nesting(std::vector<FormatSpan> spans) {
   std::stable_sort(spans.begin(), spans.end(), [](const FormatSpan& a, const FormatSpan& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
@@ -68,7 +68,7 @@ void check_nesting(std::vector<FormatSpan> spans) {
   }
 }
 
-/// Number of complete events.
+/// Returns the number of complete events.
 std::size_t check_format(const std::string& text) {
   const Json file = parse_json(text, "trace");  // the strict reader: no duplicate keys, no NaN, UTF-8
   REQUIRE(file.is_object());

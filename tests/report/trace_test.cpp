@@ -1,5 +1,5 @@
-// The trace file: Chrome trace events whose rows have names, whose spans nest or stand apart, and that show as much
-// computation as the result reports.
+// The trace file: Chrome trace events. Rows have names, spans nest or are disjoint, and show as much computation as the
+// result reports.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -34,7 +34,7 @@ struct Trace {
   std::map<Row, std::vector<Span>> rows;
 };
 
-// Checks each event's shape on the way.
+// Parses the trace, and checks each event's shape.
 Trace parse(const std::string& text) {
   Trace trace;
   const Json file = Json::parse(text);
@@ -58,7 +58,7 @@ Trace parse(const std::string& text) {
   return trace;
 }
 
-// As a viewer does: a span that begins before another of its row has ended must end within it, and is shown below it.
+// As in a viewer, a span that begins before another one of its row has ended must end within it, and is shown below it.
 void nest(std::vector<Span>& spans) {
   std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start_us < b.start_us; });
   std::vector<const Span*> open;
@@ -80,7 +80,7 @@ Trace nested(const Traced& traced) {
   return trace;
 }
 
-// Seconds of the top-level compute spans of a GPU per measured iteration; the first iteration is a warm-up.
+// Returns the seconds of top-level compute spans of a GPU per measured iteration. The first iteration is a warm-up.
 double compute_s(const Trace& trace, int gpu, int iterations) {
   double total_us = 0;
   for (const auto& [row, spans] : trace.rows)
@@ -90,8 +90,8 @@ double compute_s(const Trace& trace, int gpu, int iterations) {
   return total_us / 1e6 / iterations;
 }
 
-// Launches take 100 us per layer, and there is input to load. So no row is empty, and spans are long compared with the
-// slack.
+// Launches take 100 us per layer, and there is input to load, so that no row is empty and spans are long compared with
+// the tolerance.
 SmallFiles traced_files() {
   SmallFiles files;
   files.scenario["iterations"] = 3;

@@ -1,5 +1,5 @@
 #pragma once
-// A prediction with the trace file that it wrote.
+// Makes a prediction, and the trace file that it writes.
 #include <string>
 #include <vector>
 

@@ -57,7 +57,7 @@ std::vector<Update> updates_of(const AsyncSgd& options, int nodes = 1) {
   return updates;
 }
 
-// Without the first and the last `skip`, while not all workers run.
+// Returns staleness without the first and last `skip` updates, during which not all workers run.
 std::vector<double> staleness(const std::vector<Update>& updates, int shard, std::size_t skip) {
   std::vector<double> values;
   for (const Update& update : updates)

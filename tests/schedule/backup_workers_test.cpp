@@ -1,4 +1,4 @@
-// Backup workers: hand-worked cases, what must hold of every log, the law of order statistics.
+// Backup workers: cases worked by hand, properties of every log, the law of order statistics.
 #include "sim/schedule/backup_workers.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using lockstep::tests::in_child;
 
 namespace {
 
-// Everybody on one place: communication is free.
+// All actors are in one place, so communication is free.
 BackupWorkers free_backups(int workers, int servers, double forward_s, double backward_s) {
   BackupWorkers o;
   o.workers.assign(to_index(workers), {Place::Kind::node, 0});
@@ -60,7 +60,7 @@ std::vector<Row> only(const std::vector<Row>& log, What what) {
   return rows;
 }
 
-// Every gradient sent was used once or dropped once; every update took as many as were used for it.
+// Every sent gradient was used once or dropped once. Every update used as many as it reports.
 void check_conservation(const BackupWorkers& o, const std::vector<Row>& log) {
   CHECK(only(log, kSent).size() == only(log, kUsed).size() + only(log, kDropped).size());
   std::map<std::pair<int, std::int64_t>, int> used;  // by server and version
@@ -201,7 +201,7 @@ TEST_CASE("whatever the delays: gradients are conserved and nobody computes on a
         o.factor = [&](int worker, int step) { return delay.draw(7, worker, step); };
         const std::vector<Row> log = rows_of(o, nodes);
         check_conservation(o, log);
-        // As fair flows every event is at the same time.
+        // With fair flows, every event has the same time.
         const std::vector<Row> fast = rows_of(o, nodes, Fidelity::fast);
         REQUIRE(fast.size() == log.size());
         for (std::size_t i = 0; i < log.size(); ++i) CHECK(fast[i].time_s == Approx(log[i].time_s).epsilon(1e-9));

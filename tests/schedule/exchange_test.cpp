@@ -1,5 +1,5 @@
 // DDP's buckets, gradient accumulation, local SGD, sharded data parallelism, Theano-MPI's exchanges and its loading:
-// what is enqueued, worked by hand on a model of two layers.
+// the enqueued work, worked by hand for a model of two layers.
 #include "sim/collective/exchange.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
@@ -229,7 +229,7 @@ TEST_CASE("Theano-MPI: the steps of AR, ASA and ASA16 on one tensor worked by ha
   CHECK(seconds(asa16, "to half") == Approx(13.8));
   CHECK(seconds(asa16, "sum") == Approx(5.75));
   CHECK(asa16.iteration_ends[0] == index_of(asa16, "to single"));
-  // Nothing to exchange alone.
+  // A single GPU exchanges nothing.
   CHECK(names(theano_mpi(graph, two_costs(), whole, options_for<TheanoMpi>(1, 1), plans), 3).empty());
 }
 

@@ -1,4 +1,4 @@
-// The tasks of Fig. 8 and what they wait for.
+// The tasks of Fig. 8, and the tasks for which they wait.
 #include "sim/schedule/sma.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// The model of the schedules' hand-worked cases.
+// The model of the cases that tests of schedules work by hand.
 #include "engine/model/graph.hpp"
 
 namespace lockstep::tests {

@@ -1,4 +1,4 @@
-// Layers of different parts on the ranks of a split: parameters, activations and traffic of models with recurrences.
+// Layers with different parts on the ranks of a split: parameters, activations and traffic of models with recurrences.
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/split/activations.hpp"
 #include "sim/split/traffic.hpp"

@@ -1,4 +1,4 @@
-// Memory of a split: Korthikanti's formulas to the byte, ZeRO's table, and what the schedule holds.
+// Memory of a split: Korthikanti's formulas to the byte, ZeRO's table, and activations by the schedule.
 #include "engine/base/random.hpp"
 #include "sim/split/software_memory.hpp"
 #include "tests/catch.hpp"
@@ -129,7 +129,7 @@ TEST_CASE("uniform recomputation keeps one input of several layers, and computes
     CHECK(memory.working_bytes - each.working_bytes ==
           Approx((interval - 1) * kept_bytes(shape, of_tensor(1, false, 2), 0, 2)));
   }
-  // All layers at once: everything that they would keep is there again.
+  // All layers at once: everything that they would keep is recomputed together.
   spec.recompute_interval = 12;
   CHECK(of_stage(shape, spec, 0, 1).allocated_bytes() == Approx(kept.allocated_bytes()));
 }
@@ -223,7 +223,7 @@ TEST_CASE("communicators take memory for each kind of group that has more than o
 }
 
 TEST_CASE("ZeRO's table 1: a 7.5B model on 64 GPUs takes 120, 31.4, 16.6 and 1.88 GB") {
-  // Nearly all of it an embedding: the paper's table knows nothing but the number of parameters.
+  // Nearly all parameters are an embedding: the paper's table depends only on the number of parameters.
   const TransformerShape shape = llama(1, 1000, 10, 10, 1000, 7'492'000 / 2, 8);
   const auto count = static_cast<double>(parameters_of(shape).total());
   REQUIRE(count == Approx(7.5e9).epsilon(0.002));

@@ -1,4 +1,4 @@
-// The object "parallel": what is read is written, products and divisibility are checked, refusals say what is allowed.
+// The object "parallel": written as it was read, checked for products and divisibility, refused with what is allowed.
 #include "sim/scenario/parallel_spec.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/split/transformer_shape.hpp"

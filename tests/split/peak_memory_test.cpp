@@ -88,7 +88,7 @@ SplitMemory predicted(const Json& record) {
   return largest_split_memory(shape, spec, parts_of(record, shape, spec), record.at("micro_batches"), options);
 }
 
-// What the source measures: allocated bytes, what the allocator has reserved, or all that lies on the device.
+// Returns the bytes that the source measures: those allocated, those the allocator reserved, or all on the device.
 double measured_part(const SplitMemory& memory, const std::string& measures) {
   if (measures == "allocated") return memory.allocated_bytes();
   return memory.total_bytes() - (measures == "reserved" ? memory.reserved_bytes : 0);
@@ -138,7 +138,7 @@ TEST_CASE("published peak memory, run by run", "[.][table]") {
               << errors.size() << " runs\n";
 }
 
-// The errors found, so that a change that increases them is noticed.
+// Fails if a change increases the errors.
 TEST_CASE("published peak memory: median errors of the sources") {
   const std::map<std::string, double> most{{"SimuMax v1.2 B200 real runs", 0.01},
                                            {"torchtitan 2024-12 benchmark", 0.09},

@@ -1,4 +1,4 @@
-// Schedules of a pipeline: every pass once, no deadlock, the bubbles and the micro-batches in flight of the papers.
+// Pipeline schedules: every pass once, no deadlock, and the papers' bubbles and micro-batches in flight.
 #include <map>
 
 #include "engine/base/random.hpp"
@@ -49,7 +49,7 @@ std::vector<std::pair<S, PipelineShape>> shapes_of(int trial) {
           {S::dual_pipe, with_two_chunks(S::dual_pipe, 2 * p, 4 * p + 2 * drawn(trial, 5, 0, 9))}};
 }
 
-// "F0 F1 B0": the chunk behind a point where there are several.
+// Returns "F0 F1 B0". If there are several chunks, the chunk follows after a point.
 std::string text(const StageOps& ops, bool with_chunks = false) {
   std::string text;
   for (const PipelineOp& op : ops) {
@@ -116,12 +116,12 @@ TEST_CASE("ZB-H1's bubble is (p-1)(t_f + t_b - t_w), a third of 1F1B's with equa
     const ChunkTimes times = split_times(w + seconds(trial, 2), w + seconds(trial, 3), w);
     REQUIRE(run(S::zb_h1, {p, m, 1}, times).makespan_s ==
             Approx(ideal_s({p, m, 1}, times) + (p - 1) * (times.forward_s + times.input_gradient_s - w)));
-    // Whatever is longest.
+    // Any of the times may be the longest.
     const ChunkTimes any = split_times(seconds(trial, 4), seconds(trial, 5), seconds(trial, 6));
     const double f = any.forward_s, b = any.input_gradient_s;
     REQUIRE(run(S::zb_h1, {p, m, 1}, any).makespan_s ==
             Approx(m * (f + b + any.weight_gradient_s) + (p - 1) * std::max({f + b - any.weight_gradient_s, f, b})));
-    // Never later than 1F1B, whose backward pass is both.
+    // Never later than 1F1B, whose backward pass is both parts together.
     REQUIRE(run(S::zb_h1, {p, m, 1}, any).makespan_s <= run(S::one_f_one_b, {p, m, 1}, any).makespan_s * (1 + 1e-12));
   }
   const PipelineShape shape{4, 12, 1};
@@ -164,7 +164,7 @@ TEST_CASE(
       for (const StageOps& ops : pipeline_ops(S::dual_pipe, mirrored)) CHECK(most_in_flight(ops) <= p + 1);
       for (const StageOps& ops : pipeline_ops(S::dual_pipe_v, folded)) CHECK(most_in_flight(ops) <= 2 * p + 1);
     }
-  // Less than 1F1B's, in one copy of the parameters or two.
+  // The bubble is smaller than 1F1B's, with one copy of the parameters or two.
   for (int trial = 0; trial < 100; ++trial) {
     const int p = 2 * drawn(trial, 1, 1, 6), m = 2 * p + 2 * drawn(trial, 2, 0, 9);
     const ChunkTimes whole = split_times(seconds(trial, 1), seconds(trial, 2), seconds(trial, 3));

@@ -1,4 +1,4 @@
-// Ranks and groups, against Megatron-LM's documented example and by counting.
+// Ranks and groups, compared with Megatron-LM's documented example and by counting.
 #include "sim/split/ranks.hpp"
 
 #include <set>
@@ -95,7 +95,7 @@ TEST_CASE("tensor ranks that hold whole experts are ranks of their group, and no
   CHECK(order.group(0, expert_dimensions(spec)) == RankGroup{0, 1, 2, 3});
   CHECK(order.group(1, kExpertGradientDimensions) == RankGroup{1, 5});
   CHECK(order.group(1, kGradientDimensions) == RankGroup{1, 3, 5, 7});
-  spec.expert_tensor = 2;  // as without it
+  spec.expert_tensor = 2;  // the same as without it
   CHECK(RankOrder(spec).group(0, expert_dimensions(spec)) == RankGroup{0, 2, 4, 6});
   CHECK(RankOrder(spec).group(0, kExpertGradientDimensions) == RankGroup{0});
 }

@@ -1,4 +1,4 @@
-// Parameters of transformers, whole against published totals and in parts on ranks.
+// Parameters of transformers: totals compared with published ones, and parts on ranks.
 #include "tests/catch.hpp"
 #include "tests/split/shapes.hpp"
 
@@ -55,11 +55,11 @@ TEST_CASE("tensor, expert and pipeline ranks hold the model once, but for what i
   spec.pipeline = 4;
   CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameters_of(shape).total())));
   spec.tensor = 8;
-  // Norms stand on every tensor rank.
+  // Every tensor rank has the norms.
   const double norms = (2 * 32 + 1) * 4096.0;
   CHECK(of_all_ranks(shape, spec) ==
         Approx(static_cast<double>(parameters_of(shape).total()) + 7 * norms).epsilon(1e-14));
-  // 8 key-value heads on 16 ranks are there twice.
+  // 8 key-value heads on 16 ranks exist twice.
   spec.tensor = 16;
   const double repeated = 32 * 2.0 * 4096 * 8 * 128;
   CHECK(of_all_ranks(shape, spec) ==

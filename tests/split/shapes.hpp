@@ -1,5 +1,5 @@
 #pragma once
-// Transformers for the tests of this room.
+// Transformers for tests of sim/split.
 #include "sim/split/transformer_shape.hpp"
 
 namespace lockstep::sim {

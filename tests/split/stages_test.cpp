@@ -38,7 +38,7 @@ double costliest(const std::vector<ModelPart>& parts, const BlockCosts& costs) {
   return most;
 }
 
-// By trying every partition of the items that `from` begins.
+// Finds the least maximum by trying every partition of the items from `from` on.
 double least_by_trying(const std::vector<double>& items, std::size_t from, int parts) {
   double sum = 0;
   for (std::size_t i = from; i < items.size(); ++i) sum += items[i];
@@ -112,7 +112,7 @@ TEST_CASE("uneven stages as Megatron-LM's options have them") {
   CHECK(llama.front().blocks == 7);
   CHECK(llama[1].blocks == 8);
   CHECK(llama.back().blocks == 7);
-  // And of chunks: only the first and the last one are shorter.
+  // With chunks: only the first and the last one are shorter.
   CHECK(counts(partition(6, 2, 2, counted)) == std::vector<int>{1, 2, 2, 1});
   PartitionRule alone;
   alone.embedding_stands_alone = true;

@@ -288,7 +288,7 @@ TEST_CASE("hybrid sharding: within a group as sharding has it, between groups an
   // 2-byte weights gathered twice a micro-batch, 4-byte gradients once.
   CHECK(sent_bytes(list, TrafficGroup::shards) == 3.0 / 4 * (4 * 2000 + 2 * 4000));
   CHECK(sent_bytes(list, TrafficGroup::shard_copies) == 2 * 1.0 / 2 * (4000.0 / 4));
-  // Groups of one are plain data parallelism, groups of all have nobody to agree with.
+  // Groups of one are plain data parallelism. Groups of all have no other group with which to sum.
   spec.sharding_group = 1;
   ParallelSpec plain;
   plain.data = 8;

@@ -1,4 +1,4 @@
-// Sweeps of runs that take a moment each, on a small network and small synthetic images.
+// Sweeps of short runs, on a small network and small synthetic images.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ std::string sweep_text(const TemporaryFolder& folder, int train_images = 512) {
 
 const std::vector<std::string> kRuns = {"ssgd-8/seed-1", "ssgd-8/seed-2", "ssgd-16/seed-1", "ssgd-16/seed-2"};
 
-/// The time-independent results of each of the sweep's runs.
+/// Returns the results, without times, of each of the sweep's runs.
 std::map<std::string, std::string> digests(const TemporaryFolder& folder, const std::string& out) {
   std::map<std::string, std::string> result;
   for (const std::string& run : kRuns) {
@@ -139,7 +139,7 @@ TEST_CASE("A sweep killed at any moment, and called again, ends with the same mo
   const TemporaryFolder folder;
   folder.write("sweep.json", sweep_text(folder, 3000));
   REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o whole").code == 0);
-  // As one that is killed while it writes a run's record leaves it.
+  // The state after a kill while a run's record is written.
   const std::string part = folder.write("parts/ssgd-8/seed-1.json.part" + ended_process() + "-0", "half a record");
   for (const int milliseconds : {20, 60, 120, 200}) {
     const pid_t sweep = start_sweep(folder, "parts");
@@ -204,7 +204,7 @@ TEST_CASE("A sweep without targets trains all epochs, and its losses are drawn")
   std::size_t bands = 0;
   for (std::size_t at = svg.find("<polygon"); at != std::string::npos; at = svg.find("<polygon", at + 1)) ++bands;
   CHECK(bands == 4);
-  // Targets may be named afterwards.
+  // Targets may be given afterwards.
   CHECK(run_program(folder.path(""), "train", "sweep out.jsonl --show").code == 0);
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("A checkpoint that a killed sweep left beside a finished record goes w
   folder.write("out/ssgd-8/seed-1.checkpoint", "left");
   REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o out --quiet").code == 0);
   CHECK_FALSE(std::filesystem::exists(folder.path("out/ssgd-8/seed-1.checkpoint")));
-  // A run that failed has not ended.
+  // A run that failed is not finished.
   Json record = Json::parse(slurp(folder.path("out/ssgd-8/seed-1.json")));
   record["status"] = "failed";
   folder.write("out/ssgd-8/seed-1.json", record.dump());

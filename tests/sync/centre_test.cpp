@@ -1,4 +1,4 @@
-// Workers that come to a centre at their own pace: how stale they are on average, and what is trained.
+// Workers that visit a centre at their own pace: their mean staleness, and the training result.
 #include "engine/sync/centre.hpp"
 
 #include <atomic>
@@ -29,7 +29,7 @@ double mean_staleness(const Centre& centre) {
 
 }  // namespace
 
-// Checks are made by one thread: Catch's are not for several.
+// One thread makes all checks, because Catch's are not thread-safe.
 TEST_CASE("Whatever the workers' speeds, the mean staleness is one less than there are, but for a stretch's ends") {
   for (const int processes : {2, 3, 5})
     for (const bool is_uneven : {false, true}) {
@@ -120,7 +120,7 @@ TEST_CASE("Asynchronous SGD and elastic averaging come to the optimum of a quadr
     std::atomic<int> here{0};
     run_as_processes(3, [&](Processes& process) {
       Quadratic quadratic(5, 1, 2);
-      // A worker that begins when the others have trained brings a gradient of the very first parameters at the end.
+      // A worker that starts when the others have finished brings a gradient of the initial parameters at the end.
       const GradientFunction unhurried = [&](int learner, const float* w, std::int64_t step) {
         std::this_thread::sleep_for(std::chrono::microseconds(200));
         return quadratic.gradient()(learner, w, step);

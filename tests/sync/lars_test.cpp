@@ -13,7 +13,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// The weights 3, 4 and the bias 2 after one step with a gradient, scaled.
+/// Returns weights 3, 4 and bias 2 after one step with a scaled gradient.
 Floats after_step(const UpdateOptions& options, const Floats& gradient, double learning_rate = 1) {
   HostVectorOps ops;
   SSgd s_sgd(ops, make_layout({{0, 2, true}, {2, 1, false}}), {3, 4, 2}, 1, options);

@@ -41,14 +41,14 @@ class Quadratic {
   std::map<int, std::vector<float>> buffers_;
 };
 
-/// One parameter; table[step][learner] is the gradient, wherever the parameter is.
+/// One parameter. table[step][learner] is the gradient for any value of the parameter.
 inline GradientFunction from_table(const std::vector<std::vector<float>>& table) {
   return [&table](int learner, const float*, std::int64_t step) {
     return &table.at(static_cast<std::size_t>(step)).at(static_cast<std::size_t>(learner));
   };
 }
 
-/// Mean over the elements of (w_i - center)^2.
+/// Returns the mean over the elements of (w_i - center)^2.
 inline double mean_square(const std::vector<float>& w, double center) {
   double sum = 0;
   for (const float x : w) sum += (x - center) * (x - center);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kSize = 13;
 constexpr int kBatch = 4;
 
-/// Mean gradient of samples [first, first + count): each is a quadratic around 1 with noise of its own.
+/// Returns the mean gradient of samples [first, first + count): each is a quadratic around 1 with noise of its own.
 void batch_gradient(const float* w, std::int64_t first, int count, std::vector<float>& g) {
   g.assign(kSize, 0);
   for (std::int64_t i = 0; i < kSize; ++i) {

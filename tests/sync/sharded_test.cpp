@@ -1,4 +1,4 @@
-// A sharded optimizer trains what S-SGD trains, and keeps less of it.
+// A sharded optimizer trains the same model as S-SGD, and keeps less of it.
 #include "engine/sync/sharded.hpp"
 
 #include <map>
@@ -18,7 +18,7 @@ Layout uneven_layout() {
   return make_layout({{0, 5, true}, {5, 1, false}, {6, 4, true}, {10, 3, false}});
 }
 
-/// Numbers that are kept, by name.
+/// The numbers that are kept, by name.
 class Sizes final : public StateVisitor {
  public:
   void vector(const std::string& name, DeviceVector& value) override { of[name] = value.size(); }

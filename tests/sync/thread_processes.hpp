@@ -1,5 +1,5 @@
 #pragma once
-// Threads act as processes; messages between them wait in queues.
+// Threads that act as processes. Messages between them wait in queues.
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace lockstep::sync {
 
-/// State that all of them share.
+/// State that all threads share.
 class Post {
  public:
   explicit Post(int count) : count_(count) {}
@@ -74,7 +74,7 @@ class ThreadOfSeveral final : public Processes {
   int rank_;
 };
 
-/// Runs `work` in `count` threads at once, each as one process.
+/// Runs `work` in `count` concurrent threads, each as one process.
 inline void run_as_processes(int count, const std::function<void(Processes&)>& work) {
   Post post(count);
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Rules of updates: each by hand, and what must hold for any of them.
+// Rules of updates: each by hand, and properties of all.
 #include "engine/sync/update.hpp"
 
 #include <cmath>
@@ -20,7 +20,7 @@ UpdateOptions options_of(UpdateRule rule, double weight_decay = 0) {
   return options;
 }
 
-/// A weight and a bias after updates by these gradients.
+/// Returns a weight and a bias after updates by these gradients.
 Floats after(const UpdateOptions& options, Floats w, const std::vector<Floats>& gradients, double rate) {
   HostVectorOps ops;
   const Layout layout = make_layout({{0, 1, true}, {1, 1, false}});
@@ -29,7 +29,7 @@ Floats after(const UpdateOptions& options, Floats w, const std::vector<Floats>& 
   return w;
 }
 
-/// Keeps what it is shown, and gives it back.
+/// Stores the state that it visits, and restores it.
 class Memory final : public StateVisitor {
  public:
   explicit Memory(VectorOps& ops) : ops_(ops) {}

@@ -44,7 +44,7 @@ model::Graph graph_in(const std::string& path) {
   return model::graph_from_json(document.root());
 }
 
-// Biases, gamma and beta of their initial values would hide where they enter.
+// Initial values of biases, gamma and beta would hide where they are used.
 void spread_parameters(Eigen::Ref<host::Vector<double>> parameters) {
   const std::vector<double> noise = host::random_values<double>(parameters.size(), 5);
   for (Eigen::Index i = 0; i < parameters.size(); ++i) parameters[i] += 0.05 * noise[static_cast<std::size_t>(i)];
@@ -123,7 +123,7 @@ sync::UpdateOptions update_options(sync::UpdateRule rule = sync::UpdateRule::mom
   return options;
 }
 
-// What the algorithm trains, after its steps; `extra` is what PyTorch cannot draw itself.
+// Returns the trained parameters after the steps. `extra` has values that PyTorch cannot draw itself.
 std::vector<float> run(const std::string& algorithm, Learners& learners, int steps, Json& extra) {
   sync::HostVectorOps ops;
   const sync::Layout layout = sync::plain_layout(learners.count());

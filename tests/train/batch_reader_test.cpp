@@ -1,4 +1,4 @@
-// Batches are the same whoever fills them.
+// Batches are the same for any number of threads that fill them.
 #include "engine/train/batch_reader.hpp"
 
 #include <stdexcept>

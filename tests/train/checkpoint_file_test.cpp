@@ -14,7 +14,7 @@
 namespace lockstep::train {
 namespace {
 
-/// A process's state: what all have, what only it has, a counter.
+/// A process's state: a common part, a part of its own, and a counter.
 std::string state_of(int process, std::int64_t shared_elements) {
   StateWriter writer;
   std::vector<float> shared(static_cast<std::size_t>(shared_elements), 0.5F);

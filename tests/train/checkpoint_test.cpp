@@ -1,4 +1,4 @@
-// A run that is killed and resumed, however often, ends with the same bits.
+// A run that is killed and resumed, any number of times, ends with the same bits.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -35,14 +35,14 @@ pid_t start(const std::vector<std::string>& arguments) {
   return child;
 }
 
-/// Whether it ended by itself, in order.
+/// Returns true if the child exited normally with success.
 bool ended_well(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Runs until there is a checkpoint and then as long as `milliseconds`; whether it ended before it was killed.
+/// Runs until there is a checkpoint, then for `milliseconds`. Returns true if the run ended before it was killed.
 bool run_and_kill(const std::vector<std::string>& arguments, const std::string& checkpoint, int milliseconds) {
   const pid_t child = start(arguments);
   while (!std::filesystem::exists(checkpoint)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -67,7 +67,7 @@ Json read_json(const std::string& path) {
   return Json::parse(read_file(path));
 }
 
-// A network and data so large that no machine ends the run before the signal comes.
+// Network and data are so large that no machine ends the run before the signal comes.
 TEST_CASE(
     "A signal ends a run in order: the checkpoint is written, the exit code says which, the rest gives the same bits") {
   const int signal = GENERATE(SIGINT, SIGTERM);
@@ -77,7 +77,7 @@ TEST_CASE(
   std::vector<std::string> whole = arguments;
   whole.insert(whole.end(), {"-o", folder.path("whole.json")});
   REQUIRE(ended_well(start(whole)));
-  // Only the first save, at the start, and those of signals: what is resumed is what the signal wrote.
+  // There are only the first save, at the start, and those of signals, so the run resumes from the signal's save.
   arguments.insert(arguments.end(), {"--checkpoint", folder.path("state"), "--checkpoint-minutes", "1000", "--resume",
                                      "-o", folder.path("run.json")});
   const pid_t child = start(arguments);
@@ -127,7 +127,7 @@ TEST_CASE("Killed at random moments and resumed: the same bits") {
   CHECK(numbers(parts) == numbers(read_json(folder.path("whole.json"))));
 }
 
-// The state is kept after every iteration, also after an epoch's last one, which the epoch's entry tells of.
+// The state is saved after every iteration, also after an epoch's last one, before the epoch's entry.
 TEST_CASE("Ended between an epoch's last iteration and its entry, and resumed: the same record") {
   struct Ending : Observer {
     void epoch(const Json& epoch) override {

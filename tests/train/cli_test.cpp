@@ -1,4 +1,4 @@
-// train as a user meets it: bad usage, the record, the output.
+// train as a user runs it: bad usage, the record, the output.
 #include <algorithm>
 #include <csignal>
 
@@ -194,7 +194,7 @@ TEST_CASE("The record of a run has what the interface promises") {
                                       "--algorithm sma --learners 2 --epochs 6 --target 0.3 --stop median --threads 2 "
                                       "-o run.json");
   CHECK(outcome.code == 0);
-  CHECK(outcome.err.empty());  // no bar where there is no terminal
+  CHECK(outcome.err.empty());  // no progress bar without a terminal
   const Json record = Json::parse(slurp(folder.path("run.json")));
   CHECK(record.at("schema") == "lockstep/run/1");
   CHECK(record.at("provenance").at("inputs").size() == 1);
@@ -264,7 +264,7 @@ TEST_CASE("A checkpoint that is there is resumed or overwritten, never lost by m
   CHECK(run_program(folder.path(""), "train", arguments + " --overwrite").code == 0);
 }
 
-// What a kill leaves is put there; a disk that takes no more (no file may grow beyond a block) leaves nothing, and says so.
+// Creates the files that a kill leaves. On a full disk (files limited to a block) the run leaves nothing and says so.
 TEST_CASE("What a run that was killed in its checkpoint has left, the next one removes") {
   const TemporaryFolder folder;
   folder.write("small.json", small_model(""));

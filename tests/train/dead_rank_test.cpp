@@ -1,4 +1,4 @@
-// A process of several that dies: the launcher ends the others, and the run goes on from its checkpoint.
+// If one of several processes dies, the launcher ends the others, and the run continues from its checkpoint.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -19,14 +19,14 @@ const std::string kLauncher;
 
 constexpr int kProcesses = 2;
 
-/// Runs a shell script in the folder; its exit code. What it prints is in script.out.
+/// Runs a shell script in the folder, and returns its exit code. Its output is in script.out.
 int shell(const TemporaryFolder& folder, const std::string& script) {
   const std::string path = folder.write("script.sh", script);
   const std::string command = "cd '" + folder.path("") + "' && sh '" + path + "' >script.out 2>&1 </dev/null";
   return WEXITSTATUS(std::system(command.c_str()));
 }
 
-/// The launcher with all processes, which run `script`.
+/// Returns the command that launches all processes, which run `script`.
 std::string launched(const TemporaryFolder& folder, const std::string& script) {
   folder.write("rank.sh", script + "\n");
   return tests::mpi_environment() + "timeout -k 5 120 '" + kLauncher + "' -n " + std::to_string(kProcesses) +

@@ -1,4 +1,4 @@
-// Several evaluations per epoch: where they fall, that they change nothing, and that a target counts from the first.
+// Several evaluations per epoch: their places, that they change nothing, and that a target counts from the first one.
 #include "tests/catch.hpp"
 #include "tests/train/small_runs.hpp"
 
@@ -17,7 +17,7 @@ std::vector<std::int64_t> images_of(const Json& record) {
   return images;
 }
 
-/// Evaluations without their times.
+/// Returns the evaluations without their times.
 std::string told(const Json& record) {
   Json all = record.at("evaluations");
   for (Json& entry : all) entry.erase("train_s");

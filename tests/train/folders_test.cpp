@@ -1,4 +1,4 @@
-// Runs on folders of images, which are made here and known by what they hold.
+// Runs on folders of images that the test makes, so that their contents are known.
 #include "engine/base/atomic_file.hpp"
 #include "engine/train/batch_reader.hpp"
 #include "engine/train/images.hpp"
@@ -40,7 +40,7 @@ Json run_remarked(const Request& request, Remarks& remarks) {
   return trainer.run(remarks);
 }
 
-/// Images of class c are brighter the higher c is.
+/// The higher the class, the brighter its images.
 void write_cifar(const TemporaryFolder& folder) {
   const auto images = [](int count, int first) {
     std::string file;

@@ -1,4 +1,4 @@
-// Training learns, with every algorithm; and what must not matter does not.
+// Training learns with every algorithm, and settings that must not matter do not.
 #include <cmath>
 
 #include "engine/model/zoo/zoo.hpp"
@@ -130,7 +130,7 @@ TEST_CASE("The moving average is the decaying mean of the parameters after every
     REQUIRE(average[i] == Approx(expected[i]).margin(1e-6));
     moved = std::max(moved, std::abs(double(average[i]) - double(parameters[i])));
   }
-  CHECK(moved > 1e-5);  // not the parameters themselves
+  CHECK(moved > 1e-5);  // they differ from the parameters themselves
 }
 
 TEST_CASE("The number of threads does not matter") {

@@ -1,4 +1,4 @@
-// Memory plans: nothing live overlaps, no plan needs less than what is live, and a case worked by hand.
+// Memory plans: live buffers never overlap, no plan needs less than the live bytes, and a case worked by hand.
 #include "engine/model/memory_plan.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"

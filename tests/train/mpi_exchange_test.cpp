@@ -1,4 +1,4 @@
-// What processes exchange over MPI, by a program of its own under mpirun.
+// Exchanges of processes over MPI, in a separate program under mpirun.
 #include <cstdlib>
 #include <iostream>
 #include <utility>

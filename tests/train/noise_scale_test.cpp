@@ -1,4 +1,4 @@
-// train --noise-scale: a run on emulated devices measures its critical batch and trains the same bits.
+// train --noise-scale: a run on emulated devices measures its critical batch, and trains the same bits.
 #include "engine/train/noise_record.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"

@@ -1,4 +1,4 @@
-// Tests loss scaling by hand, and half precision as the host emulates it.
+// Loss scaling by hand, and half precision as the host emulates it.
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
@@ -143,7 +143,7 @@ TEST_CASE("Learners side by side give the gradients of a learner alone") {
   CHECK(alone.gradient(1) == beside.gradient(1));
 }
 
-// fp32 would leave the tensor cores idle, which nobody who did not ask for it expects.
+// fp32 would leave the tensor cores idle, which users do not expect unless they request it.
 TEST_CASE("Where no precision is asked for the host has fp32, and CUDA TF32") {
   Request request;
   CHECK(resolve(request).precision == device::Precision::fp32);

@@ -21,7 +21,7 @@ const char* const kMpiexec = LOCKSTEP_MPIEXEC;
 const char* const kMpiexec = nullptr;
 #endif
 
-/// Prints the line that ctest looks for where there is no mpirun.
+/// Without mpirun, prints the line that ctest looks for.
 bool has_mpi() {
   if (kMpiexec != nullptr) return true;
   std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
@@ -133,7 +133,7 @@ TEST_CASE(
   CHECK(kept_bytes(sharded) == 2 * 4 * ((parameters + 2) / 3));
 }
 
-// Each at its own pace: what is trained is not the same every time, but what is counted keeps its laws.
+// Each process has its own pace: models differ between runs, but counts obey their laws.
 TEST_CASE("Asynchronous processes learn, and say how stale what they brought was") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
@@ -200,8 +200,8 @@ TEST_CASE("Asynchronous processes resume after a time limit, and are refused wha
   }
 }
 
-// The auto-tuner decides by measured time, so that runs last until it has decided, however slow the machine is; what is
-// checked holds for whatever it decides.
+// The auto-tuner decides by measured time. Runs therefore last until it has decided, on a machine of any speed. The
+// checks hold for any decision.
 TEST_CASE("Processes tune their learners together, and resume with as many") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
@@ -319,7 +319,7 @@ TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
   CHECK(several.err.find("state: was written by one process, not 2; allowed: the same settings") != std::string::npos);
 }
 
-// Within a process first, then over the processes: another order of the same sums.
+// Sums first within a process, then over the processes: another order of the same sums.
 TEST_CASE("Processes with two learners each train the same model to rounding") {
   if (!has_mpi()) return;
   TemporaryFolder folder;

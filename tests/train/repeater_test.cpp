@@ -1,4 +1,4 @@
-// Work that is repeated in parallel with timed work: it has begun when start() returns, and has ended when stop() does.
+// Work that repeats in parallel with timed work: it has started when start() returns, and ended when stop() returns.
 #include "engine/device/repeater.hpp"
 
 #include <atomic>

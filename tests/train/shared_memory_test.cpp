@@ -1,4 +1,4 @@
-// Memory of activations that the learners of a device share.
+// Activation memory that the learners of a device share.
 #include "engine/device/backend.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
@@ -6,7 +6,7 @@
 
 namespace lockstep::device {
 
-// Eight learners and an evaluation on two threads: never more than two passes at once.
+// Eight learners and an evaluation on two threads: never more than two concurrent passes.
 TEST_CASE("Learners of the host share as many arenas as threads compute") {
   const model::Graph graph = model::zoo_graph("lenet_crossbow");
   const auto backend = make_host_backend(1, 2);

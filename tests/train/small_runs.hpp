@@ -1,5 +1,5 @@
 #pragma once
-// Runs that take a moment: a small network on small synthetic images.
+// Short runs: a small network on small synthetic images.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ inline std::string small_model(const std::string& layers) {
     {"name": "fc", "kind": "fc", "out": 4}, {"name": "loss", "kind": "softmax"}]})";
 }
 
-/// Batch norm and dropout: everything that has a state of its own.
+/// Batch norm and dropout, which have state of their own.
 inline const char* const kNormAndDropout =
     R"({"name": "norm", "kind": "batch_norm"}, {"name": "drop", "kind": "dropout"},)";
 
@@ -47,7 +47,7 @@ inline std::string digest(const Json& record) {
   return record.at("parameters_sha256").get<std::string>();
 }
 
-/// The parts of the records that two runs with the same settings must share: the epochs without their times.
+/// The parts of a record that two runs with equal settings must have in common: the epochs without their times.
 inline std::vector<std::string> numbers(const Json& record) {
   std::vector<std::string> result;
   for (Json epoch : record.at("epochs")) {

@@ -1,4 +1,4 @@
-// When the auto-tuner is asked, what it is told, and what a run does with its answer.
+// When the auto-tuner is called, with which inputs, and what a run does with its answer.
 #include "engine/train/tuning.hpp"
 
 #include <condition_variable>
@@ -98,7 +98,7 @@ TEST_CASE("A decision rests on enough iterations and seconds, counted from the l
   CHECK(tuning.state_of(0).learners == 1);
 }
 
-// 3 processes run, of which one measures all times 10 % longer: 210 / 1.1 for all.
+// 3 processes run. One of them measures all times 10 % longer: 210 / 1.1 for all.
 TEST_CASE("Processes that measure differently decide alike, by the longest time") {
   const std::vector<double> throughput{100, 180, 240, 210, 100};
   Meeting meeting(3);
@@ -162,7 +162,7 @@ TEST_CASE("Decisions of a record are made again after the same iterations, once 
   CHECK(tuning.decide(2, 100, has_room).empty());
   CHECK(tuning.decide(3, 100, has_room) == std::vector<int>{0, 1});
   CHECK(tuning.state_of(0).change == 1);
-  CHECK(tuning.decide(3, 100, has_room).empty());  // of an iteration that was dropped
+  CHECK(tuning.decide(3, 100, has_room).empty());  // for a dropped iteration
   CHECK(tuning.decide(5, 100, has_room) == std::vector<int>{0});
   CHECK(tuning.state_of(0).learners == 1);
   CHECK(tuning.state_of(0).change == -1);

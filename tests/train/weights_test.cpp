@@ -1,4 +1,4 @@
-// Weights go out and come in through safetensors files unchanged; files that do not fit are refused.
+// Weights are written to and read from safetensors files unchanged. Files that do not match are refused.
 #include <cmath>
 #include <cstring>
 

@@ -16,7 +16,7 @@ constexpr int kBatch = 4;
 
 }  // namespace
 
-// A step against the gradient that should take a thousandth off the loss takes some off it.
+// A step against the gradient that should lower the loss by a thousandth lowers it.
 TEST_CASE("Small models of the zoo learn from one iteration on the host") {
   int run = 0;
   const auto backend = device::make_host_backend(1, 0);
