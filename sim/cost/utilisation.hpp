@@ -33,7 +33,7 @@ inline double training_flop(const Scenario& scenario) {
   return flop;
 }
 
-/// FLOP/s per GPU of that arithmetic.
+/// Returns the FLOP/s per GPU of that arithmetic.
 inline double model_flops_per_gpu(const Scenario& scenario, double samples_per_s, int gpus) {
   return training_flop(scenario) * samples_per_s / gpus;
 }

@@ -108,8 +108,9 @@ TEST_CASE("a profile that does not fit the scenario is refused") {
 
 TEST_CASE("of several variants, one without a law of convergence has no time to accuracy, and a note says why") {
   ProfileFiles files;
-  files.scenario["variants"] = {{{"name", "plain"}, {"set", Json::object()}},
-                                {{"name", "elastic"}, {"set", {{"/algorithm", "ea-sgd"}, {"/learners", {{"fill", 0.5}}}}}}};
+  files.scenario["variants"] = {
+      {{"name", "plain"}, {"set", Json::object()}},
+      {{"name", "elastic"}, {"set", {{"/algorithm", "ea-sgd"}, {"/learners", {{"fill", 0.5}}}}}}};
   const sim::LoadedScenario loaded = files.load();
   REQUIRE(loaded.variants.size() == 2);
   CHECK(loaded.variants[0].convergence);
