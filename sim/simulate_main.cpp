@@ -211,11 +211,16 @@ void predict_from_records(const Options& o) {
   print_result(o.json, sim::predictions_table(predictions));
 }
 
-void search(const Options& o, const std::vector<std::string>& argv) {
-  const sim::LoadedScenario loaded = load_scenario(o);
+sim::LoadedScenario load_scenario_to_search(const Options& o) {
+  sim::LoadedScenario loaded = load_scenario(o);
   if (loaded.shares_cluster)
     throw InputError("--optimise " + o.optimise + ": " + o.scenario +
                      " has \"jobs\" or \"background\", which a search does not predict; allowed: without them");
+  return loaded;
+}
+
+void search(const Options& o, const std::vector<std::string>& argv) {
+  const sim::LoadedScenario loaded = load_scenario_to_search(o);
   check_outputs_beside(loaded, o);
   const std::vector<sim::Optimisation> curves = sim::optimise(loaded, o.optimise, jobs_of(o));
   if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);
@@ -223,7 +228,7 @@ void search(const Options& o, const std::vector<std::string>& argv) {
 }
 
 void search_splits(const Options& o, const std::vector<std::string>& argv) {
-  const sim::LoadedScenario loaded = load_scenario(o);
+  const sim::LoadedScenario loaded = load_scenario_to_search(o);
   check_outputs_beside(loaded, o);
   const std::vector<sim::RankedVariant> rankings = sim::rank_splits(loaded);
   if (!o.json.empty()) write_json_atomically(o.json, sim::split_rankings_json(loaded, rankings, argv), 2);

@@ -1,14 +1,34 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim::cluster {
+namespace {
+
+// "node12.nic0.up" after the prefix "node": 12 and ".nic0.up".
+struct NumberedName {
+  int number;
+  std::string rest;
+};
+
+std::optional<NumberedName> split_number(const std::string& name, const std::string& prefix) {
+  if (name.compare(0, prefix.size(), prefix) != 0) return {};
+  NumberedName split{-1, ""};
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, split.number);
+  if (error != std::errc() || split.number < 0) return {};
+  split.rest.assign(rest, end);
+  return split;
+}
+
+}  // namespace
 
 Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     : spec_(spec),
@@ -64,26 +84,30 @@ void Cluster::apply_faults() {
   fabric_->close(dead_links);
 }
 
-// Both directions if the name has none. A link of a node that is not numbered here carries nothing.
+// Both directions if the name has none. Links of nodes that are not numbered here carry nothing, and are left out.
 std::vector<int> Cluster::find_links(const std::string& name) const {
-  const std::string of_fabric = "fabric.", of_node = "node";
-  int first = first_fabric_link(), last = link_count();
-  if (name.compare(0, of_node.size(), of_node) == 0) {
-    const int node = std::atoi(name.c_str() + of_node.size());
-    if (node >= all_nodes() && node < spec_.nodes) return {};
-    first = std::min(node, all_nodes()) * links_of_node();
-    last = std::min(first + links_of_node(), first_fabric_link());
-  } else if (name.compare(0, of_fabric.size(), of_fabric) != 0) {
-    last = first;
-  }
   std::vector<int> found;
-  for (int link = first; link < last; ++link)
-    for (const char* direction : {"", ".up", ".down"})
-      if (link_name(link) == name + direction) found.push_back(link);
-  if (found.empty())
-    throw InputError("/cluster/faults: no link is named \"" + name +
-                     "\"; allowed: names that simulate SCENARIO --dump-links 0 prints");
-  return found;
+  bool is_known = false;
+  const auto has_name = [&](const std::string& of_link) {
+    return of_link == name || of_link == name + ".up" || of_link == name + ".down";
+  };
+  if (const std::optional<NumberedName> of_node = split_number(name, "node"))
+    for (int link = 0; of_node->number < spec_.nodes && link < links_of_node(); ++link) {
+      if (!has_name("node" + std::to_string(of_node->number) + "." + layout_.links()[to_index(link)].name)) continue;
+      is_known = true;
+      if (of_node->number < all_nodes()) found.push_back(of_node->number * links_of_node() + link);
+    }
+  for (int link = first_fabric_link(); link < link_count(); ++link)
+    if (has_name(link_name(link))) found.push_back(link);
+  if (is_known || !found.empty()) return found;
+  // A star has the ports of the numbered nodes only.
+  const std::optional<NumberedName> port = split_number(name, "fabric.node");
+  const bool has_ports = spec_.fabric.kind == FabricKind::star && fabric_->links() > 0;
+  const bool is_port = port && (port->rest.empty() || port->rest == ".up" || port->rest == ".down");
+  if (has_ports && is_port && port->number >= all_nodes() && port->number < spec_.nodes) return {};
+  std::string names = "\"" + link_name(0) + "\"";
+  if (first_fabric_link() < link_count()) names += ", \"" + link_name(first_fabric_link()) + "\"";
+  throw InputError("/cluster/faults: no link is named \"" + name + "\"; allowed: names such as " + names);
 }
 
 const NodeLayout& Cluster::layout_of(int node) const {

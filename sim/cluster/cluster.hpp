@@ -78,10 +78,11 @@ class Cluster {
   int nodes() const { return nodes_; }  ///< that the job uses; the file server's node does not count
   /// Nodes that are numbered: those that the job uses and, if they are not the first ones, all others; the file server.
   int all_nodes() const { return numbered_nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
-  int node_of(int gpu) const {
-    const int node = gpu / spec_.gpus_per_node;
-    return spec_.nodes_used.empty() ? node : spec_.nodes_used[static_cast<std::size_t>(node)];
+  /// Returns the cluster's number of the job's node, which is counted from 0 in the order of its ranks.
+  int node_at(int node_of_job) const {
+    return spec_.nodes_used.empty() ? node_of_job : spec_.nodes_used[static_cast<std::size_t>(node_of_job)];
   }
+  int node_of(int gpu) const { return node_at(gpu / spec_.gpus_per_node); }
   /// Layout of a node, which differs from layout() in routes if NICs are dead.
   const NodeLayout& layout_of(int node) const;
   /// True if routes or bandwidths differ from those of SimGrid's zones of the fabric's name.

@@ -1,5 +1,6 @@
 #include "sim/cluster/fabric.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_set>
 
@@ -100,8 +101,18 @@ class FatTree : public Hops {
 
   void append_route(int from, int to, std::uint64_t connection, int first_link,
                     std::vector<int>& links) const override {
-    if (routing_ == Routing::ecmp || !closed_.empty())
-      return append_open_route(from, to, connection, first_link, links);
+    if (routing_ == Routing::ecmp) return append_open_route(from, to, connection, first_link, links);
+    const std::size_t before = links.size();
+    append_d_mod_k_route(from, to, first_link, links);
+    const auto is_closed = [&](int link) { return closed_.count(link - first_link) > 0; };
+    if (closed_.empty() || std::none_of(links.begin() + static_cast<std::ptrdiff_t>(before), links.end(), is_closed))
+      return;
+    links.resize(before);
+    append_open_route(from, to, connection, first_link, links);
+  }
+
+ private:
+  void append_d_mod_k_route(int from, int to, int first_link, std::vector<int>& links) const {
     int level = 0, position = from, by_level = to;
     while (!is_above(level, position, to)) {
       const int port = by_level % ports(level);
@@ -113,7 +124,6 @@ class FatTree : public Hops {
     while (level > 0) descend(from, to, first_link, level, position, links);
   }
 
- private:
   int levels() const { return static_cast<int>(tree_.down.size()); }
   int ports(int level) const { return tree_.up[to_index(level)] * tree_.count[to_index(level)]; }
   int digits(int level, int digit) const {

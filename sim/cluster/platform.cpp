@@ -47,8 +47,7 @@ class Platform::Impl {
   }
 
   void use_latencies_of(const Cluster& job) {
-    for (int node = 0; node < job.nodes(); ++node)
-      cluster_of_node_[to_index(job.node_of(node * spec_.gpus_per_node))] = &job;
+    for (int node = 0; node < job.nodes(); ++node) cluster_of_node_[to_index(job.node_at(node))] = &job;
   }
 
   sg4::Host* host(Endpoint end) const { return hosts_.at(to_index(end.node) * hosts_of_node_ + to_index(end.part)); }

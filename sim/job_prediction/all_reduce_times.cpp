@@ -152,7 +152,8 @@ AllReduceTimes times_of_cluster(const AllReduceQuestion& question, int jobs) {
     by = kNcclChoice;
   }
   const Scenario& s = loaded.variants.front();
-  const std::vector<int> all{s.cluster.nodes * s.cluster.gpus_per_node};
+  const int nodes = s.cluster.nodes_used.empty() ? s.cluster.nodes : static_cast<int>(s.cluster.nodes_used.size());
+  const std::vector<int> all{nodes * s.cluster.gpus_per_node};
   std::vector<Workload> runs;
   for (int gpus : question.gpus.empty() ? all : question.gpus)
     for (std::int64_t bytes : sizes_of(question)) {

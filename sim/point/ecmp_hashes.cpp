@@ -14,7 +14,7 @@ PointResult predict_hash(Scenario scenario, const PointRequest& request, int has
   return predict(scenario, request);
 }
 
-double without_collisions_s(Scenario scenario, const PointRequest& request, const PredictPoint& predict) {
+double by_d_mod_k_s(Scenario scenario, const PointRequest& request, const PredictPoint& predict) {
   scenario.cluster.fabric.routing = Routing::d_mod_k;
   return predict(scenario, request).mean_iteration_s();
 }
@@ -49,12 +49,11 @@ PointResult predict_median_hash(const Scenario& scenario, const PointRequest& re
   const double low_s = quantile(sorted_s, 0.1), high_s = quantile(sorted_s, 0.9);
   point.interval.low = std::exp(-combine_in_quadrature(point.interval.low, std::min(1.0, low_s / median_s)));
   point.interval.high = std::exp(combine_in_quadrature(point.interval.high, std::max(1.0, high_s / median_s)));
-  point.notes.push_back(
-      "ECMP: median of " + std::to_string(times_s.size()) +
-      " hash functions; of their iteration times "
-      "80 % are " +
-      formatted("%.4g", low_s) + " to " + formatted("%.4g", high_s) +
-      " s. Without collisions (d-mod-k): " + formatted("%.4g", without_collisions_s(scenario, plain, predict)) + " s.");
+  point.notes.push_back("ECMP: median of " + std::to_string(times_s.size()) +
+                        " hash functions; of their iteration times "
+                        "80 % are " +
+                        formatted("%.4g", low_s) + " to " + formatted("%.4g", high_s) +
+                        " s. With d-mod-k: " + formatted("%.4g", by_d_mod_k_s(scenario, plain, predict)) + " s.");
   return point;
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
@@ -30,7 +32,7 @@ constexpr int kMostExtensions = 5;             // of replays in which a job ende
 // A job as it is replayed; its parts refer to each other, so that it stays in place.
 class RunningJob {
  public:
-  RunningJob(const Scenario& scenario, int hash) : scenario_(as_used(scenario, hash)), gpus_(scenario_.gpus.front()) {
+  RunningJob(const JobOnGpus& job, int hash) : scenario_(as_used(*job.scenario, job.gpus, hash)), gpus_(job.gpus) {
     if (scenario_.workers)
       throw InputError(scenario_.name + ": /jobs: " + in_quotes(name_of(scenario_.algorithm)) +
                        " has workers that do not wait for each other, which are not predicted together with other "
@@ -73,8 +75,7 @@ class RunningJob {
 
  private:
   // All nodes of the cluster are numbered, so that all jobs have the same links.
-  static Scenario as_used(Scenario scenario, int hash) {
-    const int gpus = scenario.gpus.front();
+  static Scenario as_used(Scenario scenario, int gpus, int hash) {
     scenario.compute.busy_devices = std::min(gpus, scenario.cluster.gpus_per_node);
     if (scenario.parallel && !is_split(scenario)) scenario = without_split(scenario, gpus);
     ClusterSpec& cluster = scenario.cluster;
@@ -107,19 +108,20 @@ std::vector<BackgroundFlow> background_of(const Scenario& scenario) {
   return flows;
 }
 
-// Mean time of the rounds that end by `until_s`, the first of them left out; 0 if there are too few.
+// Mean time of the rounds that end by `until_s`, the first of them left out; 0 if they are too few.
 double mean_iteration_s(const RunningJob& job, const Replay& replay, double until_s) {
   const int round = job.iterations_of_round();
   int last = static_cast<int>(replay.iteration_end_s.size()) - 1;
   while (last >= 0 && replay.iteration_end_s[to_index(last)] > until_s) --last;
   const int rounds = (last + 1) / round - 1;
-  if (rounds < 1) return 0;
+  if (rounds * round < kFewestIterations) return 0;
   const int first = round - 1, end = first + rounds * round;
   return (replay.iteration_end_s[to_index(end)] - replay.iteration_end_s[to_index(first)]) / (rounds * round);
 }
 
 double measure_alone_s(RunningJob& job) {
-  job.set_iterations((kFewestIterations + 1) * job.iterations_of_round());
+  const int round = job.iterations_of_round();
+  job.set_iterations(((kFewestIterations + round - 1) / round + 1) * round);
   const Replay replay = replay_flows_of_jobs({job.to_replay(0)}, {}).front();
   return mean_iteration_s(job, replay, replay.iteration_end_s.back());
 }
@@ -130,7 +132,7 @@ double messages_of(const RunningJobs& jobs) {
   return messages;
 }
 
-// All jobs are to run at least `seconds`, and a round more for the start.
+// Each job runs for at least `seconds`, and a round more that is not measured.
 void set_duration(const RunningJobs& jobs, const std::vector<double>& iteration_s, double seconds) {
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const int round = jobs[j]->iterations_of_round();
@@ -139,11 +141,23 @@ void set_duration(const RunningJobs& jobs, const std::vector<double>& iteration_
   }
 }
 
+// Time in which the slowest job ends its fewest iterations, after the round that is not measured.
+double duration_s(const RunningJobs& jobs, const std::vector<double>& iteration_s) {
+  double longest_s = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const int round = jobs[j]->iterations_of_round();
+    const int measured = (kFewestIterations + round - 1) / round * round;
+    longest_s = std::max(longest_s, (measured + round) * iteration_s[j]);
+  }
+  return longest_s;
+}
+
 // Replays the jobs until each has been measured for kFewestIterations iterations of the slowest one.
 std::vector<double> measure_together_s(const RunningJobs& jobs, const std::vector<double>& alone_s,
                                        const std::vector<double>& starts_s, bool by_messages) {
   std::vector<double> lasting_s = alone_s, measured_s(jobs.size(), 0);
-  double seconds = kFewestIterations * *std::max_element(alone_s.begin(), alone_s.end());
+  const double last_start_s = *std::max_element(starts_s.begin(), starts_s.end());
+  double seconds = duration_s(jobs, alone_s) + last_start_s;
   for (int extension = 0; extension < kMostExtensions; ++extension) {
     set_duration(jobs, lasting_s, seconds);
     std::vector<JobToReplay> to_replay;
@@ -160,8 +174,8 @@ std::vector<double> measure_together_s(const RunningJobs& jobs, const std::vecto
       const Replay& own = replays[j];
       lasting_s[j] = (own.iteration_end_s.back() - starts_s[j]) / double(own.iteration_end_s.size());
     }
-    if (is_measured || by_messages) break;
-    seconds = (kFewestIterations + 1) * *std::max_element(lasting_s.begin(), lasting_s.end());
+    if (is_measured) break;
+    seconds = std::max(1.5 * seconds, duration_s(jobs, lasting_s) + last_start_s);
   }
   if (std::count(measured_s.begin(), measured_s.end(), 0.0) > 0)
     throw InputError(jobs.front()->scenario().name +
@@ -178,13 +192,21 @@ void check_messages(const RunningJobs& jobs, double messages) {
                    short_number(kMostMessagesTogether * 1e-6) + " million, so fewer GPUs or micro-batches");
 }
 
+void check_nodes(const RunningJobs& jobs) {
+  std::set<int> used;
+  for (const auto& job : jobs)
+    for (int node = 0; node < job->cluster().nodes(); ++node)
+      if (!used.insert(job->cluster().node_at(node)).second)
+        throw std::invalid_argument("two jobs that run together use node " +
+                                    std::to_string(job->cluster().node_at(node)));
+}
+
 SharedJob describe_job(const RunningJob& job) {
   SharedJob result;
   const Scenario& scenario = job.scenario();
   result.name = scenario.variant.empty() ? scenario.name : scenario.variant;
   result.gpus = job.gpus();
-  for (int node = 0; node < job.cluster().nodes(); ++node)
-    result.nodes.push_back(job.cluster().node_of(node * scenario.cluster.gpus_per_node));
+  for (int node = 0; node < job.cluster().nodes(); ++node) result.nodes.push_back(job.cluster().node_at(node));
   result.samples_per_iteration = job.samples_per_iteration();
   return result;
 }
@@ -203,8 +225,7 @@ ReplayTimes replay_once(const RunningJobs& jobs, int number, bool by_messages) {
     const double phase = random_uniform(jobs[j]->scenario().seed, to_index(number), j);
     starts_s.push_back(j == 0 ? 0 : phase * times.alone_s.back());
   }
-  const double slowest_s = *std::max_element(times.alone_s.begin(), times.alone_s.end());
-  set_duration(jobs, times.alone_s, kFewestIterations * slowest_s);
+  set_duration(jobs, times.alone_s, duration_s(jobs, times.alone_s));
   check_messages(jobs, messages_of(jobs));
   times.together_s = measure_together_s(jobs, times.alone_s, starts_s, by_messages);
   return times;
@@ -212,17 +233,18 @@ ReplayTimes replay_once(const RunningJobs& jobs, int number, bool by_messages) {
 
 }  // namespace
 
-SharedCluster predict_shared_cluster(const std::vector<Scenario>& scenarios) {
-  const Scenario& first = scenarios.front();
+SharedCluster predict_shared_cluster(const std::vector<JobOnGpus>& on_gpus) {
+  const Scenario& first = *on_gpus.front().scenario;
   const bool by_messages = first.fidelity == Fidelity::message;
-  const bool has_one_case = scenarios.size() == 1 && !has_several_hashes(first, first.gpus.front());
+  const bool has_one_case = on_gpus.size() == 1 && !has_several_hashes(first, on_gpus.front().gpus);
   SharedCluster shared;
   shared.background_flows = static_cast<int>(first.background.size());
   std::vector<ReplayTimes> replays;
   for (int number = 0; number < (by_messages || has_one_case ? 1 : kReplays); ++number) {
     if (number > 0 && shared.messages * (number + 1) > kMostMessagesTogether) break;
     RunningJobs jobs;
-    for (const Scenario& scenario : scenarios) jobs.push_back(std::make_unique<RunningJob>(scenario, number + 1));
+    for (const JobOnGpus& job : on_gpus) jobs.push_back(std::make_unique<RunningJob>(job, number + 1));
+    check_nodes(jobs);
     replays.push_back(replay_once(jobs, number, by_messages));
     shared.messages = messages_of(jobs);
     for (std::size_t j = 0; number == 0 && j < jobs.size(); ++j) shared.jobs.push_back(describe_job(*jobs[j]));

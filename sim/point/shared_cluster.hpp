@@ -3,8 +3,8 @@
 // background traffic. Their messages divide links max-min fairly (sim/replay/fair_flows.hpp).
 //
 // When jobs started, nobody knows before. So the replay is repeated with starts drawn evenly over an iteration of each
-// job, and with one hash function of ECMP each time. Each replay lasts until the first job has ended. It measures the
-// iterations of all jobs until then.
+// job, and with one hash function of ECMP each time. Each replay measures the iterations of all jobs until the first job
+// has ended.
 #include <string>
 #include <vector>
 
@@ -32,9 +32,14 @@ struct [[nodiscard]] SharedCluster {
   double messages = 0;  ///< of one replay
 };
 
-/// Predicts the first number of GPUs of each scenario. Scenarios without nodes_used take the first nodes. Background
-/// traffic is that of the first one. Fidelity `message` replays once on SimGrid. Throws InputError for algorithms whose
-/// workers do not wait for each other, and if the jobs send too many messages to replay each of them.
-SharedCluster predict_shared_cluster(const std::vector<Scenario>& jobs);
+struct JobOnGpus {
+  const Scenario* scenario;
+  int gpus;
+};
+
+/// Predicts jobs on nodes of their own; a scenario without nodes_used takes the first ones. Background traffic is that
+/// of the first one. Fidelity `message` replays once on SimGrid. Throws InputError for algorithms whose workers do not
+/// wait for each other, and if the jobs send too many messages to replay each of them.
+SharedCluster predict_shared_cluster(const std::vector<JobOnGpus>& jobs);
 
 }  // namespace lockstep::sim::point

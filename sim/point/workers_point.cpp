@@ -121,7 +121,7 @@ class WorkersPoint {
   // receive the same at the same moment. This does not hold over a fabric whose links messages share.
   bool are_servers_identical() const {
     return request_.fidelity != Fidelity::message && s_.workers->separate && s_.workers->servers > 1 &&
-           !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star;
+           !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star && s_.cluster.faults.empty();
   }
 
   // One server represents all. Each message to or from it represents as many messages as there are servers; they share
@@ -135,7 +135,7 @@ class WorkersPoint {
     o.shards.resize(1);
     o.servers.resize(1);
     for (int node = 0; node < worker_nodes(s_, request_.gpus); ++node)
-      cluster_.bundle_messages_of_node(node, represented_servers_);
+      cluster_.bundle_messages_of_node(cluster_.node_at(node), represented_servers_);
   }
 
   // For each version, reads from the log when all servers had published it, its number of gradients, and their

@@ -107,7 +107,7 @@ class ActorReplayer {
     for (const Actor& actor : actors) {
       inboxes_.emplace_back(*runtime_);
       places_.push_back(actor.place.kind == Place::Kind::gpu ? cluster.gpu(actor.place.index)
-                                                             : cluster.cpu(actor.place.index));
+                                                             : cluster.cpu(cluster.node_at(actor.place.index)));
     }
   }
 

@@ -264,13 +264,19 @@ class MessageReplay {
 // Daemons, which SimGrid ends with the last job.
 void start_background(const std::vector<BackgroundFlow>& background, const Platform& platform) {
   constexpr std::uint64_t kEndless = std::uint64_t(1) << 62;
+  int number = 0;
   for (const BackgroundFlow& flow : background) {
-    sg4::Host *const from = platform.cpu_host(flow.from_node), *const to = platform.cpu_host(flow.to_node);
-    compat::add_actor("background", from, [=] {
+    // SimGrid 3.32 limits the rate of messages through a mailbox only.
+    sg4::Mailbox* const box = sg4::Mailbox::by_name("background" + std::to_string(number++));
+    compat::add_actor("background.send", platform.cpu_host(flow.from_node), [box, rate = flow.bytes_per_s] {
+      static char payload;
       sg4::Actor::self()->daemonize();
-      const sg4::CommPtr comm = sg4::Comm::sendto_init();
-      comm->set_payload_size(kEndless)->set_rate(flow.bytes_per_s);  // before it starts, as its ends are known
-      comm->set_source(from)->set_destination(to)->wait();
+      box->put_init(&payload, kEndless)->set_rate(rate)->wait();
+    });
+    compat::add_actor("background.receive", platform.cpu_host(flow.to_node), [box] {
+      static void* ignored;
+      sg4::Actor::self()->daemonize();
+      box->get_init()->set_dst_data(&ignored, sizeof(void*))->wait();
     });
   }
 }

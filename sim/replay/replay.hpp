@@ -106,7 +106,7 @@ struct JobToReplay {
   const Jitter* jitter;
   double start_s;
 };
-/// Traffic that lasts as long as the jobs, from the CPU of one node to that of another through NIC 0. It takes at most
+/// Traffic that lasts as long as the jobs, from the CPU of one node to that of another through their first working NICs. It takes at most
 /// this rate, and its fair share of each link if that is less.
 struct BackgroundFlow {
   int from_node, to_node;

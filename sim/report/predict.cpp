@@ -207,7 +207,24 @@ void check_split(const Scenario& scenario, int gpus, const std::string& file) {
   }
 }
 
+// All jobs together, or one job with background traffic on each of its numbers of GPUs.
+std::vector<SharedCluster> predict_shared(const LoadedScenario& loaded) {
+  std::vector<JobOnGpus> jobs;
+  for (const Scenario& scenario : loaded.variants) jobs.push_back({&scenario, scenario.gpus.front()});
+  if (jobs.size() > 1) return {predict_shared_cluster(jobs)};
+  std::vector<SharedCluster> shared;
+  for (const int gpus : loaded.variants.front().gpus)
+    shared.push_back(predict_shared_cluster({{&loaded.variants.front(), gpus}}));
+  return shared;
+}
+
 }  // namespace
+
+std::vector<SharedJob> jobs_of(const std::vector<SharedCluster>& shared) {
+  std::vector<SharedJob> jobs;
+  for (const SharedCluster& cluster : shared) jobs.insert(jobs.end(), cluster.jobs.begin(), cluster.jobs.end());
+  return jobs;
+}
 
 void check_memory(const LoadedScenario& loaded, const std::string& file) {
   for (const Scenario& scenario : loaded.variants) {
@@ -232,7 +249,7 @@ Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace
   for (const Scenario& scenario : loaded.variants)
     for (const ReportPoint& row : report.points)
       if (row.variant == scenario.variant) compare(scenario, row, report);
-  if (loaded.shares_cluster) report.shared = predict_shared_cluster(loaded.variants);
+  if (loaded.shares_cluster) report.shared = predict_shared(loaded);
   return report;
 }
 

@@ -74,9 +74,9 @@ Json comparison_json(const Comparison& c) {
   return json;
 }
 
-Json shared_json(const SharedCluster& shared) {
+Json shared_json(const std::vector<SharedCluster>& shared) {
   Json jobs = Json::array();
-  for (const SharedJob& job : shared.jobs)
+  for (const SharedJob& job : jobs_of(shared))
     jobs.push_back({{"job", job.name},
                     {"gpus", job.gpus},
                     {"nodes", job.nodes},
@@ -87,9 +87,9 @@ Json shared_json(const SharedCluster& shared) {
                     {"slowdown", job.slowdown()},
                     {"samples_per_s", job.samples_per_s()}});
   return {{"jobs", jobs},
-          {"background_flows", shared.background_flows},
-          {"replays", shared.replays},
-          {"messages_per_replay", shared.messages}};
+          {"background_flows", shared.front().background_flows},
+          {"replays", shared.front().replays},
+          {"messages_per_replay", shared.back().messages}};
 }
 
 // RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
@@ -120,7 +120,7 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   Json json = result_head("lockstep/result/1", report.loaded, argv);
   json["points"] = Json::array();
   for (const ReportPoint& row : report.points) json["points"].push_back(point_json(row));
-  if (report.shared) json["shared_cluster"] = shared_json(*report.shared);
+  if (!report.shared.empty()) json["shared_cluster"] = shared_json(report.shared);
   json["published"] = Json::array();
   for (const Comparison& c : report.comparisons) json["published"].push_back(comparison_json(c));
   json["assumptions"] = assumptions_json(report.loaded);

@@ -44,8 +44,11 @@ struct [[nodiscard]] Report {
   LoadedScenario loaded;
   std::vector<ReportPoint> points;  ///< by variant, then GPU count
   std::vector<Comparison> comparisons;
-  std::optional<SharedCluster> shared{};  ///< jobs at the same time, or background traffic
+  std::vector<SharedCluster> shared{};  ///< jobs at the same time; or background traffic, by number of GPUs
 };
+
+/// The jobs of all predictions, in order.
+std::vector<SharedJob> jobs_of(const std::vector<SharedCluster>& shared);
 
 /// Predicts every number of GPUs of every variant, and missing baselines at each batch size. `trace`: for the largest
 /// number of GPUs of the first variant.

@@ -236,16 +236,16 @@ std::string nodes_text(std::vector<int> nodes) {
 }
 
 std::string shared_text(const Report& report) {
-  if (!report.shared) return "";
-  const SharedCluster& shared = *report.shared;
+  if (report.shared.empty()) return "";
+  const SharedCluster& shared = report.shared.front();
   TextTable table(true);
   table.add({"job", "GPUs", "nodes", "alone", "together", "low", "high", "slower by",
              samples_name(report.loaded.variants.front()) + "/s"});
-  for (const SharedJob& job : shared.jobs)
+  for (const SharedJob& job : jobs_of(report.shared))
     table.add({job.name, std::to_string(job.gpus), nodes_text(job.nodes), iteration_time_text(job.alone_s),
                iteration_time_text(job.together_s), iteration_time_text(job.together_low_s),
-               iteration_time_text(job.together_high_s), formatted("%.1f %%", 100 * (job.slowdown() - 1)),
-               rate_text(job.samples_per_s())});
+               iteration_time_text(job.together_high_s),
+               formatted("%.1f %%", std::max(0.0, 100 * (job.slowdown() - 1))), rate_text(job.samples_per_s())});
   std::string text = "Together on the cluster";
   if (shared.background_flows > 0)
     text += ", with " + std::to_string(shared.background_flows) +
@@ -299,7 +299,7 @@ std::string comparisons_text(const Report& report) {
 std::string table_text(const Report& report) {
   std::string text;
   for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
-  text += report.shared ? shared_text(report) : variants_text(report);
+  text += report.shared.empty() ? variants_text(report) : shared_text(report);
   for (const std::string& note : report.loaded.notes) text += note + ".\n";
   text += comparisons_text(report);
   for (const std::string& line : imprecise_profiles(report.loaded.variants)) text += line + ".\n";

@@ -45,7 +45,7 @@ Problem find_nodes_used_problem(const std::string& pointer, int gpus, const Scen
   return {{pointer,
            std::to_string(gpus) + " GPUs need " + std::to_string(needed) + " nodes, and " +
                std::to_string(used.size()) + " are listed",
-           "allowed: more numbers in /cluster/nodes_used"}};
+           "allowed: more numbers in /cluster/nodes_used, of a job in its \"nodes\"; or fewer GPUs"}};
 }
 
 Problem find_batch_problem(const std::string& pointer, int gpus, const Scenario& s) {
@@ -268,6 +268,7 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_convergence_problem(s)) return problem;
   if (Problem problem = find_background_problem(s)) return problem;
   if (Problem problem = find_gpus_problem("/baseline/gpus", s.baseline_gpus, s)) return problem;
+  if (Problem problem = find_nodes_used_problem("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)
     if (Problem problem = find_point_problem("/gpus/" + std::to_string(i), s.gpus[i], s)) return problem;
   if (Problem problem = find_baseline_problem(s)) return problem;

@@ -19,6 +19,10 @@ void check_fault(const JsonNode& node, const FaultSpec& fault) {
   if (fault.bandwidth_share == 1) node.at("bandwidth_share").fail("1 is no fault", "allowed: 0 to below 1");
 }
 
+bool is_same_part(const FaultSpec& a, const FaultSpec& b) {
+  return a.link.empty() == b.link.empty() && (a.link.empty() ? a.node == b.node && a.nic == b.nic : a.link == b.link);
+}
+
 void check_nic(const JsonNode& node, const FaultSpec& fault, const ClusterSpec& cluster) {
   if (!fault.link.empty()) return;
   if (fault.node >= cluster.nodes)
@@ -91,6 +95,9 @@ void add_faults(ObjectFormat<ClusterSpec>& f) {
     for (const JsonNode& item : node.items()) {
       cluster.faults.push_back(fault_format().read(item));
       check_nic(item, cluster.faults.back(), cluster);
+      for (std::size_t i = 0; i + 1 < cluster.faults.size(); ++i)
+        if (is_same_part(cluster.faults[i], cluster.faults.back()))
+          item.fail("/faults/" + std::to_string(i) + " has the same NIC or link", "allowed: one entry for each");
     }
     check_live_nics(node, cluster);
   });

@@ -43,6 +43,7 @@ class NodeUse {
     const auto [use, is_free] = job_of_.emplace(number, job);
     if (!is_free) node.fail("node " + std::to_string(number) + " is used by job " + in_quotes(use->second) + " too");
   }
+  std::size_t count() const { return job_of_.size(); }
   std::vector<int> take_free(int count, const std::string& job) {
     std::vector<int> nodes;
     for (int number = 0; static_cast<int>(nodes.size()) < count; ++number)
@@ -53,6 +54,26 @@ class NodeUse {
  private:
   std::map<int, std::string> job_of_;
 };
+
+// A whole number that may carry its origin; `otherwise` if it is none, which its reader refuses.
+int whole_at(const Json& scenario, const std::string& pointer, int otherwise) {
+  for (const std::string& place : {pointer, pointer + "/value"}) {
+    const Json::json_pointer at(place);
+    if (scenario.contains(at) && scenario.at(at).is_number_integer()) return scenario.at(at).get<int>();
+  }
+  return otherwise;
+}
+
+int nodes_of_cluster(const Json& scenario) {
+  return std::clamp(whole_at(scenario, "/cluster/nodes", kMostGpus), 1, kMostGpus);
+}
+
+// Nodes that separate parameter servers take after the job's GPUs.
+int separate_servers(const Json& scenario) {
+  const Json::json_pointer placement("/parameter_server/placement");
+  if (!scenario.contains(placement) || scenario.at(placement) != "separate") return 0;
+  return std::clamp(whole_at(scenario, "/parameter_server/servers", 0), 0, kMostGpus);
+}
 
 }  // namespace
 
@@ -81,7 +102,7 @@ std::string job_table() {
 }
 
 std::vector<Variant> read_jobs(const JsonNode& jobs, const Json& scenario) {
-  const int of_node = gpus_per_node(scenario);
+  const int of_node = gpus_per_node(scenario), of_cluster = nodes_of_cluster(scenario);
   std::vector<Variant> variants;
   std::vector<int> counts;
   std::vector<std::vector<int>> nodes_of_jobs;
@@ -99,16 +120,26 @@ std::vector<Variant> read_jobs(const JsonNode& jobs, const Json& scenario) {
         variant.settings.emplace_back(pointer, value.json().dump());
       }
     nodes_of_jobs.emplace_back();
-    if (const auto nodes = item.find("nodes"))
+    counts.push_back((job.gpus + of_node - 1) / of_node + separate_servers(scenario));
+    if (const auto nodes = item.find("nodes")) {
       for (const JsonNode& node : nodes->items()) {
-        nodes_of_jobs.back().push_back(static_cast<int>(node.integer(0, kMostGpus - 1)));
+        nodes_of_jobs.back().push_back(static_cast<int>(node.integer(0, of_cluster - 1)));
         use.take(node, nodes_of_jobs.back().back(), job.name);
       }
-    counts.push_back((job.gpus + of_node - 1) / of_node);
+      if (static_cast<int>(nodes_of_jobs.back().size()) < counts.back())
+        nodes->fail(std::to_string(nodes_of_jobs.back().size()) + " nodes, but " + std::to_string(job.gpus) +
+                        " GPUs need " + std::to_string(counts.back()),
+                    "allowed: more numbers, or no \"nodes\"");
+    }
     variants.push_back(std::move(variant));
   }
   for (std::size_t job = 0; job < variants.size(); ++job) {
     if (nodes_of_jobs[job].empty()) nodes_of_jobs[job] = use.take_free(counts[job], variants[job].name);
+    const int last = *std::max_element(nodes_of_jobs[job].begin(), nodes_of_jobs[job].end());
+    if (last >= of_cluster)
+      jobs.fail("the jobs need " + std::to_string(use.count()) + " nodes or more, and the cluster has " +
+                    std::to_string(of_cluster),
+                "allowed: fewer GPUs, or a larger /cluster/nodes");
     variants[job].settings.emplace_back("/cluster/nodes_used", Json(nodes_of_jobs[job]).dump());
   }
   if (variants.empty()) jobs.fail("empty list", "allowed: [{\"name\", \"gpus\"}, ...]");

@@ -81,6 +81,28 @@ void read_members(const JsonNode& root, const std::string& variant,
   scenario.published = read_published(root.at("published"), variant, read_variants(root));
 }
 
+bool shares_cluster(const JsonNode& root) {
+  const auto background = root.find("background");
+  const bool has_background = background && !background->items().empty();
+  if (has_background && root.has("variants"))
+    background->fail("given with \"variants\", each of which would be predicted alone and with it",
+                     "allowed: one of them; or a file for each variant");
+  return has_background || root.has("jobs");
+}
+
+// Each job has its own GPUs and nodes.
+void check_settings_of_jobs(const JsonNode& root, const std::vector<std::pair<std::string, std::string>>& settings,
+                            const std::vector<int>& gpus) {
+  if (!gpus.empty()) root.at("jobs").fail("--gpus: each job has its number of GPUs", "allowed: without --gpus");
+  for (const auto& [pointer, text] : settings)
+    for (const std::string own : {"/gpus", "/cluster/nodes_used"})
+      if (pointer.compare(0, own.size(), own) == 0)
+        root.at("jobs").fail("--set " + pointer + ": each job has its GPUs and nodes",
+                             "allowed: \"gpus\" and \"nodes\" of /jobs");
+  if (const auto cluster = root.find("cluster"); cluster && cluster->is_object() && cluster->has("nodes_used"))
+    cluster->at("nodes_used").fail("each job has its nodes", "allowed: \"nodes\" of /jobs");
+}
+
 // Reads a variant of several. One without a law of convergence is compared without a time to accuracy; `note` says why.
 Scenario read_variant(const JsonNode& root, const std::string& variant, std::string& note) {
   Scenario scenario;
@@ -88,7 +110,7 @@ Scenario read_variant(const JsonNode& root, const std::string& variant, std::str
       root, variant, [](const std::string&) { return true; }, scenario);
   fail_at(root, find_problem(scenario));
   if (const std::optional<ScenarioProblem> uncovered = find_uncovered_training(scenario)) {
-    note = variant + ": no time to accuracy, because " + uncovered->wrong;
+    note = variant + ": no time to accuracy. Its convergence profile, " + uncovered->wrong;
     scenario.convergence.reset();
   }
   return scenario;
@@ -179,9 +201,8 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   apply(document, settings, gpus);
 
   LoadedScenario loaded;
-  loaded.shares_cluster = document.root().has("jobs") || document.root().has("background");
-  if (document.root().has("jobs") && !gpus.empty())
-    throw InputError("--gpus: " + path + " has \"jobs\", each with its number of GPUs; allowed: without --gpus");
+  loaded.shares_cluster = shares_cluster(document.root());
+  if (document.root().has("jobs")) check_settings_of_jobs(document.root(), settings, gpus);
   loaded.resolved = document.json();
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const std::vector<Variant> variants = read_variants(document.root());
@@ -195,6 +216,7 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
     loaded.variants.push_back(variants.size() > 1 ? read_variant(varied.root(), variant.name, note)
                                                   : read_scenario(varied.root(), variant.name));
     if (!note.empty()) loaded.notes.push_back(note);
+    if (loaded.notes.size() == variants.size()) throw InputError(path + ": /convergence/profile: " + note);
     add_assumptions(loaded.assumptions, varied.assumptions());
     const auto inputs = inputs_of(varied, loaded.variants.back());
     loaded.inputs.insert(inputs.begin(), inputs.end());

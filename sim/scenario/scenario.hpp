@@ -154,7 +154,7 @@ struct CalibrationSpec {
   IntervalCalibration samples_per_s, training;  ///< training: of the time to the target
 };
 
-/// Traffic between the CPUs of two nodes that shares links with the training, through NIC 0 of each.
+/// Traffic between the CPUs of two nodes that shares links with the training, through the first working NIC of each.
 struct BackgroundSpec {
   int from_node = 0, to_node = 0;
   double bytes_per_s = 0;

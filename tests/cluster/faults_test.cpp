@@ -81,6 +81,16 @@ TEST_CASE("a slow link has its share of the bandwidth, in the directions that it
   CHECK(healthy.units() == 2);
   spec.faults = {slow_link("node1.nic7", 0.5)};
   CHECK_THROWS_WITH(sim::Cluster(spec, 4), Contains("no link is named \"node1.nic7\""));
+  for (const char* name : {"node99999999999999999999.nic0", "node-1.nic0", "node1.nic", "nic0", "fabric.node0"}) {
+    spec.faults = {slow_link(name, 0.5)};
+    CHECK_THROWS_WITH(sim::Cluster(spec, 4), Contains("allowed: names such as \"node0."));
+  }
+  // Of a cluster of more nodes, links of nodes that the job does not use are known, others are not.
+  sim::ClusterSpec larger = plain_cluster(4, 2);
+  larger.faults = {slow_link("node3.nic0", 0.5)};
+  CHECK(sim::Cluster(larger, 4).link_bandwidth(0) == healthy.link_bandwidth(0));
+  larger.faults = {slow_link("node3.nic1", 0.5)};
+  CHECK_THROWS_WITH(sim::Cluster(larger, 4), Contains("no link is named \"node3.nic1\""));
   spec.faults = {slow_link("node0.gpu1.pcie.up", 0)};
   CHECK_THROWS_WITH(sim::Cluster(spec, 4), Contains("routes are fixed"));
 }
@@ -100,6 +110,11 @@ TEST_CASE("a dead cable of a fat tree is avoided; without any way left, both nod
       avoided += was_used;
     }
   CHECK(avoided > 0);
+  // A cable that a route does not use does not change it.
+  for (int src = 0; src < 32; ++src)
+    for (int dst = 0; dst < 32; ++dst)
+      if (src / 2 != dst / 2 && route_text(healthy, src, dst).find("fabric.level1.0.port0.") == std::string::npos)
+        CHECK(route_text(cluster, src, dst) == route_text(healthy, src, dst));
   spec.faults = {slow_link("fabric.level1.0.port0", 0), slow_link("fabric.level1.0.port1", 0),
                  slow_link("fabric.level1.0.port2", 0), slow_link("fabric.level1.0.port3", 0)};
   CHECK_THROWS_WITH(sim::Cluster(spec, 32).route(0, 31), Contains("no route from node 0 to node 15"));

@@ -102,7 +102,7 @@ TEST_CASE("flows of several jobs take the times of SimGrid's messages, with faul
       const Jitter jitter = [](int gpu, int) { return 1e-3 * (1 + gpu % 5); };
       const std::vector<JobToReplay> jobs{{&programs[0], &clusters[0], &jitter, 0},
                                           {&programs[1], &clusters[1], &jitter, 2e-3}};
-      const std::vector<BackgroundFlow> background{{2, 1, 3e9}, {3, 0, 50e9}};
+      const std::vector<BackgroundFlow> background{{2, 1, hash == 3 ? 1e8 : 3e9}, {3, 0, 50e9}};
       ReplayOptions options;
       options.keep_ends = true;
       const std::vector<Replay> flows = replay_flows_of_jobs(jobs, background, options);
@@ -119,7 +119,8 @@ TEST_CASE("flows of several jobs take the times of SimGrid's messages, with faul
 }
 
 TEST_CASE("jobs that fill one uplink are each slowed to half their rate; apart, by nothing; alone, as predicted") {
-  const SharedCluster shared = predict_shared_cluster({network_bound({0, 2}, 32), network_bound({1, 3}, 32)});
+  const Scenario left = network_bound({0, 2}, 32), right = network_bound({1, 3}, 32);
+  const SharedCluster shared = predict_shared_cluster({{&left, 16}, {&right, 16}});
   REQUIRE(shared.jobs.size() == 2);
   CHECK(shared.replays == 9);
   for (const SharedJob& job : shared.jobs) {
@@ -128,17 +129,45 @@ TEST_CASE("jobs that fill one uplink are each slowed to half their rate; apart, 
     CHECK(job.together_low_s <= job.together_s);
     CHECK(job.together_high_s >= job.together_s);
   }
-  const SharedCluster apart = predict_shared_cluster({network_bound({0, 1}, 32), network_bound({2, 3}, 32)});
+  const Scenario near_left = network_bound({0, 1}, 32), near_right = network_bound({2, 3}, 32);
+  const SharedCluster apart = predict_shared_cluster({{&near_left, 16}, {&near_right, 16}});
   for (const SharedJob& job : apart.jobs) CHECK(job.slowdown() == Approx(1).epsilon(1e-6));
   const Scenario alone = network_bound({0, 2}, 32);
   CHECK(shared.jobs[0].alone_s ==
         Approx(predict_point(alone, request_for(alone, 16, 32)).mean_iteration_s()).epsilon(1e-6));
 }
 
+TEST_CASE(
+    "workers and their servers take the job's nodes: on a star any nodes are as good, and unused faults cost nothing") {
+  for (const Algorithm algorithm : {Algorithm::backup_workers, Algorithm::async_sgd, Algorithm::async_easgd}) {
+    Scenario s = network_bound({0, 2}, 32);
+    s.cluster = tests::nvswitch_cluster(8, 8);
+    s.algorithm = algorithm;
+    s.workers = WorkersSpec{};
+    s.workers->separate = true;
+    s.workers->servers = algorithm == Algorithm::backup_workers ? 2 : 1;
+    const auto time_s = [&] { return predict_point(s, request_for(s, 16, 32)).mean_iteration_s(); };
+    const double first_nodes_s = time_s();
+    s.cluster.nodes_used = {7, 5, 6, 4};
+    CHECK(time_s() == Approx(first_nodes_s).epsilon(1e-9));
+    FaultSpec slow;
+    slow.node = 2;
+    slow.nic = 0;
+    slow.bandwidth_share = 0.01;
+    s.cluster.faults = {slow};
+    CHECK(time_s() == Approx(first_nodes_s).epsilon(1e-9));
+    s.cluster.faults[0].node = 6;  // of the first server
+    CHECK(time_s() > 1.5 * first_nodes_s);
+    if (algorithm != Algorithm::backup_workers) continue;
+    s.cluster.faults[0].node = 4;  // of the second one
+    CHECK(time_s() > 1.5 * first_nodes_s);
+  }
+}
+
 TEST_CASE("a slow job beside a fast one is measured over some of its own iterations") {
   Scenario fast = network_bound({0, 2}, 32), slow = network_bound({1, 3}, 32);
   slow.cluster.gpu.fp32_flops = 2e12;  // some seconds an iteration
-  const SharedCluster shared = predict_shared_cluster({fast, slow});
+  const SharedCluster shared = predict_shared_cluster({{&fast, 16}, {&slow, 16}});
   CHECK(shared.jobs[0].slowdown() > 1);
   CHECK(shared.jobs[0].slowdown() < 1.5);
   CHECK(shared.jobs[1].slowdown() >= 1 - 1e-9);
@@ -146,5 +175,6 @@ TEST_CASE("a slow job beside a fast one is measured over some of its own iterati
   Scenario with_workers = network_bound({0, 2}, 32);
   with_workers.algorithm = Algorithm::async_sgd;
   with_workers.workers = WorkersSpec{};
-  CHECK_THROWS_WITH(predict_shared_cluster({with_workers, slow}), Contains("do not wait for each other"));
+  CHECK_THROWS_WITH(predict_shared_cluster({{&with_workers, 16}, {&slow, 16}}), Contains("do not wait for each other"));
+  CHECK_THROWS_WITH(predict_shared_cluster({{&fast, 16}, {&fast, 16}}), Contains("use node 0"));
 }

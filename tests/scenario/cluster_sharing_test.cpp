@@ -43,6 +43,18 @@ TEST_CASE("jobs are variants on nodes of their own: the listed ones, else the lo
   REQUIRE(loaded.variants[2].background.size() == 1);
   CHECK(loaded.variants[2].background[0].bytes_per_s == 2e9);
   CHECK_FALSE(SmallFiles().load().shares_cluster);
+
+  CHECK_THAT(error_of([&] {
+               return files.load({{"/cluster/nodes_used", "[0, 1]"}});
+             }),
+             Contains("each job has its GPUs"));
+  CHECK_THAT(error_of([&] { return files.load({}, {2}); }), Contains("--gpus: each job has its number of GPUs"));
+  files.scenario.erase("jobs");
+  files.scenario["variants"] = {{{"name", "a"}, {"set", Json::object()}}};
+  CHECK_THAT(error_of([&] { return files.load(); }), Contains("/background: given with \"variants\""));
+  files.scenario.erase("variants");
+  files.scenario["background"] = Json::array();
+  CHECK_FALSE(files.load().shares_cluster);
 }
 
 TEST_CASE("mistakes in jobs, background traffic and faults name their place and what is allowed") {
@@ -51,7 +63,9 @@ TEST_CASE("mistakes in jobs, background traffic and faults name their place and 
              Contains("/jobs/1/nodes/0: node 2 is used by job \"a\" too"));
   CHECK_THAT(error_with("jobs", {a, a}), Contains("/jobs/1/name: another job has this name"));
   CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 6}, {"nodes", {1, 2}}}}),
-             Contains("6 GPUs need 3 nodes, and 2 are listed"));
+             Contains("/jobs/0/nodes: 2 nodes, but 6 GPUs need 3"));
+  CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 10}}, {{"name", "b"}, {"gpus", 8}}}),
+             Contains("/jobs: the jobs need 9 nodes or more, and the cluster has 8"));
   CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 2}, {"nodes", {8}}}}), Contains("8"));
   CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 2}, {"set", {{"/cluster/nodes", 4}}}}}),
              Contains("jobs share one cluster"));
@@ -69,6 +83,8 @@ TEST_CASE("mistakes in jobs, background traffic and faults name their place and 
   CHECK_THAT(cluster_error("nodes_used", {0}), Contains("4 GPUs need 2 nodes, and 1 are listed"));
   CHECK_THAT(cluster_error("faults", {{{"node", 8}, {"nic", 0}}}), Contains("numbered from 0; allowed: up to 7"));
   CHECK_THAT(cluster_error("faults", {{{"node", 1}, {"nic", 0}}}), Contains("all NICs of node 1 are dead"));
+  const Json slow{{"link", "node1.nic0"}, {"bandwidth_share", 0.5}};
+  CHECK_THAT(cluster_error("faults", {slow, slow}), Contains("/faults/0 has the same NIC or link"));
   CHECK_THAT(cluster_error("faults", {{{"node", 1}}}), Contains("nic"));
   CHECK_THAT(cluster_error("faults", {{{"bandwidth_share", 0.5}}}), Contains("\"link\""));
   CHECK_THAT(cluster_error("faults", {{{"link", "node1.nic0"}, {"bandwidth_share", 1}}}), Contains("1 is no fault"));

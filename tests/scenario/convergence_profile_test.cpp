@@ -116,7 +116,7 @@ TEST_CASE("of several variants, one without a law of convergence has no time to 
   CHECK(loaded.variants[0].convergence);
   CHECK_FALSE(loaded.variants[1].convergence);
   REQUIRE(loaded.notes.size() == 1);
-  CHECK(loaded.notes[0].find("elastic: no time to accuracy, because ") == 0);
+  CHECK(loaded.notes[0].find("elastic: no time to accuracy. Its convergence profile, at 2 GPUs ") == 0);
   CHECK(loaded.notes[0].find("has no law of \"ea-sgd\"") != std::string::npos);
 }
 
