@@ -262,7 +262,7 @@ std::string straggler_text(const StepBreakdown& breakdown) {
   if (breakdown.matched_calls > 0)
     return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file + "). It is the last to arrive at " +
            std::to_string(slowest.waits.last_arrivals) + " of " + std::to_string(breakdown.matched_calls) +
-           " collectives, where the others wait " + format_seconds(breakdown.wait_for_straggler_s) + " for it.";
+           " collectives. The others wait " + format_seconds(breakdown.wait_for_straggler_s) + " because of it.";
   return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file +
          "). Without waiting for others it takes " + format_seconds(slowest.own_s) + ", " +
          format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others.";

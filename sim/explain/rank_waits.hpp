@@ -2,8 +2,12 @@
 // Which rank the others wait for, from traces of several ranks whose clocks need not agree.
 //
 // A collective ends on all of its ranks at about the same time, so the rank with the shortest kernel arrived last. Rank r
-// waits for it (duration of r) - (shortest duration). Calls are matched over the ranks by operation, size and process
-// group, in their order.
+// waits for it (duration of r) - (shortest duration). Ranks within 1 us or 1 % of the shortest duration arrive together
+// and do not wait. Calls are matched over the ranks by operation, size and process group, in their order.
+//
+// The last rank need not be the cause. If it waited longer than r since the previous call that both take part in, r
+// waits for the ranks that the last one waited for. So a slow GPU is found behind nested groups, such as pairs of tensor
+// parallelism within data parallelism.
 #include <map>
 #include <string>
 #include <tuple>
@@ -22,8 +26,8 @@ struct RankAnalysis {
 };
 
 /// Follows the critical path backwards from the end of the rank whose step ends last. Within a rank it follows the
-/// rank's timeline. Where only a matched call runs, the path contains the call from its last arrival on, and continues
-/// with the rank that arrived last.
+/// rank's timeline. If the rank waited in a matched call, and only that call ran when it ended, the path continues with
+/// the rank that arrived last, from the end of the call on that rank. Overlapped time is computation there.
 RankAnalysis analyse_ranks(const TracedJob& traced);
 
 /// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,

@@ -31,9 +31,10 @@ struct CollectiveTime {
 
 struct RankWaits {
   double waits_s = 0;  ///< that this rank waits for the last one, over all matched calls
-  double delays_s =
-      0;  ///< that the others wait for this rank: median of the others, over the calls at which it is last
-  int last_arrivals = 0;  ///< number of those calls
+  /// Seconds that the other ranks wait because of this one, also in calls at which it is not last itself: median over
+  /// the ranks that it has matched calls with.
+  double delays_s = 0;
+  int last_arrivals = 0;  ///< calls at which this rank alone is last
 };
 
 /// Covers a stretch of the critical path.
