@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kHead = 12, kChecksum = 4;
 constexpr double kLeastWall_s = 1e-3;  // events closer than this were written afterwards, by a converter
 constexpr double kLeastShareOfWall = 0.5;
-constexpr double kMostOfWall = 10;          // times between events over a step time
-constexpr double kShortEvaluation = 0.01;   // of the time between two points
-constexpr std::size_t kMostEvaluated = 4;   // one of so many times may have an evaluation and stay among the others
+constexpr double kMostOfWall = 10;         // times between events over a step time
+constexpr double kShortEvaluation = 0.01;  // of the time between two points
+constexpr std::size_t kMostEvaluated = 4;  // if more than one time in four has an evaluation, these are left out
 constexpr double kShortestStep_s = 1e-6, kLongestStep_s = 1e9, kLongestTime_s = 1e11;  // 3,000 years
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 50;
 
@@ -126,8 +126,8 @@ std::vector<LoggedStep> wall_times(const std::vector<ScalarPoint>& points, const
     if (point.step <= before.step || !(seconds > 0)) continue;
     LoggedStep step{point.step, seconds / static_cast<double>(point.step - before.step), point.record};
     // An evaluation is written at its end. If that is at once, it took no time, or is no evaluation.
-    const auto evaluation = std::upper_bound(evaluations_s.begin(), evaluations_s.end(),
-                                             before.wall_time_s + kShortEvaluation * seconds);
+    const auto evaluation =
+        std::upper_bound(evaluations_s.begin(), evaluations_s.end(), before.wall_time_s + kShortEvaluation * seconds);
     if (evaluation != evaluations_s.end() && *evaluation < point.wall_time_s) step.interruption = "evaluation";
     steps.push_back(step);
   }
@@ -268,8 +268,8 @@ class EventLog {
 
   [[noreturn]] void refuse_contradiction(const char* tag, const Json& count, const char* fact,
                                          const Json& argument) const {
-    throw InputError(log_.file + ": " + in_quotes(tag) + " is " + count.dump() + ", and the job's arguments have " + fact +
-                     " " + argument.dump() + "; allowed: the events of one job");
+    throw InputError(log_.file + ": " + in_quotes(tag) + " is " + count.dump() + ", and the job's arguments have " +
+                     fact + " " + argument.dump() + "; allowed: the events of one job");
   }
 
   void take_facts() {

@@ -43,9 +43,9 @@ bool is_event_file(const std::string& bytes);
 /// Throws InputError if a checksum is wrong or a record malformed.
 EventFile read_event_file(const std::string& bytes, const std::string& name);
 
-/// The file as a training log. `format` and `facts` as for read_training_log(). Throws InputError if it has no step
-/// times or those of two programs, if a step time is far from the time between its events, if an evaluation is between
-/// every two points, or if scalars contradict the job's arguments.
+/// The file as a training log. `format` and `facts` as for read_training_log(). Throws InputError if there are no step
+/// times or those of two programs. So do step times far from the time between their events, an evaluation between every
+/// two points, and scalars that contradict the arguments.
 TrainingLog read_event_log(const std::string& bytes, const std::string& name, const std::string& format = "",
                            const Json& facts = Json::object());
 

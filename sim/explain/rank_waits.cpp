@@ -179,7 +179,9 @@ class RankAnalyser {
         are_peers_[a.rank][b.rank] = a.rank != b.rank;
       }
     const calib::StepCollective& of = steps_[last.rank]->collectives[call_at(last).collective];
-    transfers_s_[{of.operation, of.ranks, of.bytes}].push_back(duration_s(last));
+    // A rank that was not traced may be later than all of these.
+    const auto ranks = static_cast<std::size_t>(of.ranks > 0 ? of.ranks : traced_.ranks.front().world_size);
+    if (group.size() == ranks) transfers_s_[{of.operation, of.ranks, of.bytes}].push_back(duration_s(last));
     if (latest.size() == 1) ++result_.ranks[last.rank].last_arrivals;
   }
 

@@ -21,13 +21,14 @@ struct RankAnalysis {
   std::vector<RankWaits> ranks;   ///< in the order of TracedJob::ranks
   int matched_calls = 0;          ///< collectives that were found on at least two ranks; 0: nothing else is known
   std::vector<PathSegment> path;  ///< neighbours differ in rank or part
-  /// Mean duration of a matched call on the rank that arrived last, by operation, ranks and bytes: without waiting.
+  /// Mean duration of a matched call on the rank that arrived last, by operation, ranks and bytes: without
+  /// waiting. Only calls whose ranks were all traced count.
   std::map<std::tuple<std::string, int, std::int64_t>, double> transfer_s;
 };
 
-/// Follows the critical path backwards from the end of the rank whose step ends last. Within a rank it follows the
-/// rank's timeline. If the rank waited in a matched call, and only that call ran when it ended, the path continues with
-/// the rank that arrived last, from the end of the call on that rank. Overlapped time is computation there.
+/// Follows the critical path backwards. It begins at the end of the rank whose step ends last. Within a rank it follows
+/// the rank's timeline. If the rank waited in a matched call, and only that call ran when it ended, it continues with the
+/// last rank. It enters that rank at the end of the call there. Overlapped time is computation.
 RankAnalysis analyse_ranks(const TracedJob& traced);
 
 /// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,

@@ -58,7 +58,9 @@ TEST_CASE("without process groups the ranks are given, and a group that contradi
   CHECK(log.samples.front().key.at("ranks") == 4);
   CHECK(log.samples.front().key.at("operation") == "reduce-scatter");
   for (int ranks : {2, 8}) CHECK_NOTHROW(import_chakra(chakra_corpus(), "a.et", {ranks, 1, ""}));
-  CHECK_THAT(error_of([] { import_chakra(chakra_corpus(), "a.et", {64, 1, ""}); }),
+  CHECK_THAT(error_of([] {
+               import_chakra(chakra_corpus(), "a.et", {64, 1, ""});
+             }),
              Contains("has 8 ranks") && Contains("has 2 ranks") && Contains("--ranks is 64"));
 }
 

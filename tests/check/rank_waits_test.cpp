@@ -124,6 +124,26 @@ TEST_CASE("calls of one group are matched within it, and those whose group is un
   CHECK(unknown.path.empty());
 }
 
+TEST_CASE("a call's time is without waiting only if all of its ranks were traced") {
+  const auto analysis_of = [](int world) {
+    std::vector<calib::StepTrace> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      KinetoTrace trace;
+      trace.set_rank(rank, world);
+      for (int step = 0; step < 3; ++step) {
+        trace.add_step(step, 100 * step, 100);
+        trace.add_kernel("gemm", 100 * step, 100 * step, 50);
+        trace.add_collective("allreduce", 100 * step, 100 * step + 50, 50, 1 << 20, world);
+      }
+      ranks.push_back(read(trace));
+    }
+    return sim::analyse_ranks(sim::join_ranks(ranks));
+  };
+  CHECK(analysis_of(2).transfer_s.size() == 1);
+  CHECK(analysis_of(8).transfer_s.empty());
+  CHECK(analysis_of(8).matched_calls == 1);
+}
+
 TEST_CASE("an all-reduce that computation hides is not on the critical path") {
   std::vector<calib::StepTrace> ranks;
   for (int rank = 0; rank < 2; ++rank) {
