@@ -61,6 +61,7 @@ class ChakraTrace {
         nodes_.push_back(node_of(content, where));
     }
     for (const ChakraNode& node : nodes_) read_groups(node);
+    check_ranks();
     for (std::size_t i = 0; i < nodes_.size(); ++i) add(nodes_[i], name_ + " message " + std::to_string(i + 2));
     if (log_.samples.empty())
       throw InputError(name_ + ": no collective with a duration and a size among " + std::to_string(nodes_.size()) +
@@ -126,13 +127,24 @@ class ChakraTrace {
     }
   }
 
+  // --ranks is that of groups which the trace does not note. If it notes all, one of them must have it.
+  void check_ranks() const {
+    if (options_.ranks == 0 || sizes_.empty()) return;
+    for (const ChakraNode& node : nodes_)
+      if (node.type == kCollectiveNode && node.bytes && sizes_.count(node.group) == 0) return;
+    std::string groups;
+    for (const auto& [group, size] : sizes_) {
+      if (size == options_.ranks) return;
+      groups += (groups.empty() ? "group " : ", group ") + in_quotes(group) + " has " + std::to_string(size) + " ranks";
+    }
+    throw InputError(name_ + ": " + groups + ", and --ranks is " + std::to_string(options_.ranks) +
+                     "; allowed: without --ranks");
+  }
+
   int ranks_of(const ChakraNode& node, const std::string& where) const {
     const auto size = sizes_.find(node.group);
     if (size == sizes_.end() && options_.ranks == 0)
       throw InputError(where + ": the trace does not say how many ranks its groups have; allowed: with --ranks");
-    if (size != sizes_.end() && options_.ranks > 0 && sizes_.size() == 1 && size->second != options_.ranks)
-      throw InputError(where + ": group " + in_quotes(node.group) + " has " + std::to_string(size->second) +
-                       " ranks, and --ranks is " + std::to_string(options_.ranks) + "; allowed: without --ranks");
     return size != sizes_.end() ? size->second : options_.ranks;
   }
 

@@ -18,7 +18,10 @@ namespace {
 constexpr std::size_t kHead = 12, kChecksum = 4;
 constexpr double kLeastWall_s = 1e-3;  // events closer than this were written afterwards, by a converter
 constexpr double kLeastShareOfWall = 0.5;
-constexpr double kLongestStep_s = 1e9, kLongestTime_s = 1e11;  // 3,000 years
+constexpr double kMostOfWall = 10;         // times between events over a step time
+constexpr double kShortEvaluation = 0.01;  // of the time between two points
+constexpr std::size_t kMostEvaluated = 4;  // if more than one time in four has an evaluation, these are left out
+constexpr double kShortestStep_s = 1e-6, kLongestStep_s = 1e9, kLongestTime_s = 1e11;  // 3,000 years
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 50;
 
 // Numbers of fields.
@@ -122,7 +125,9 @@ std::vector<LoggedStep> wall_times(const std::vector<ScalarPoint>& points, const
     const double seconds = point.wall_time_s - before.wall_time_s;
     if (point.step <= before.step || !(seconds > 0)) continue;
     LoggedStep step{point.step, seconds / static_cast<double>(point.step - before.step), point.record};
-    const auto evaluation = std::lower_bound(evaluations_s.begin(), evaluations_s.end(), before.wall_time_s);
+    // An evaluation is written at its end. If that is at once, it took no time, or is no evaluation.
+    const auto evaluation =
+        std::upper_bound(evaluations_s.begin(), evaluations_s.end(), before.wall_time_s + kShortEvaluation * seconds);
     if (evaluation != evaluations_s.end() && *evaluation < point.wall_time_s) step.interruption = "evaluation";
     steps.push_back(step);
   }
@@ -137,9 +142,18 @@ bool ends_with(const std::string& text, const std::string& end) {
 bool counts_samples(const std::string& tag) {
   return has_text(tag, "vs samples") || tag.rfind("Train/Samples/", 0) == 0;
 }
+// By whole words: "val_loss", but not "retrieval_loss" or "train/valid_tokens".
 bool is_of_evaluation(const std::string& tag) {
-  const std::string small = lower_case(tag);
-  return has_text(small, "eval") || has_text(small, "valid") || small.rfind("test", 0) == 0;
+  std::string words = lower_case(tag);
+  for (char& c : words)
+    if (std::string("/_-.:").find(c) != std::string::npos) c = ' ';
+  bool is_evaluation = false;
+  for (const std::string& word : words_of(words)) {
+    if (word == "train" || word == "training") return false;
+    for (const char* one : {"val", "valid", "validation", "eval", "evaluation", "test"})
+      is_evaluation = is_evaluation || word == one;
+  }
+  return is_evaluation;
 }
 
 class EventLog {
@@ -169,14 +183,14 @@ class EventLog {
  private:
   void take_seconds(const std::string& tag, const std::vector<ScalarPoint>& points) {
     for (const ScalarPoint& point : points)
-      if (point.value > 0 && point.value < kLongestStep_s)
+      if (point.value > kShortestStep_s && point.value < kLongestStep_s)
         log_.steps.push_back({point.step, point.value, point.record});
     std::vector<double> walls, values;
     for (const LoggedStep& step : wall_times(points, {})) walls.push_back(step.seconds);
     for (const LoggedStep& step : log_.steps) values.push_back(step.seconds);
     if (walls.empty() || values.empty()) return;
     const double wall_s = median(walls), value_s = median(values);
-    if (wall_s > kLeastWall_s && wall_s < kLeastShareOfWall * value_s)
+    if (wall_s > kLeastWall_s && (wall_s < kLeastShareOfWall * value_s || wall_s > kMostOfWall * value_s))
       throw InputError(log_.file + ": " + in_quotes(tag) + " is " + format_seconds(value_s) +
                        " a step, and its events are " + format_seconds(wall_s) +
                        " a step apart; allowed: a file whose step time is in seconds");
@@ -184,10 +198,12 @@ class EventLog {
 
   void take_wall_times() {
     std::vector<double> evaluations_s;
+    std::string evaluation;
     const std::pair<const std::string, std::vector<ScalarPoint>>*longest = nullptr, *of_samples = nullptr;
     for (const auto& entry : file_.scalars) {
       auto*& best = counts_samples(entry.first) ? of_samples : longest;
       if (is_of_evaluation(entry.first)) {
+        if (evaluation.empty()) evaluation = entry.first;
         for (const ScalarPoint& point : entry.second) evaluations_s.push_back(point.wall_time_s);
       } else if (best == nullptr || entry.second.size() > best->second.size()) {
         best = &entry;
@@ -202,7 +218,26 @@ class EventLog {
     std::sort(evaluations_s.begin(), evaluations_s.end());
     log_.steps = wall_times(longest->second, evaluations_s);
     if (log_.steps.empty()) return take_mean();
+    const bool is_always_evaluated = std::all_of(log_.steps.begin(), log_.steps.end(),
+                                                 [](const LoggedStep& step) { return !step.interruption.empty(); });
+    if (is_always_evaluated)
+      throw InputError(log_.file + ": between every two points of " + in_quotes(longest->first) +
+                       " is an evaluation, by " + in_quotes(evaluation) +
+                       ", so that no time is of training alone; allowed: a file with more points than evaluations");
+    leave_out_evaluations();
     builder_.say("step times are differences of the time stamps of " + in_quotes(longest->first));
+  }
+
+  // A few evaluations stand out by their times. Many would shift the median.
+  void leave_out_evaluations() {
+    const auto first = std::stable_partition(log_.steps.begin(), log_.steps.end(),
+                                             [](const LoggedStep& step) { return step.interruption.empty(); });
+    const auto evaluated = static_cast<std::size_t>(log_.steps.end() - first);
+    if (evaluated * kMostEvaluated <= log_.steps.size())
+      return std::sort(log_.steps.begin(), log_.steps.end(),
+                       [](const LoggedStep& a, const LoggedStep& b) { return a.line < b.line; });
+    log_.steps.erase(first, log_.steps.end());
+    builder_.say(std::to_string(evaluated) + " times between points are left out because an evaluation is in between");
   }
 
   bool is_of_megatron() const {
@@ -218,12 +253,23 @@ class EventLog {
       }
   }
 
-  // The last point of a scalar that counts something.
+  // A scalar that counts something. An argument of the job must agree with it.
   void set_count(const char* tag, const char* fact) {
     const auto found = file_.scalars.find(tag);
     if (found == file_.scalars.end()) return;
-    for (const ScalarPoint& point : found->second)
-      if (point.value >= 1 && point.value <= 1e9) builder_.set_fact(fact, static_cast<std::int64_t>(point.value));
+    const Json argument = log_.job.value(fact, Json());
+    for (const ScalarPoint& point : found->second) {
+      if (!(point.value >= 1 && point.value <= 1e9)) continue;
+      const Json count = static_cast<std::int64_t>(point.value);
+      if (argument.is_number() && argument != count) refuse_contradiction(tag, count, fact, argument);
+      builder_.set_fact(fact, count);
+    }
+  }
+
+  [[noreturn]] void refuse_contradiction(const char* tag, const Json& count, const char* fact,
+                                         const Json& argument) const {
+    throw InputError(log_.file + ": " + in_quotes(tag) + " is " + count.dump() + ", and the job's arguments have " +
+                     fact + " " + argument.dump() + "; allowed: the events of one job");
   }
 
   void take_facts() {
@@ -265,12 +311,16 @@ class EventLog {
     std::int64_t before = -1;
     for (const ScalarPoint& point : found->second)
       if (point.value != last) before = std::max(before, point.step);
+    const Json argument = log_.job.value("global_batch", Json()), count = static_cast<std::int64_t>(last);
+    const bool is_ramping_up = before >= 0 && argument.is_number() && count < argument;
+    if (argument.is_number() && argument != count && !is_ramping_up)
+      refuse_contradiction("batch-size", count, "global_batch", argument);
     const std::size_t all = log_.steps.size();
     log_.steps.erase(std::remove_if(log_.steps.begin(), log_.steps.end(),
                                     [&](const LoggedStep& step) { return step.number <= before; }),
                      log_.steps.end());
     if (log_.steps.size() < all) builder_.say("steps of a smaller global batch are left out");
-    log_.job["global_batch"] = static_cast<std::int64_t>(last);
+    log_.job["global_batch"] = count;
   }
 
   const EventFile& file_;
@@ -285,7 +335,9 @@ std::uint32_t crc32c(const std::string& bytes) {
 }
 
 bool is_event_file(const std::string& bytes) {
-  return bytes.size() >= kHead && number_at(bytes, 8, 4) == masked_checksum(std::string_view(bytes).substr(0, 8));
+  const std::string_view begin = std::string_view(bytes).substr(0, 64);
+  return bytes.size() >= kHead && (number_at(bytes, 8, 4) == masked_checksum(begin.substr(0, 8)) ||
+                                   begin.find("brain.Event:") != std::string_view::npos);
 }
 
 EventFile read_event_file(const std::string& bytes, const std::string& name) {

@@ -7,8 +7,10 @@
 //
 // Step times are in "iteration-time" (Megatron-LM), "train_step_timing in s" (NeMo) or "time_metrics/end_to_end(s)"
 // (torchtitan). Files of HuggingFace's Trainer and Lightning have none of them. There the tag with most points counts: a
-// step takes the difference of wall_time between two points over the difference of their steps. Tags whose steps count
-// samples (DeepSpeed) come last, and give seconds per sample. Megatron-LM also writes "batch-size", "world-size", and its arguments as texts.
+// step takes the difference of wall_time between two points over the difference of their steps. Tags with the words val,
+// valid, validation, eval, evaluation or test, and without train, are evaluations. Tags whose steps count samples
+// (DeepSpeed) come last, and give seconds per sample. Megatron-LM also writes "batch-size", "world-size", and its
+// arguments as texts.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,14 +36,16 @@ struct EventFile {
 /// CRC-32C (Castagnoli) of the bytes.
 std::uint32_t crc32c(const std::string& bytes);
 
-/// True if the bytes begin with a record's length and its checksum.
+/// True if the bytes begin with a record's length and its checksum, or the first record names TensorBoard's version: a
+/// damaged head is refused by read_event_file().
 bool is_event_file(const std::string& bytes);
 
 /// Throws InputError if a checksum is wrong or a record malformed.
 EventFile read_event_file(const std::string& bytes, const std::string& name);
 
-/// The file as a training log. `format` and `facts` as for read_training_log(). Throws InputError if it has no step
-/// times, has those of two programs, or if a step time is far longer than the time between its events.
+/// The file as a training log. `format` and `facts` as for read_training_log(). Throws InputError if there are no step
+/// times or those of two programs. So do step times far from the time between their events, an evaluation between every
+/// two points, and scalars that contradict the arguments.
 TrainingLog read_event_log(const std::string& bytes, const std::string& name, const std::string& format = "",
                            const Json& facts = Json::object());
 

@@ -16,6 +16,7 @@ constexpr double kMebi = 1024.0 * 1024;
 constexpr double kGigabit = 1.25e8;  // bytes
 constexpr double kUsec = 1e-6;
 constexpr double kTolerance = 0.02;  // of size x MsgRate, besides the rounding of both figures
+constexpr double kRoundingOfAverage = 0.005, kRoundingOfRate = 0.5e-6;  // --out_json: two and six decimals
 constexpr int kMostPorts = 2;
 constexpr int kMostQueuePairs = 1 << 20;
 
@@ -253,7 +254,7 @@ TransferTest perftest_of_json(const std::string& text, const std::string& name) 
     throw InputError(name + ": /results: is no object; allowed: the file that --out_json of perftest writes");
   TransferTest test;
   const std::string title = text_in_info(info, "test");  // "RDMA_Write_Bidirectional_BW_Test"
-  for (const char* verb : {"Send", "RDMA_Write", "RDMA_Read"})
+  for (const char* verb : {"Send", "Send_imm", "RDMA_Write", "RDMA_Write_imm", "RDMA_Read", "Atomic"})
     if (title.rfind(verb, 0) == 0) test.verb = verb;
   test.is_both_ways = title.find("_Bidirectional_") != std::string::npos;
   test.device = text_in_info(info, "Device");
@@ -267,12 +268,13 @@ TransferTest perftest_of_json(const std::string& text, const std::string& name) 
   const double typical = number_in(results, results.contains("t_typical") ? "t_typical" : "t_avg");
   double seconds = typical * kUsec;
   if (average > 0) {
-    const auto is_unit = [&](double unit) { return std::abs(by_rate / unit - average) <= kTolerance * average; };
-    if (!is_unit(kMebi) && !is_unit(kGigabit))
+    const auto difference = [&](double unit) { return std::abs(by_rate / unit - average); };
+    const double unit = difference(kMebi) < difference(kGigabit) ? kMebi : kGigabit;
+    if (difference(unit) > kTolerance * average + kRoundingOfAverage + kRoundingOfRate * 1e6 * bytes / unit)
       throw InputError(name + ": /results/BW_average: is " + short_number(average) + ", and MsgRate of MsgSize is " +
                        short_number(by_rate / kMebi) + " MiB/sec or " + short_number(by_rate / kGigabit) +
                        " Gb/sec; allowed: the file as --out_json wrote it");
-    seconds = (test.is_both_ways ? 2 : 1) * bytes / by_rate;
+    seconds = (test.is_both_ways ? 2 : 1) * bytes / (average * unit);
   } else {
     test.quantity = TransferQuantity::latency;
   }

@@ -5,7 +5,7 @@
 //   "RDMA_Write Bidirectional BW Test"     verb, direction and quantity
 //   "Dual-port : OFF  Device : mlx5_0"     and queue pairs, MTU, link type
 //   "#bytes ... BW average[MB/sec]"        2^20 bytes/s, also written MiB/sec; Gb/sec are 1.25e8 bytes/s
-//   "#bytes ... t_typical[usec]"           median of half a round trip; of a whole one for reads
+//   "#bytes ... t_typical[usec]"           median of half a round trip; of a whole one for reads and atomics
 //
 // BW average is size x MsgRate. This identity reveals figures whose unit is not that of the header.
 #include <string>
@@ -28,7 +28,7 @@ struct TransferRow {
 
 /// One run of a program.
 struct TransferTest {
-  std::string verb;  ///< "RDMA_Write", "RDMA_Read", "Send"
+  std::string verb;  ///< "RDMA_Write", "RDMA_Read", "Send", "Atomic"
   TransferQuantity quantity = TransferQuantity::bandwidth;
   bool is_both_ways = false;
   std::string device, link_type;  ///< "mlx5_0"; "IB" or "Ethernet"; empty: not printed
@@ -36,8 +36,10 @@ struct TransferTest {
   int ports = 1, queue_pairs = 1;
   std::vector<TransferRow> rows;
 
-  /// A read asks and is answered, so its latency is a round trip.
-  bool is_round_trip() const { return quantity == TransferQuantity::latency && verb == "RDMA_Read"; }
+  /// A read or an atomic operation asks and is answered, so its latency is a round trip.
+  bool is_round_trip() const {
+    return quantity == TransferQuantity::latency && (verb == "RDMA_Read" || verb == "Atomic");
+  }
   /// "RDMA_Write BW", as its title without direction.
   std::string name() const;
 };

@@ -168,7 +168,7 @@ class Checker {
       add(job_faults({predictions_[i].scenario, step.is_mean, step.precision_is_logged, step.recomputation_is_logged}));
     }
     for (const MeasuredCollective& collective : measured_.collectives)
-      if (collective.transfer) add(transfer_faults());
+      if (collective.transfer) add(transfer_faults(collective.transfer->is_latency));
     return all;
   }
 

@@ -47,6 +47,7 @@ struct MeasuredStep {
   TracedJob traced{};            ///< by traces of ranks
   std::string note{};            ///< which steps of a log it is of
   bool precision_is_logged = false, recomputation_is_logged = false;
+  bool is_batch_assumed = false;  ///< neither the options nor the file have it (MeasuredDefaults)
 };
 
 /// True for operations of NCCL that can be predicted.

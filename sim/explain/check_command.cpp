@@ -68,7 +68,8 @@ JobQuestion question_of_log(const CheckOptions& o, const calib::TrainingLog& log
   return question;
 }
 
-void fill_defaults(JobQuestion& question, const MeasuredDefaults& defaults) {
+void fill_defaults(MeasuredStep& step, const MeasuredDefaults& defaults) {
+  JobQuestion& question = step.question;
   Job& job = question.job;
   if (job.gpu.stated.empty()) job.gpu.stated = defaults.gpu;
   const bool has_batch = job.batch_per_gpu > 0 || job.global_batch > 0 || job.accumulation > 0;
@@ -77,6 +78,7 @@ void fill_defaults(JobQuestion& question, const MeasuredDefaults& defaults) {
   job.accumulation = defaults.accumulation;
   const double samples = defaults.samples_per_gpu * question.gpus.front();
   if (samples == std::floor(samples)) job.global_batch = static_cast<std::int64_t>(samples);
+  step.is_batch_assumed = job.batch_per_gpu > 0 || job.global_batch > 0 || job.accumulation > 0;
 }
 
 MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
@@ -84,7 +86,7 @@ MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const
   MeasuredStep step;
   step.file = file;
   step.question = question_of_log(o, log, is_given);
-  fill_defaults(step.question, o.defaults);
+  fill_defaults(step, o.defaults);
   const double seconds = log.steady.median_s;
   (log.unit == calib::StepUnit::step     ? step.seconds
    : log.unit == calib::StepUnit::sample ? step.sample_s
@@ -198,7 +200,7 @@ MeasuredStep traced_step_of(const CheckOptions& o, std::vector<calib::StepTrace>
   } else if (step.question.gpus.empty() && o.defaults.is_of_one_gpu) {
     step.question.gpus = {1};
   }
-  fill_defaults(step.question, o.defaults);
+  fill_defaults(step, o.defaults);
   check_complete(step.question, first.file, o.defaults);
   step.seconds = step.traced.seconds();
   step.scatter = step.traced.scatter();

@@ -255,17 +255,26 @@ std::string path_text(const StepBreakdown& breakdown) {
          ". By part: " + seconds_list(by_part, calib::kStepParts) + ".";
 }
 
+std::string untraced_text(const StepBreakdown& breakdown) {
+  const std::size_t traced = breakdown.ranks.size();
+  if (traced >= static_cast<std::size_t>(breakdown.world_size)) return "";
+  return " " + std::to_string(traced) + " of " + std::to_string(breakdown.world_size) +
+         " ranks traced: an untraced rank may be the slow one.";
+}
+
 std::string straggler_text(const StepBreakdown& breakdown) {
   if (breakdown.ranks.size() < 2) return "";
-  if (!breakdown.straggler) return "No rank lags behind the others by 2 % of the step.";
+  const std::string untraced = untraced_text(breakdown);
+  if (!breakdown.straggler) return "No rank lags behind the others by 2 % of the step." + untraced;
   const TracedRank& slowest = breakdown.ranks[*breakdown.straggler];
   if (breakdown.matched_calls > 0)
     return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file + "). It is the last to arrive at " +
            std::to_string(slowest.waits.last_arrivals) + " of " + std::to_string(breakdown.matched_calls) +
-           " collectives, where the others wait " + format_seconds(breakdown.wait_for_straggler_s) + " for it.";
+           " collectives. The others wait " + format_seconds(breakdown.wait_for_straggler_s) + " because of it." +
+           untraced;
   return "Slowest rank: " + std::to_string(slowest.rank) + " (" + slowest.file +
          "). Without waiting for others it takes " + format_seconds(slowest.own_s) + ", " +
-         format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others.";
+         format_seconds(breakdown.wait_for_straggler_s) + " more than the median of the others." + untraced;
 }
 
 std::string check_text(const CheckResult& result, std::optional<double> least) {

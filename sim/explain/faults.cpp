@@ -256,9 +256,10 @@ std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine
   return faults;
 }
 
-std::vector<Fault> transfer_faults() {
-  return {{CauseId::slow_nic, shares(scale_network, {0.5, 0.25})},
-          {CauseId::slow_launch, launch_variants({3, 10, 30})}};
+std::vector<Fault> transfer_faults(bool is_latency) {
+  std::vector<Fault> faults{{CauseId::slow_launch, launch_variants({3, 10, 30})}};
+  if (!is_latency) faults.insert(faults.begin(), {CauseId::slow_nic, shares(scale_network, {0.5, 0.25})});
+  return faults;
 }
 
 std::vector<Fault> job_faults(const MeasuredJobFacts& facts) {

@@ -42,7 +42,7 @@ NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, cons
 std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine);
 
 /// Lists faults of a NIC, of the path to it, and of the host that posts its messages.
-std::vector<Fault> transfer_faults();
+std::vector<Fault> transfer_faults(bool is_latency);
 
 /// Facts of a measured job that decide which faults it can have.
 struct MeasuredJobFacts {

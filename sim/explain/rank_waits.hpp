@@ -2,8 +2,12 @@
 // Which rank the others wait for, from traces of several ranks whose clocks need not agree.
 //
 // A collective ends on all of its ranks at about the same time, so the rank with the shortest kernel arrived last. Rank r
-// waits for it (duration of r) - (shortest duration). Calls are matched over the ranks by operation, size and process
-// group, in their order.
+// waits for it (duration of r) - (shortest duration). Ranks within 1 us or 1 % of the shortest duration arrive together
+// and do not wait. Calls are matched over the ranks by operation, size and process group, in their order.
+//
+// The last rank need not be the cause. If it waited longer than r since the previous call that both take part in, r
+// waits for the ranks that the last one waited for. So a slow GPU is found behind nested groups, such as pairs of tensor
+// parallelism within data parallelism.
 #include <map>
 #include <string>
 #include <tuple>
@@ -17,13 +21,14 @@ struct RankAnalysis {
   std::vector<RankWaits> ranks;   ///< in the order of TracedJob::ranks
   int matched_calls = 0;          ///< collectives that were found on at least two ranks; 0: nothing else is known
   std::vector<PathSegment> path;  ///< neighbours differ in rank or part
-  /// Mean duration of a matched call on the rank that arrived last, by operation, ranks and bytes: without waiting.
+  /// Mean duration of a matched call on the rank that arrived last, by operation, ranks and bytes: without
+  /// waiting. Only calls whose ranks were all traced count.
   std::map<std::tuple<std::string, int, std::int64_t>, double> transfer_s;
 };
 
-/// Follows the critical path backwards from the end of the rank whose step ends last. Within a rank it follows the
-/// rank's timeline. Where only a matched call runs, the path contains the call from its last arrival on, and continues
-/// with the rank that arrived last.
+/// Follows the critical path backwards. It begins at the end of the rank whose step ends last. Within a rank it follows
+/// the rank's timeline. If the rank waited in a matched call, and only that call ran when it ended, it continues with the
+/// last rank. It enters that rank at the end of the call there. Overlapped time is computation.
 RankAnalysis analyse_ranks(const TracedJob& traced);
 
 /// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,

@@ -108,6 +108,8 @@ JobQuestion retargeted_question(const RetargetOptions& o, const Catalogue& catal
   step.seconds = step_seconds(measured, predicted);
   step.gpus = measured.question.gpus.front();
   step.global_batch = static_cast<std::int64_t>(predicted.samples);
+  step.source = measured.file;
+  step.is_batch_assumed = measured.is_batch_assumed;
   if (!is_same) step.gpu = measured_gpu;
   if (is_given("--network")) step.network = measured.question.job.network.stated;
   if (measured.traced.has_ranks()) question.fitted_step = fit_computing(measured, predicted, step, catalogue);

@@ -222,6 +222,7 @@ StepBreakdown break_down(const TracedJob& traced, const Expected& expected, cons
     breakdown.parts.push_back({static_cast<StepPart>(i),
                                measured[i],
                                {expected_parts[i], low * expected_parts[i], high * expected_parts[i]}});
+  breakdown.world_size = traced.ranks.front().world_size;
   RankAnalysis analysis = analyse_ranks(traced);
   breakdown.collectives = measured_collectives(traced, analysis);
   for (const calib::StepTrace& rank : traced.ranks) {

@@ -24,16 +24,18 @@ struct CollectiveTime {
   int ranks = 0;           ///< 0: the trace does not have it
   std::int64_t bytes = 0;  ///< of an operation; 0: the trace does not have it
   int calls = 0;
-  double measured_s = 0;  ///< without waiting, if calls are matched over ranks; else of the rank that waits least
-  double exposed_s = 0;   ///< mean over the ranks
+  double measured_s =
+      0;  ///< without waiting, if calls are matched over all their ranks; else of the rank that waits least
+  double exposed_s = 0;              ///< mean over the ranks
   std::optional<Expected> expected;  ///< none: an operation, size or group of GPUs that is not predicted
 };
 
 struct RankWaits {
   double waits_s = 0;  ///< that this rank waits for the last one, over all matched calls
-  double delays_s =
-      0;  ///< that the others wait for this rank: median of the others, over the calls at which it is last
-  int last_arrivals = 0;  ///< number of those calls
+  /// Seconds that the other ranks wait because of this one, also in calls at which it is not last itself: median over
+  /// the ranks that it has matched calls with.
+  double delays_s = 0;
+  int last_arrivals = 0;  ///< calls at which this rank alone is last
 };
 
 /// Covers a stretch of the critical path.
@@ -60,6 +62,7 @@ struct StepBreakdown {
   std::vector<PartTime> parts;  ///< one for each StepPart, means over the ranks
   std::vector<CollectiveTime> collectives;
   std::vector<TracedRank> ranks;  ///< by rank
+  int world_size = 1;             ///< of the job, of which these are traced
   int matched_calls = 0;          ///< collectives found on at least two ranks (rank_waits.hpp)
   /// Index in `ranks` of the straggler, the rank with the largest delays_s; without matched calls, the one whose own
   /// time exceeds the median of the others the most. At least 2 % of the step. None: no rank does so, or there is only

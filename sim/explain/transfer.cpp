@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
@@ -12,15 +14,17 @@
 namespace lockstep::sim::explain {
 namespace {
 
-// A packet has these bytes besides its payload. InfiniBand (volume 1, 5.2): local route 8, base transport 12, both checksums 6.
-// RoCE v2 on Ethernet: preamble and gap 20, Ethernet 14 and its checksum 4, IPv4 20, UDP 8, base transport 12,
-// checksum 4.
+// A packet has these bytes besides its payload. InfiniBand (volume 1, 5.2): local route 8, base transport 12, both
+// checksums 6. RoCE v2 on Ethernet: preamble and gap 20, Ethernet 14 and its checksum 4, IPv4 20, UDP 8, base
+// transport 12, checksum 4.
 constexpr double kInfinibandHeader = 8 + 12 + 6, kRoceHeader = 20 + 14 + 4 + 20 + 8 + 12 + 4;
 constexpr int kLargestMtu = 4096;  // of RDMA; used if the file does not print it
 
 // Standard deviation of log(seconds) among sound NICs, assumed. Bandwidth is sharp: PCIe and completions cost a few per
 // cent. Latency differs by the number of switches between the nodes, one to five.
 constexpr double kBandwidthDeviation = 0.04, kLatencyDeviation = 0.5;
+
+constexpr double kMostOfBound = 1.03;  // of the upper bound: clocks and rounding; more is another network
 
 constexpr double kAdapterLatency = 0.8e-6;  // seconds of both adapters and their PCIe paths, assumed
 
@@ -65,11 +69,29 @@ TransferFacts facts_of(const calib::TransferTest& test, const NetworkFound& netw
   facts.latency_s = (network.entry->latency_s + kAdapterLatency) * (test.is_round_trip() ? 2 : 1);
   facts.text = (test.device.empty() ? "" : test.device + ", ") + type + ", MTU " + std::to_string(mtu) + " B" +
                (test.mtu_bytes > 0 ? "" : " (assumed)") + ": at most " + format_bandwidth(facts.bytes_per_s) +
-               " of a port of " + network_words(network);
+               (test.ports > 1 ? " of " + std::to_string(test.ports) + " ports of " : " of a port of ") +
+               network_words(network);
   if (mtu < kLargestMtu)
     facts.text += "; with an MTU of " + std::to_string(kLargestMtu) + " B at most " +
                   format_bandwidth(facts.bytes_per_s * payload_share(type, kLargestMtu) / payload_share(type, mtu));
   return facts;
+}
+
+std::string varied_facts(const calib::TransferTest& test) {
+  return (test.link_type.empty() ? "" : test.link_type + ", ") +
+         (test.mtu_bytes > 0 ? "MTU " + std::to_string(test.mtu_bytes) + " B, " : "") +
+         std::to_string(test.queue_pairs) + (test.queue_pairs == 1 ? " queue pair, " : " queue pairs, ") +
+         std::to_string(test.ports) + (test.ports == 1 ? " port" : " ports");
+}
+
+void check_rate(const std::string& file, const MeasuredCollective& one, const calib::TransferRow& row) {
+  const double bytes_per_s = row.bytes / row.seconds;
+  if (one.transfer->is_latency || bytes_per_s <= kMostOfBound * one.transfer->bytes_per_s) return;
+  throw InputError(file + " line " + std::to_string(row.line) + ": " + format_bandwidth(bytes_per_s) +
+                   " in a direction, and " + one.question.network + " carries at most " +
+                   format_bandwidth(one.transfer->bytes_per_s) +
+                   "; allowed: --network of the NIC that was measured, the title of a test in both directions (-b), " +
+                   "the head of one over two ports (Dual-port: ON)");
 }
 
 }  // namespace
@@ -88,10 +110,15 @@ std::vector<MeasuredCollective> measured_transfers(const std::string& text, cons
     MeasuredCollective measured;
     std::map<std::int64_t, std::vector<double>> seconds;  ///< by size
   };
-  std::map<std::tuple<std::string, bool, std::string>, Curve> all;
+  using Run = std::tuple<std::string, bool, std::string>;
+  std::map<std::pair<Run, std::string>, Curve> all;  // by run, and the facts that its bandwidth depends on
+  std::map<Run, std::set<std::string>> facts_of_runs;
   for (const calib::TransferTest& test : tests) {
     check_link_type(file, test.link_type, found);
-    auto& [one, seconds] = all[{test.name(), test.is_both_ways, test.device}];
+    const Run run{test.name(), test.is_both_ways, test.device};
+    const std::string facts = varied_facts(test);
+    facts_of_runs[run].insert(facts);
+    auto& [one, seconds] = all[{run, facts}];
     one.file = file;
     one.operation = test.name() + (test.is_both_ways ? ", both ways" : "");
     one.question.network = network;
@@ -99,16 +126,23 @@ std::vector<MeasuredCollective> measured_transfers(const std::string& text, cons
     one.question.gpus_per_node = 1;
     one.transfer = facts_of(test, found);
     for (const calib::TransferRow& row : test.rows)
-      if (one.transfer->is_latency || row.bytes >= kLatencyBytes)
+      if (one.transfer->is_latency || row.bytes >= kLatencyBytes) {
+        check_rate(file, one, row);
         seconds[static_cast<std::int64_t>(row.bytes)].push_back(row.seconds);
+      }
   }
   std::vector<MeasuredCollective> measured;
   for (auto& [key, entry] : all) {
     for (const auto& [bytes, seconds] : entry.seconds) entry.measured.points.push_back({bytes, median(seconds), 0});
+    if (facts_of_runs[key.first].size() > 1) entry.measured.operation += ", " + key.second;
     if (!entry.measured.points.empty()) measured.push_back(entry.measured);
   }
   if (measured.empty())
     throw InputError(file + ": no bandwidth of messages of 64 KiB or more; allowed: -s 65536, or -a for all sizes");
+  if (!refused.empty())
+    measured.front().transfer->text += "; " + std::to_string(refused.size()) +
+                                       (refused.size() == 1 ? " row is left out: " : " rows are left out, first: ") +
+                                       refused.front();
   return measured;
 }
 

@@ -14,9 +14,10 @@ namespace lockstep::sim::explain {
 /// count as Ethernet with RoCE v2. `mtu_bytes` > 0.
 double payload_share(const std::string& link_type, int mtu_bytes);
 
-/// The measurements of a file, one for each test and direction. `network` is a text of network_grammar.hpp, of which
-/// one port is compared. Throws InputError for an unknown network, one without RDMA, one that contradicts the file's
-/// link type, and a file without sizes that can be compared.
+/// The measurements of a file. Tests that differ in direction, NIC, link type, MTU, queue pairs or ports are separate.
+/// `network` is a text of network_grammar.hpp, of which one port is compared. Throws InputError for an unknown network,
+/// one without RDMA, and one that contradicts the file's link type. So do a bandwidth above the upper bound and a file
+/// without sizes that can be compared.
 std::vector<MeasuredCollective> measured_transfers(const std::string& text, const std::string& file,
                                                    const std::string& network, int gpus_per_node,
                                                    const Catalogue& catalogue);

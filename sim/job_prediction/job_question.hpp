@@ -17,6 +17,8 @@ struct GivenStep {
   std::int64_t global_batch = 0;  ///< 0: the job's (see measured_step.cpp)
   std::string gpu{};              ///< empty: the job's GPU
   std::string network{};          ///< between its nodes; empty: the job's, or if `gpu` is given the default of that GPU
+  std::string source{};           ///< the file that has the time; empty: --step-time
+  bool is_batch_assumed = false;  ///< neither the file nor an option has global_batch
 };
 
 /// The time factor that a measured iteration implies (measured_step.hpp).

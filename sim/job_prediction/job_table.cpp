@@ -70,6 +70,9 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
   for (const std::string& line : lines)
     if (batches.empty() || line.rfind("global_batch ", 0) != 0) text += "  " + line + "\n";
   const std::size_t others = inputs.assumptions.size() - lines.size();
+  if (question.fitted_step && question.fitted_step->given.is_batch_assumed)
+    text += "  measured batch " + with_thousands(static_cast<double>(question.fitted_step->given.global_batch)) +
+            " (the requested job's samples per GPU; --step-batch gives it)\n";
   return (text.empty() ? "" : "Not given, and assumed:\n" + text) + std::to_string(others) +
          " more inputs: see --json. Efficiency is relative to " +
          (question.baseline_gpus() > 1 ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +

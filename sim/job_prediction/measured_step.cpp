@@ -144,7 +144,8 @@ JobQuestion with_fitted_step(JobQuestion question, const Catalogue& catalogue) {
   try {
     question.fitted_step = fit_step(measured, question.step, catalogue);
   } catch (const InputError& error) {
-    throw InputError("--step-time: the measured job on " + gpus_text(measured.gpus.front()) + ": " + error.what());
+    const std::string source = question.step.source.empty() ? "--step-time" : question.step.source;
+    throw InputError(source + ": the measured job on " + gpus_text(measured.gpus.front()) + ": " + error.what());
   }
   return question;
 }
@@ -175,6 +176,7 @@ Json measured_step_json(const FittedStep& step) {
             {"global_batch", step.given.global_batch},
             {"predicted_step_s", step.predicted_s},
             {"time_factor", step.time_factor}};
+  if (step.given.is_batch_assumed) json["global_batch_is_assumed"] = true;
   if (!step.split.empty()) json["split"] = step.split;
   if (step.computing_s > 0) {
     json["computing_s"] = step.computing_s;

@@ -15,7 +15,16 @@ std::string transfer_name(const Json& key) {
          (key.value("both_ways", false) ? ", both ways" : "");
 }
 
-// The first of the wanted quantity; one in both directions only if there is no other.
+std::string facts_text(const Json& key) {
+  std::string text = transfer_name(key);
+  for (const char* fact : {"nic", "link_type", "mtu_bytes", "queue_pairs", "ports"})
+    if (key.contains(fact))
+      text += std::string(", ") + fact + " " +
+              (key.at(fact).is_string() ? key.at(fact).get<std::string>() : key.at(fact).dump());
+  return text;
+}
+
+// The only one of the wanted quantity; one in both directions only if there is no other.
 const calib::Fit& transfer_of(const JsonNode& node, const calib::Profile* profile, const char* quantity) {
   node.keys({"from", "to", "test"});
   const std::string from = node.at("from").text(), to = node.at("to").text();
@@ -23,13 +32,17 @@ const calib::Fit& transfer_of(const JsonNode& node, const calib::Profile* profil
   const std::string wanted = test ? test->text() : "";
   if (profile == nullptr)
     node.fail("a NIC by a transfer needs the profile that has it", "allowed: one in /profile of the cluster");
-  const calib::Fit* best = nullptr;
+  const calib::Fit *best = nullptr, *other = nullptr;
   std::set<std::string> others;
   for (const calib::Fit& fit : profile->fits) {
     if (fit.probe != "copy" || fit.key.value("measures", "") != quantity) continue;
     others.insert(transfer_name(fit.key));
     if (fit.key.value("from", "") != from || fit.key.value("to", "") != to) continue;
     if (!wanted.empty() && fit.key.value("test", "") != wanted) continue;
+    const bool is_same_direction =
+        best != nullptr && best->key.value("both_ways", false) == fit.key.value("both_ways", false);
+    if (is_same_direction) other = &fit;
+    if (best != nullptr && best->key.value("both_ways", false) && !fit.key.value("both_ways", false)) other = nullptr;
     if (best == nullptr || (best->key.value("both_ways", false) && !fit.key.value("both_ways", false))) best = &fit;
   }
   if (best == nullptr)
@@ -37,6 +50,13 @@ const calib::Fit& transfer_of(const JsonNode& node, const calib::Profile* profil
                   (wanted.empty() ? "" : " by " + in_quotes(wanted)),
               others.empty() ? "allowed: a profile by `calibrate import perftest`"
                              : "allowed: " + joined({others.begin(), others.end()}));
+  if (other != nullptr)
+    node.fail(std::string("the profile has more than one ") + quantity + ": " + facts_text(best->key) + "; and " +
+                  facts_text(other->key),
+              best->key.value("test", "") != other->key.value("test", "")
+                  ? "allowed: \"test\": " + in_quotes(best->key.value("test", "")) + " or " +
+                        in_quotes(other->key.value("test", ""))
+                  : "allowed: a profile with one of them");
   return *best;
 }
 

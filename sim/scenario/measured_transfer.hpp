@@ -4,7 +4,7 @@
 //   "bandwidth": {"from": "node0", "to": "node1", "test"?: "RDMA_Write BW"}
 //   "latency":   {"from": "node0", "to": "node1", "test"?: "RDMA_Write Latency"}
 //
-// name transfers of the profile in /cluster/profile, by default the first ones in one direction.
+// name transfers of the profile in /cluster/profile, by default those in one direction; several are refused.
 #include "calib/profile.hpp"
 #include "engine/base/json.hpp"
 #include "sim/modules.hpp"

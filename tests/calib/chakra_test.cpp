@@ -57,6 +57,11 @@ TEST_CASE("without process groups the ranks are given, and a group that contradi
   const Imported log = import_chakra(trace, "a.et", {4, 1, ""});
   CHECK(log.samples.front().key.at("ranks") == 4);
   CHECK(log.samples.front().key.at("operation") == "reduce-scatter");
+  for (int ranks : {2, 8}) CHECK_NOTHROW(import_chakra(chakra_corpus(), "a.et", {ranks, 1, ""}));
+  CHECK_THAT(error_of([] {
+               import_chakra(chakra_corpus(), "a.et", {64, 1, ""});
+             }),
+             Contains("has 8 ranks") && Contains("has 2 ranks") && Contains("--ranks is 64"));
 }
 
 TEST_CASE("a kernel that contradicts its type is refused with both, as are files of something else") {

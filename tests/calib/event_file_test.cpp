@@ -177,3 +177,68 @@ TEST_CASE("events that were restarted, of two programs, or in milliseconds are t
   none.add_scalar("accuracy", 1, 1.7e9, 0.5f);
   CHECK_THAT(error_of([&] { read_event_log(none.bytes(), "a"); }), Contains("accuracy"));
 }
+
+TEST_CASE("an evaluation of any program is no training, and tags that only contain its letters are") {
+  const auto median_of = [](const std::string& tag, int every) {
+    EventWriter events;
+    double now_s = 1.7e9;
+    for (int step = 10; step <= 400; step += 10) {
+      now_s += 10;
+      events.add_scalar("train_loss", step, now_s, 4);
+      if (step / 10 % every != 0) continue;
+      now_s += 20;
+      events.add_scalar(tag, step, now_s, 3);
+    }
+    return read_event_log(events.bytes(), "a").steady.median_s;
+  };
+  for (const char* tag : {"val_loss", "eval/loss", "lm loss validation", "Validation-Loss", "test.accuracy"}) {
+    INFO(tag);
+    CHECK(median_of(tag, 5) == Approx(1));
+    CHECK(median_of(tag, 2) == Approx(1));
+    CHECK_THAT(error_of([&] { median_of(tag, 1); }), Contains("between every two points") && Contains(tag));
+  }
+  for (const char* tag : {"retrieval_loss", "train/valid_tokens", "latest_value", "interval"}) {
+    INFO(tag);
+    CHECK(median_of(tag, 1) == Approx(3));
+  }
+}
+
+TEST_CASE("a step time far from the time between its events is refused, whichever is longer") {
+  const auto read = [](double value_s, double gap_s) {
+    EventWriter events;
+    for (int step = 1; step < 20; ++step)
+      events.add_scalar("iteration-time", step, 1.7e9 + gap_s * step, static_cast<float>(value_s));
+    return read_event_log(events.bytes(), "a").steady.median_s;
+  };
+  for (const double value_s : {0.3, 1.0, 2.0, 3.9}) CHECK(read(value_s, 2) == Approx(value_s));
+  for (const double value_s : {0.002, 0.19, 4.1, 2000.0}) CHECK_THROWS_AS(read(value_s, 2), InputError);
+  CHECK_THAT(error_of([&] { read(0.002, 2); }), Contains("2.00 ms a step") && Contains("2.00 s a step apart"));
+}
+
+TEST_CASE("an event file that contradicts its own arguments is refused with both values") {
+  const auto read = [](const std::vector<int>& batches, const char* batch_argument, int world) {
+    EventWriter events;
+    events.add_text("world_size", 1.7e9, "64");
+    events.add_text("global_batch_size", 1.7e9, batch_argument);
+    for (int step = 1; step <= 40; ++step) {
+      const int batch = batches[static_cast<std::size_t>(step - 1) * batches.size() / 40];
+      events.add_scalar("batch-size", step, 1.7e9 + 2 * step, static_cast<float>(batch));
+      events.add_scalar("world-size", step, 1.7e9 + 2 * step, static_cast<float>(world));
+      events.add_scalar("iteration-time", step, 1.7e9 + 2 * step, 2);
+    }
+    return read_event_log(events.bytes(), "a");
+  };
+  CHECK(read({128}, "128", 64).job.at("global_batch") == 128);
+  CHECK(read({32, 64, 128}, "128", 64).job.at("global_batch") == 128);  // a batch that ramps up
+  CHECK(read({32, 64}, "128", 64).job.at("global_batch") == 64);        // and has not reached its end
+  CHECK_THAT(error_of([&] { read({128}, "256", 64); }), Contains("128") && Contains("global_batch 256"));
+  CHECK_THAT(error_of([&] { read({32, 128}, "64", 64); }), Contains("128") && Contains("global_batch 64"));
+  CHECK_THAT(error_of([&] { read({128}, "128", 32); }), Contains("32") && Contains("gpus 64"));
+}
+
+TEST_CASE("an event file with a damaged head is refused as one") {
+  std::string bytes = megatron_events().bytes();
+  bytes[9] = static_cast<char>(bytes[9] ^ 1);
+  REQUIRE(is_event_file(bytes));
+  CHECK_THAT(error_of([&] { read_event_log(bytes, "a"); }), Contains("record 1") && Contains("checksum"));
+}

@@ -68,7 +68,8 @@ TEST_CASE("latency is the typical time, half a round trip; that of a read is a w
   REQUIRE(write.rows.size() == 2);
   CHECK(write.rows.front().seconds == Approx(1.2e-6));
   CHECK_FALSE(write.is_round_trip());
-  CHECK(only_test(replaced(text, "RDMA_Write", "RDMA_Read")).is_round_trip());
+  for (const char* verb : {"RDMA_Read", "Atomic FETCH_AND_ADD"})  // perftest's rtt_factor
+    CHECK(only_test(replaced(text, "RDMA_Write", verb)).is_round_trip());
   // -D: "t_avg[usec]    tps average" alone
   const std::size_t head = text.find(" #bytes");
   const TransferTest by_duration = only_test(text.substr(0, head) +
@@ -125,6 +126,10 @@ TEST_CASE("files of --out_json have no unit: it follows from the rate of message
   }
   CHECK_THAT(error_of([&] { only_test(json(100, 1)); }), Contains("BW_average: is 100") && Contains("62500 MiB/sec"));
   CHECK(is_perftest(json(1, 1)));
+  // Two decimals of a bandwidth: 0.12 of 0.1248 Gb/sec.
+  for (double slow_bytes_per_s : {15.6e6, 1e8, 3.3e8})
+    CHECK(rate(only_test(json(slow_bytes_per_s / 1.25e8, slow_bytes_per_s / 65536 / 1e6)), 0) ==
+          Approx(slow_bytes_per_s / 2).epsilon(0.05));
 }
 
 TEST_CASE("samples of perftest are transfers between two nodes, and repetitions one series") {

@@ -124,6 +124,26 @@ TEST_CASE("calls of one group are matched within it, and those whose group is un
   CHECK(unknown.path.empty());
 }
 
+TEST_CASE("a call's time is without waiting only if all of its ranks were traced") {
+  const auto analysis_of = [](int world) {
+    std::vector<calib::StepTrace> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      KinetoTrace trace;
+      trace.set_rank(rank, world);
+      for (int step = 0; step < 3; ++step) {
+        trace.add_step(step, 100 * step, 100);
+        trace.add_kernel("gemm", 100 * step, 100 * step, 50);
+        trace.add_collective("allreduce", 100 * step, 100 * step + 50, 50, 1 << 20, world);
+      }
+      ranks.push_back(read(trace));
+    }
+    return sim::analyse_ranks(sim::join_ranks(ranks));
+  };
+  CHECK(analysis_of(2).transfer_s.size() == 1);
+  CHECK(analysis_of(8).transfer_s.empty());
+  CHECK(analysis_of(8).matched_calls == 1);
+}
+
 TEST_CASE("an all-reduce that computation hides is not on the critical path") {
   std::vector<calib::StepTrace> ranks;
   for (int rank = 0; rank < 2; ++rank) {
@@ -146,6 +166,68 @@ TEST_CASE("an all-reduce that computation hides is not on the critical path") {
   }
   CHECK(gemm_s == Approx(80 * kUs));
   CHECK(all_s == Approx(100 * kUs));
+}
+
+TEST_CASE("the straggler of nested groups is the slow rank, not the one that waited for it") {
+  // Tensor parallelism over {0, 1} and {2, 3}, five times, then data parallelism over all. One rank works longer.
+  const auto job_with = [](std::size_t slow, double jitter_us) {
+    std::vector<calib::StepTrace> ranks;
+    const std::size_t pair = slow / 2;
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      KinetoTrace trace;
+      trace.set_rank(static_cast<int>(rank), 4);
+      const double pair_us = rank / 2 == pair ? 50 : 20, work_us = rank == slow ? 40 : 10;
+      for (int step = 0; step < 3; ++step) {
+        const double begin_us = 1000 * step;
+        trace.add_step(step, begin_us, 1000);
+        for (int layer = 0; layer < 5; ++layer) {
+          const double at_us = begin_us + pair_us * layer;
+          trace.add_kernel("gemm", begin_us, at_us, work_us);
+          trace.add_collective("allreduce", begin_us, at_us + work_us, pair_us - work_us, 1 << 20, 2,
+                               rank < 2 ? "[0, 1]" : "[2, 3]");
+        }
+        // The rank beside the slow one reaches this all-reduce a little later than the slow one.
+        const double late_us = rank / 2 == pair && rank != slow ? jitter_us : 0;
+        trace.add_collective("allreduce", begin_us, begin_us + 5 * pair_us + late_us,
+                             260 + jitter_us - 5 * pair_us - late_us, 1 << 22, 4, "[0, 1, 2, 3]");
+      }
+      ranks.push_back(read(trace));
+    }
+    return sim::join_ranks(ranks);
+  };
+  for (const double jitter_us : {0.0, 0.5, 3.0})
+    for (std::size_t slow = 0; slow < 4; ++slow) {
+      INFO(slow << " " << jitter_us);
+      const sim::RankAnalysis analysis = sim::analyse_ranks(job_with(slow, jitter_us));
+      CHECK(analysis.matched_calls == 11);
+      CHECK(analysis.ranks[slow].delays_s == Approx(150 * kUs).epsilon(0.01));
+      CHECK(analysis.ranks[slow].last_arrivals >= 5);
+      for (std::size_t rank = 0; rank < 4; ++rank)
+        if (rank != slow) CHECK(analysis.ranks[rank].delays_s <= 5 * kUs);
+      CHECK(on_path(analysis, slow, calib::StepPart::gemm) == Approx(200 * kUs));
+    }
+}
+
+TEST_CASE("the parts of identical ranks are those of the critical path, however much of a collective is overlapped") {
+  for (const double overlapped_us : {0.0, 15.0, 25.0, 30.0}) {
+    std::vector<calib::StepTrace> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      KinetoTrace trace;
+      trace.set_rank(rank, 2);
+      for (int step = 0; step < 3; ++step) {
+        trace.add_step(step, 100 * step, 100);
+        trace.add_kernel("gemm", 100 * step, 100 * step, 60 + overlapped_us);
+        trace.add_collective("allreduce", 100 * step, 100 * step + 60, 30, 1 << 20, 2);
+        trace.add_kernel("gemm", 100 * step, 100 * step + 90, 10);
+      }
+      ranks.push_back(read(trace));
+    }
+    const sim::TracedJob job = sim::join_ranks(ranks);
+    REQUIRE_FALSE(sim::analyse_ranks(job).path.empty());
+    const calib::PartSeconds path = sim::path_parts(job), parts = job.parts();
+    for (std::size_t i = 0; i < parts.size(); ++i) CHECK(path[i] == Approx(parts[i]).margin(1e-12));
+    CHECK(calib::part_of(path, calib::StepPart::communication) == Approx((30 - overlapped_us) * kUs).margin(1e-12));
+  }
 }
 
 }  // namespace lockstep::tests

@@ -183,6 +183,12 @@ TEST_CASE("calibrate predict goes from traces to a table without editing") {
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK_THAT(outcome.out, Contains("Measured: 500 ms") && Contains("exposed communication 450 ms"));
+  // 8 GPUs of the requested 256 samples on 128: an assumption, and listed as one.
+  CHECK_THAT(outcome.out, Contains("measured batch 16 (") && Contains("--step-batch gives it"));
+  const std::string job = " --model llama3.2-1b@4096 --gpu H100 --gpus 64 --global-batch 256 --network \"8x NDR\" ";
+  const Outcome given = run_program(folder.path(""), "calibrate",
+                                    "predict rank0.json rank1.json" + job + "--micro-batch 2 --step-batch 16");
+  CHECK_THAT(given.out, !Contains("measured batch"));
   const Json json = Json::parse(slurp(folder.path("out.json")));
   CHECK(json.dump().find("predicted_computing_s") != std::string::npos);
   CHECK_THAT(run_program(folder.path(""), "calibrate", "predict rank0.json --step-time 3 --model gpt2 --gpus 8").err,

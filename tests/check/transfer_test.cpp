@@ -1,6 +1,7 @@
 // perftest between two nodes against the line rate of their NICs, and as the NIC of a cluster file.
 #include "sim/explain/transfer.hpp"
 #include "sim/explain/check_command.hpp"
+#include "sim/explain/check_text.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/data.hpp"
@@ -98,6 +99,44 @@ TEST_CASE("the latency of a message has the host as a cause, and software RDMA i
   CHECK(slow.causes.front().id == sim::CauseId::slow_launch);
 }
 
+TEST_CASE("no measured bandwidth is above the line rate: the file or --network is wrong") {
+  const double bound = 50e9 * sim::payload_share("IB", 4096);
+  for (const double share : {0.5, 0.99, 1.0, 1.02}) CHECK_NOTHROW(check_log(sweep(share * bound), "8x NDR"));
+  for (const double share : {1.04, 2.0, 8.0}) {
+    const std::string error = error_of([&] { (void)check_log(sweep(share * bound), "8x NDR"); });
+    CHECK_THAT(error, Contains("line 9") && Contains("at most 49.7 GB/s") && Contains("--network") && Contains("-b"));
+  }
+}
+
+TEST_CASE("runs that differ in MTU, link type, queue pairs or ports are measurements of their own") {
+  const std::string plain = sweep(24e9, "IB", 4096);
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = plain;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  CHECK(check_log(plain + plain, "8x HDR").observations.size() == 2);
+  const std::string mtu = changed("4096[B]", "1024[B]"), pairs = changed("qps   : 1", "qps   : 4"),
+                    ports = changed("Dual-port       : OFF", "Dual-port       : ON");
+  for (const std::string& other : {mtu, pairs, ports})
+    CHECK(check_log(plain + other, "8x HDR").observations.size() == 4);
+  CHECK_THAT(sim::check_text(check_log(plain + pairs, "8x HDR"), {}),
+             Contains("1 queue pair,") && Contains("4 queue pairs"));
+  CHECK_THAT(sim::check_text(check_log(plain + ports, "8x HDR"), {}), Contains("of 2 ports of"));
+}
+
+TEST_CASE("a latency has no NIC at a share of its rate as a cause") {
+  const sim::CheckResult result = check_log(data("perftest_write_lat.txt"), "8x NDR");
+  for (const sim::RankedCause& cause : result.causes) CHECK(cause.id != sim::CauseId::slow_nic);
+}
+
+TEST_CASE("a row that is cut off is left out, and the output says so") {
+  std::string text = sweep(49e9);
+  const std::size_t last = text.rfind("0.0");
+  text = text.substr(0, last) + "\n";
+  CHECK_THAT(sim::check_text(check_log(text, "8x NDR"), {}), Contains("1 row is left out") && Contains("line 10"));
+}
+
 TEST_CASE("a network that contradicts the file's link type is refused with both, and so is none") {
   const std::string wrong = error_of([] { (void)check_log(sweep(12e9, "Ethernet"), "8x NDR"); });
   CHECK_THAT(wrong, Contains("link type Ethernet") && Contains("InfiniBand"));
@@ -107,6 +146,27 @@ TEST_CASE("a network that contradicts the file's link type is refused with both,
                (void)check_log(perftest_log({"Send", "MB/sec", false, {{64, 1e8}}}), "HDR");
              }),
              Contains("64 KiB"));
+}
+
+TEST_CASE("a NIC that several transfers of a profile match is refused") {
+  const TemporaryFolder folder;
+  const std::string run = sweep(49e9);
+  std::string other = run;
+  other.replace(other.find("qps   : 1"), 9, "qps   : 4");
+  folder.write("two.txt", run + other);
+  const Outcome imported = run_program(folder.path(""), "calibrate", "import perftest two.txt -o nic.json");
+  REQUIRE(imported.code == 0);
+  folder.write("two.json", R"({"schema": "lockstep/cluster/1", "name": "two", "nodes": 2, "gpus_per_node": 1,
+      "profile": "nic.json", "host": {"memory_bandwidth": "100 GB/s"},
+      "gpu": {"name": "mine", "memory": "40 GB", "memory_bandwidth": "1.5 TB/s", "peak": {"fp32": "19.5 TFLOP/s"}},
+      "intra_node": {"kind": "nvswitch", "pcie_link": {"bandwidth": "60 GB/s", "latency": "0 us"},
+                     "gpu_link": {"bandwidth": "400 GB/s", "latency": "0 us"}},
+      "nic": {"per_node": 1, "bandwidth": {"from": "node0", "to": "node1"}, "latency": "1 us", "gpudirect": true},
+      "fabric": {"kind": "star", "latency": "0 us"}})");
+  const Outcome predicted = run_program(folder.path(""), "simulate", "all-reduce --cluster two.json --bytes 1GB");
+  CHECK(predicted.code != 0);
+  CHECK_THAT(predicted.err,
+             Contains("more than one bandwidth") && Contains("queue_pairs 1") && Contains("queue_pairs 4"));
 }
 
 TEST_CASE("perftest leads to predicted all-reduces between nodes without editing") {
