@@ -12,7 +12,7 @@
 namespace lockstep::sim::cluster {
 namespace {
 
-// "node12.nic0.up" after the prefix "node": 12 and ".nic0.up".
+// Holds 12 and ".nic0.up" for the name "node12.nic0.up" after its prefix "node".
 struct NumberedName {
   int number;
   std::string rest;

@@ -207,7 +207,7 @@ void check_split(const Scenario& scenario, int gpus, const std::string& file) {
   }
 }
 
-// All jobs together, or one job with background traffic on each of its numbers of GPUs.
+// Predicts all jobs together, or one job with background traffic on each of its numbers of GPUs.
 std::vector<SharedCluster> predict_shared(const LoadedScenario& loaded) {
   std::vector<JobOnGpus> jobs;
   for (const Scenario& scenario : loaded.variants) jobs.push_back({&scenario, scenario.gpus.front()});

@@ -47,7 +47,7 @@ struct [[nodiscard]] Report {
   std::vector<SharedCluster> shared{};  ///< jobs at the same time; or background traffic, by number of GPUs
 };
 
-/// The jobs of all predictions, in order.
+/// Returns the jobs of all predictions, in order.
 std::vector<SharedJob> jobs_of(const std::vector<SharedCluster>& shared);
 
 /// Predicts every number of GPUs of every variant, and missing baselines at each batch size. `trace`: for the largest
