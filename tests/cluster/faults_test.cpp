@@ -12,8 +12,6 @@
 namespace lockstep::tests {
 namespace {
 
-using Catch::Matchers::Contains;
-
 std::string route_text(const sim::Cluster& cluster, int src, int dst) {
   std::string text;
   for (const int link : cluster.route(src, dst).links) text += (text.empty() ? "" : " ") + cluster.link_name(link);

@@ -73,7 +73,7 @@ TEST_CASE("A narrow optimizer state narrows checkpoints and the state of learner
   CHECK(in_single == 4 * parameters_of(learners));
   CHECK(gpu_memory(learners, 1, 16).optimizer_state_bytes == in_single / 2);
   learners.compute.kept.master = model::MasterWeights::none;
-  CHECK_THAT(find_problem(learners)->wrong, Catch::Matchers::Contains("single precision"));
+  CHECK_THAT(find_problem(learners)->wrong, Contains("single precision"));
 }
 
 TEST_CASE("A loss in single precision has 8 bytes of each score more where scores are in half precision") {

@@ -4,6 +4,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
+#include "sim/point/point.hpp"
 #include "sim/point/shared_cluster.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -13,7 +14,6 @@
 
 using namespace lockstep;
 using namespace lockstep::sim;
-using Catch::Matchers::Contains;
 using lockstep::tests::in_child;
 
 namespace {

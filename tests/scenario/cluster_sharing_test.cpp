@@ -7,7 +7,6 @@
 namespace lockstep::tests {
 namespace {
 
-using Catch::Matchers::Contains;
 using sim::LoadedScenario;
 
 // Eight nodes of two GPUs.
