@@ -114,7 +114,7 @@ std::vector<Case> cases() {
        "baseline, batch_per_gpu, parallel, compute, input, communication, learners, parameter_server, workers, "
        "local_sgd, "
        "sharding, theano_mpi, convergence, published, uncertainty, iterations, seed, ignore_memory, fidelity, "
-       "variants"},
+       "variants, jobs, background"},
       {s, "/name", "\"\"", "scenario.json: /name: expected a string that is not empty"},
       {s, "/name", "7", "scenario.json: /name: expected a string, got a number"},
       {s, "/algorithm", "\"sgd\"",

@@ -131,7 +131,7 @@ std::vector<Reader> readers_of_logs() {
       log("perftest", [](const std::string& text) { return import_perftest(text, path()); },
           {data("perftest_write_bw.txt"), data("perftest_write_lat.txt"), own("perftest.json")}),
       Reader{"chakra",
-             [=](const std::string& bytes) { return profile_of(import_chakra(bytes, path(), ranks)); },
+             [=](const std::string& bytes) { return profile_of(import_chakra(bytes, path(), {})); },
              path(),
              {own("chakra.et")}},
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
