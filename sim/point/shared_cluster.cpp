@@ -216,19 +216,23 @@ struct ReplayTimes {
   std::vector<double> alone_s, together_s;
 };
 
-// Replays the jobs once; `number` selects their starts and the hash function.
-ReplayTimes replay_once(const RunningJobs& jobs, int number, bool by_messages) {
-  ReplayTimes times;
+std::vector<double> measure_alone_s(const RunningJobs& jobs) {
+  std::vector<double> alone_s;
+  for (const auto& job : jobs) alone_s.push_back(measure_alone_s(*job));
+  return alone_s;
+}
+
+// Replays the jobs once; `number` selects their starts.
+std::vector<double> replay_once(const RunningJobs& jobs, const std::vector<double>& alone_s, int number,
+                                bool by_messages) {
   std::vector<double> starts_s;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    times.alone_s.push_back(measure_alone_s(*jobs[j]));
     const double phase = random_uniform(jobs[j]->scenario().seed, to_index(number), j);
-    starts_s.push_back(j == 0 ? 0 : phase * times.alone_s.back());
+    starts_s.push_back(j == 0 ? 0 : phase * alone_s[j]);
   }
-  set_duration(jobs, times.alone_s, duration_s(jobs, times.alone_s));
+  set_duration(jobs, alone_s, duration_s(jobs, alone_s));
   check_messages(jobs, messages_of(jobs));
-  times.together_s = measure_together_s(jobs, times.alone_s, starts_s, by_messages);
-  return times;
+  return measure_together_s(jobs, alone_s, starts_s, by_messages);
 }
 
 }  // namespace
@@ -236,28 +240,35 @@ ReplayTimes replay_once(const RunningJobs& jobs, int number, bool by_messages) {
 SharedCluster predict_shared_cluster(const std::vector<JobOnGpus>& on_gpus) {
   const Scenario& first = *on_gpus.front().scenario;
   const bool by_messages = first.fidelity == Fidelity::message;
-  const bool has_one_case = on_gpus.size() == 1 && !has_several_hashes(first, on_gpus.front().gpus);
+  const bool has_hashes = std::any_of(on_gpus.begin(), on_gpus.end(),
+                                      [](const JobOnGpus& job) { return has_several_hashes(*job.scenario, job.gpus); });
+  const bool has_one_case = on_gpus.size() == 1 && !has_hashes;
   SharedCluster shared;
   shared.background_flows = static_cast<int>(first.background.size());
   std::vector<ReplayTimes> replays;
+  RunningJobs jobs;
+  std::vector<double> alone_s;
   for (int number = 0; number < (by_messages || has_one_case ? 1 : kReplays); ++number) {
     if (number > 0 && shared.messages * (number + 1) > kMostMessagesTogether) break;
-    RunningJobs jobs;
-    for (const JobOnGpus& job : on_gpus) jobs.push_back(std::make_unique<RunningJob>(job, number + 1));
-    check_nodes(jobs);
-    replays.push_back(replay_once(jobs, number, by_messages));
+    if (number == 0 || has_hashes) {  // otherwise routes, and so the times alone, stay the same
+      jobs.clear();
+      for (const JobOnGpus& job : on_gpus) jobs.push_back(std::make_unique<RunningJob>(job, number + 1));
+      check_nodes(jobs);
+      alone_s = measure_alone_s(jobs);
+    }
+    replays.push_back({alone_s, replay_once(jobs, alone_s, number, by_messages)});
     shared.messages = messages_of(jobs);
     for (std::size_t j = 0; number == 0 && j < jobs.size(); ++j) shared.jobs.push_back(describe_job(*jobs[j]));
   }
   shared.replays = static_cast<int>(replays.size());
   for (std::size_t j = 0; j < shared.jobs.size(); ++j) {
-    std::vector<double> alone_s, together_s;
+    std::vector<double> of_job_alone_s, together_s;
     for (const ReplayTimes& times : replays) {
-      alone_s.push_back(times.alone_s[j]);
+      of_job_alone_s.push_back(times.alone_s[j]);
       together_s.push_back(times.together_s[j]);
     }
     SharedJob& job = shared.jobs[j];
-    job.alone_s = median(alone_s);
+    job.alone_s = median(of_job_alone_s);
     job.together_s = median(together_s);
     job.together_low_s = *std::min_element(together_s.begin(), together_s.end());
     job.together_high_s = *std::max_element(together_s.begin(), together_s.end());

@@ -28,7 +28,8 @@ const ObjectFormat<JobEntry>& job_format() {
     nodes.writes([](const JobEntry&) { return Json(); });
     auto set = f.custom("set", "object", "", {{"type", "object"}});
     set.optional("none").means(
-        "values that differ from the scenario's: `{\"/json/pointer\": value}`, not of the cluster");
+        "values that differ from the scenario's: `{\"/json/pointer\": value}`, not of cluster, background and "
+        "fidelity");
     set.reads([](const JsonNode&, JobEntry&) {});
     set.writes([](const JobEntry&) { return Json(); });
     return f;
@@ -115,8 +116,10 @@ std::vector<Variant> read_jobs(const JsonNode& jobs, const Json& scenario) {
     variant.settings.emplace_back("/gpus", Json{job.gpus}.dump());
     if (const auto set = item.find("set"))
       for (const auto& [pointer, value] : set->members()) {
-        if (pointer.compare(0, 8, "/cluster") == 0 || pointer.compare(0, 5, "/gpus") == 0)
-          value.fail("jobs share one cluster, and \"gpus\" has the number of GPUs", "allowed: other pointers");
+        for (const std::string common : {"/cluster", "/gpus", "/background", "/fidelity"})
+          if (pointer.compare(0, common.size(), common) == 0)
+            value.fail("jobs share one cluster, its traffic and the fidelity; \"gpus\" has the number of GPUs",
+                       "allowed: other pointers; cluster, background and fidelity of the scenario");
         variant.settings.emplace_back(pointer, value.json().dump());
       }
     nodes_of_jobs.emplace_back();

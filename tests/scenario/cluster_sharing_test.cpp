@@ -68,6 +68,8 @@ TEST_CASE("mistakes in jobs, background traffic and faults name their place and 
   CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 2}, {"nodes", {8}}}}), Contains("8"));
   CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 2}, {"set", {{"/cluster/nodes", 4}}}}}),
              Contains("jobs share one cluster"));
+  CHECK_THAT(error_with("jobs", {{{"name", "a"}, {"gpus", 2}, {"set", {{"/fidelity", "message"}}}}}),
+             Contains("jobs share one cluster, its traffic and the fidelity"));
   CHECK_THAT(error_with("jobs", Json::array()), Contains("empty list"));
   CHECK_THAT(error_with("background", {{{"from", 3}, {"to", 3}, {"rate", "1 GB/s"}}}), Contains("the node that sends"));
   CHECK_THAT(error_with("background", {{{"from", 3}, {"to", 8}, {"rate", "1 GB/s"}}}),
