@@ -127,7 +127,7 @@ class ChakraTrace {
     }
   }
 
-  // --ranks is that of groups which the trace does not note. If it notes all, one of them must have it.
+  // --ranks gives the size of groups whose size the trace lacks. If it has all sizes, one must equal --ranks.
   void check_ranks() const {
     if (options_.ranks == 0 || sizes_.empty()) return;
     for (const ChakraNode& node : nodes_)

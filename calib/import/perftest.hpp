@@ -7,7 +7,7 @@
 //   "#bytes ... BW average[MB/sec]"        2^20 bytes/s, also written MiB/sec; Gb/sec are 1.25e8 bytes/s
 //   "#bytes ... t_typical[usec]"           median of half a round trip; of a whole one for reads and atomics
 //
-// BW average is size x MsgRate. This identity reveals figures whose unit is not that of the header.
+// BW average equals size x MsgRate. If it does not, the figures have another unit than the header says.
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Reads messages in protobuf's wire format (protobuf.dev, "Encoding"), which TensorBoard and Chakra write. A message is a
-// sequence of fields, each with its number and one of four types. Reading it so needs no library, so that every build,
-// also that of the page, reads these files.
+// sequence of fields, each with its number and one of four types. No library is needed, so that every build can read
+// these files, and the page's build as well.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -15,7 +15,7 @@ class MeanGradient {
   /// call. If the run has only one replica, returns its own gradient.
   std::vector<const float*> of(const std::vector<const float*>& gradients);
   /// Averages the gradient of this process's only replica while `ask` computes it. Parts are sent as soon as
-  /// `bucket_bytes` of them are complete. The result is bit-identical to that of of().
+  /// `bucket_bytes` of them are complete. The result has the same bits as of().
   template <typename Ask>
   const float* while_computed(std::int64_t bucket_bytes, const Ask& ask) {
     std::int64_t sent = size_, ready = size_;  // elements from `sent` on are sent, from `ready` on final

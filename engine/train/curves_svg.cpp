@@ -136,7 +136,7 @@ bool has_loss(const RunCurve& run) {
                      [](const CurvePoint& p) { return std::isfinite(p.train_loss); });
 }
 
-/// Widens a range that is too narrow to draw, such as that of a single value.
+/// Widens a range that is too narrow to draw: a single value has such a range.
 std::pair<double, double> widened(std::pair<double, double> range) {
   const double least = std::max(1e-3, 0.02 * std::abs(range.second));
   if (range.second - range.first >= least) return range;

@@ -56,7 +56,7 @@ void Cluster::apply_faults() {
     if (fault.link.empty() && fault.bandwidth_share == 0 && fault.node < all_nodes())
       dead_nics[fault.node].insert(fault.nic);
   if (!dead_nics.empty()) {
-    std::vector<std::set<int>> layouts{{}};  // the first one is that of other nodes
+    std::vector<std::set<int>> layouts{{}};  // by layout, its dead NICs; the first layout has none
     for (const auto& [node, nics] : dead_nics) {
       const auto known = std::find(layouts.begin(), layouts.end(), nics);
       fault_of_node_[node] = static_cast<std::size_t>(known - layouts.begin()) - 1;

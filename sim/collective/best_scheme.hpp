@@ -19,7 +19,7 @@ struct SchemeCost {
   bool takes_factors() const { return factors <= server; }
 };
 
-/// `batch` is that of one of the P1 workers. A node of several GPUs is one worker with their joint batch.
+/// `batch`: samples of one of the P1 workers. A node of several GPUs is one worker with their joint batch.
 SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers);
 
 }  // namespace lockstep::sim::collective

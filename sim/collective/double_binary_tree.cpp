@@ -57,7 +57,7 @@ std::vector<Edges> mirrored(const std::vector<Edges>& edges, int ranks) {
   return result;
 }
 
-// Returns the tree in which rank r + 1 takes the place of rank r, and rank 0 that of the last rank.
+// Returns the tree with each rank r replaced by rank r + 1, and the last rank by rank 0.
 std::vector<Edges> shifted(const std::vector<Edges>& edges, int ranks) {
   std::vector<Edges> result;
   for (Edges some : edges) {

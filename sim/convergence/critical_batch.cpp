@@ -82,7 +82,7 @@ Law law_from_noise_scale(const std::vector<LawObservation>& runs, const Critical
   law.spread = standard_deviation(logs);
   law.degrees = static_cast<double>(logs.size()) - 1;
   // The law's parameters are log S_min = log T - log(1 + x_c / x) and log S_min x_c = log S_min + log x_c. Their
-  // covariance follows from that of log T and log x_c.
+  // covariance follows from the covariance of log T and log x_c.
   const double share = batch / (x + batch);
   law.parameters(0) = mean(logs) - std::log1p(batch / x);
   law.parameters(1) = law.parameters(0) + std::log(batch);

@@ -23,8 +23,8 @@ struct CriticalBatch {
 /// Computes it from the noise scale of one run up to `iterations`. None: not measured, or a stretch of the run has no
 /// upper bound.
 std::optional<CriticalBatch> measured_critical_batch(const ProfileRun& run, double iterations);
-/// Geometric mean over runs of one setting, each up to its target. The interval is the wider of two: the measurements'
-/// and that of the scatter between runs. None: no run has one.
+/// Geometric mean over runs of one setting, each up to its target. Its interval is the wider of the measurements' own
+/// interval and the one that follows from the scatter between runs. None: no run has a measurement.
 std::optional<CriticalBatch> measured_critical_batch(const std::vector<const ProfileRun*>& runs, std::size_t target);
 /// Returns the critical batch of the fit's law. None if the fit is a table or its law does not saturate.
 std::optional<CriticalBatch> fitted_critical_batch(const ConvergenceFit& fit);

@@ -11,7 +11,7 @@ void turn_part(const ConfigReader& c, double otherwise, TransformerSpec& s) {
 
 }  // namespace
 
-// Queries, keys and values are one matrix, gate and up another. The number of parameters is that of separate ones.
+// Phi-3 joins queries, keys and values in one matrix, gate and up in another. The number of parameters stays.
 TransformerSpec phi3(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {32064, 3072, 8192, 32, 32, 0, 0, 4096, false}, "silu");
   turn_part(c, 1, s);
