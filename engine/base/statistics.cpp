@@ -22,25 +22,11 @@ double log_normal_cdf(double x) {
   return x > 0 ? std::log1p(-0.5 * std::erfc(x / kSqrt2)) : std::log(0.5 * std::erfc(-x / kSqrt2));
 }
 
-/// Uses Acklam's rational approximations (P. J. Acklam, 2003) for 0 < p <= 0.5; relative error below 1.15e-9.
-double acklam(double p) {
-  static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
-                             1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
-  static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
-                             6.680131188771972e+01, -1.328068155288572e+01};
-  static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                             -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
-  static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                             3.754408661907416e+00};
-  if (p < 0.02425) {
-    const double q = std::sqrt(-2 * std::log(p));
-    return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
-           ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
-  }
-  const double q = p - 0.5;
-  const double r = q * q;
-  return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
-         (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+/// Computes c[0] + c[1] x + ... + c[7] x^7.
+double polynomial(const double (&c)[8], double x) {
+  double y = c[7];
+  for (int i = 6; i >= 0; --i) y = y * x + c[i];
+  return y;
 }
 
 void require_samples(const std::vector<double>& samples) {
@@ -77,15 +63,52 @@ double median(std::vector<double> samples) {
   return quantile(std::move(samples), 0.5);
 }
 
+// Numerators and denominators of PPND16, for the middle, the tails and the far tails.
 double normal_quantile(double p) {
+  static const double a[] = {3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3,
+                             1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                             3.3430575583588128105e+4, 2.5090809287301226727e+3};
+  static const double b[] = {1.0,
+                             4.2313330701600911252e+1,
+                             6.8718700749205790830e+2,
+                             5.3941960214247511077e+3,
+                             2.1213794301586595867e+4,
+                             3.9307895800092710610e+4,
+                             2.8729085735721942674e+4,
+                             5.2264952788528545610e+3};
+  static const double c[] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                             3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
+                             2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  static const double d[] = {1.0,
+                             2.05319162663775882187e0,
+                             1.67638483018380384940e0,
+                             6.89767334985100004550e-1,
+                             1.48103976427480074590e-1,
+                             1.51986665636164571966e-2,
+                             5.47593808499534494600e-4,
+                             1.05075007164441684324e-9};
+  static const double e[] = {6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
+                             2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                             2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  static const double f[] = {1.0,
+                             5.99832206555887937690e-1,
+                             1.36929880922735805310e-1,
+                             1.48753612908506148525e-2,
+                             7.86869131145613259100e-4,
+                             1.84631831751005468180e-5,
+                             1.42151175831644588870e-7,
+                             2.04426310338993978564e-15};
   if (std::isnan(p) || p < 0 || p > 1) return std::numeric_limits<double>::quiet_NaN();
   if (p == 0 || p == 1) return (p == 0 ? -1 : 1) * std::numeric_limits<double>::infinity();
-  if (p > 0.5) return -normal_quantile(1 - p);  // 1 - p is exact here, and the lower tail keeps its digits
-  const double x = acklam(p);
-  const double density = normal_density(x);
-  if (density < std::numeric_limits<double>::min()) return x;
-  const double newton = (normal_cdf(x) - p) / density;
-  return x - newton / (1 + 0.5 * x * newton);  // Halley: the density's slope is -x times the density
+  const double q = p - 0.5;
+  if (std::abs(q) <= 0.425) {
+    const double r = 0.425 * 0.425 - q * q;
+    return q * polynomial(a, r) / polynomial(b, r);
+  }
+  const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p));
+  const double x =
+      r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
+  return q < 0 ? -x : x;
 }
 
 double normal_cdf(double x) {

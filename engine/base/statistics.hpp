@@ -10,7 +10,7 @@ double standard_deviation(const std::vector<double>& samples);
 /// Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman & Fan type 7).
 double quantile(std::vector<double> samples, double q);
 double median(std::vector<double> samples);
-/// Inverse of the standard normal distribution function, |error| < 1e-9 (Acklam's rational form + one Halley step).
+/// Inverse of the standard normal distribution function. Relative error 1e-16; algorithm AS 241 (M. J. Wichura, 1988).
 double normal_quantile(double p);
 /// Standard normal distribution function.
 double normal_cdf(double x);

@@ -62,7 +62,9 @@ TEST_CASE("Normal quantiles match the tables") {
   CHECK(normal_quantile(0.5) == Approx(0).margin(1e-15));
   CHECK(normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-12));
   CHECK(normal_quantile(0.99) == Approx(2.326347874040841).epsilon(1e-12));
-  CHECK(normal_quantile(0.02425) == Approx(-1.9729610513118845).epsilon(1e-12));  // where the two formulas meet
+  CHECK(normal_quantile(0.075) == Approx(-1.4395314709384557).epsilon(1e-14));  // where the formulas meet
+  CHECK(normal_quantile(1 - 0.075) == Approx(1.4395314709384557).epsilon(1e-14));
+  CHECK(normal_quantile(std::exp(-25.0)) == Approx(-6.6579046435011).epsilon(1e-10));
   CHECK(normal_quantile(1e-9) == Approx(-5.997807015007687).epsilon(1e-12));
   CHECK(normal_quantile(1e-300) == Approx(-37.0470962993612).epsilon(1e-12));
   CHECK(normal_quantile(0) == -std::numeric_limits<double>::infinity());
