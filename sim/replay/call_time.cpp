@@ -35,8 +35,7 @@ double call_wait_s(const Plan& plan, const Cluster& cluster) {
   return wait_s(plan, UnitClasses({&plan}, cluster));
 }
 
-CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
-  const UnitClasses units({&plan}, cluster);
+CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster, const UnitClasses& units) {
   CallOnCluster call{0, true};
   std::vector<double> load(to_index(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {

@@ -12,8 +12,9 @@ struct CallOnCluster {
   bool fits;  ///< `seconds` is what SimGrid computes: the transfers together exceed no link, or were taken one by one
 };
 
-/// Every transfer takes `transfer_s`, or bytes over its route's bandwidth if that is longer.
-CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster);
+/// Every transfer takes `transfer_s`, or bytes over its route's bandwidth if that is longer. `units`: of plans that
+/// include this one.
+CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster, const UnitClasses& units);
 
 /// Returns the seconds that ranks wait before their messages leave. Together with the messages' own latencies they
 /// equal `latency_s`.

@@ -1,6 +1,8 @@
+#include <Eigen/Core>
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
@@ -61,12 +63,13 @@ class MaxPlusReplay {
       for (int flow : flows)
         if (links_.is_contested(flow)) return false;
     prepare();
+    find_ends_by_gpu();
     const std::vector<int> last_use = last_uses(program_);
     std::vector<std::vector<int>> drop(program_.work.size());
     for (std::size_t w = 0; w < last_use.size(); ++w) drop[to_index(last_use[w])].push_back(static_cast<int>(w));
     for (std::size_t w = 0; w < program_.work.size(); ++w) {
       if (!run_work(static_cast<int>(w))) return false;
-      for (int done : drop[w]) std::vector<double>().swap(ends_[to_index(done)].of_gpu);
+      for (int done : drop[w]) free_memory_.push_back(std::move(ends_[to_index(done)].of_gpu));
     }
     return true;
   }
@@ -75,12 +78,18 @@ class MaxPlusReplay {
   void lay_out_plans() {
     const double reduction_rate = program_.reduction_rate_bytes_per_s;
     MaxPlusShapes shapes;
-    shared_plans_.reserve(program_.plans.size());
+    const std::shared_ptr<const UnitClasses> units_of_calls = round_ ? nullptr : find_units_of_calls();
+    if (round_)
+      shared_plans_.reserve(program_.plans.size());
+    else
+      plans_.reserve(program_.plans.size());
     for (const Plan& plan : program_.plans) {
-      if (!round_)
-        plans_.emplace_back(plan, links_, shapes, reduction_rate);
-      else
+      if (round_)
         shared_plans_.emplace_back(plan, links_.cluster(), reduction_rate, *round_, plan_with_ranks_of(plan));
+      else if (plan.call)
+        plans_.emplace_back(plan, links_.cluster(), *units_of_calls);
+      else
+        plans_.emplace_back(plan, links_, shapes, reduction_rate);
     }
     for (const Work::Source source : input_sources(program_))
       for (const Route& route : routes_of_copies(program_, source, links_.cluster()))
@@ -90,6 +99,16 @@ class MaxPlusReplay {
         if (plan.call) links_.add_call(plan);
     links_.find_contested_links();
     for (MaxPlusPlan& plan : plans_) plan.find_watched(links_);
+  }
+
+  // The buckets of a job differ in size only, so their library operations share units.
+  std::shared_ptr<const UnitClasses> find_units_of_calls() const {
+    if (options_.units) return options_.units;
+    std::vector<const Plan*> calls;
+    for (const Plan& plan : program_.plans)
+      if (plan.call) calls.push_back(&plan);
+    if (calls.empty()) return nullptr;
+    return std::make_shared<const UnitClasses>(calls, links_.cluster());
   }
 
   // A previous plan between the same ranks; nullptr if there is none.
@@ -107,21 +126,70 @@ class MaxPlusReplay {
       GpuRange& range = ranges_of_roles_[to_index(program_.roles[to_index(gpu)])];
       range = {std::min(range.first, gpu), std::max(range.end, gpu + 1)};
     }
-    free_s_.assign(program_.streams.size(), std::vector<double>(to_index(program_.gpus), 0));
+    streams_.assign(program_.streams.size(), {std::vector<double>(to_index(program_.gpus), 0), 0, true});
   }
 
   // GPUs first .. end - 1, which include all that take part in a piece of work.
   struct GpuRange {
     int first, end;
   };
-  // Ends of work on the GPUs from `first` on.
+  // Ends of work on the GPUs from `first` on. Only the latest is kept if no work needs others.
   struct Ends {
     int first = 0;
     std::vector<double> of_gpu;
+    double latest_s = 0;
+    bool are_equal = false;  // latest_s is the end on every GPU, and of_gpu is empty
     int end() const { return first + static_cast<int>(of_gpu.size()); }
-    bool has(int gpu) const { return gpu >= first && gpu < end(); }
-    double at_gpu(int gpu) const { return of_gpu[to_index(gpu - first)]; }
+    bool has(int gpu) const { return are_equal || (gpu >= first && gpu < end()); }
+    double at_gpu(int gpu) const { return are_equal ? latest_s : of_gpu[to_index(gpu - first)]; }
   };
+  // When a stream is free on each GPU.
+  struct StreamTimes {
+    std::vector<double> of_gpu;
+    double latest_s = 0;
+    bool are_equal = true;  // latest_s is the time on every GPU, and of_gpu is out of date
+  };
+
+  // A library operation that all GPUs enter and leave together needs only the latest times. `of_gpu` is not needed.
+  bool is_joint_call(const Work& work) const {
+    return work.kind == Work::Kind::collective && !round_ && plans_[to_index(work.plan)].call() && work.slows <= 1 &&
+           replay_.timelines.empty() && !options_.keep_ends;
+  }
+
+  void find_ends_by_gpu() {
+    needs_ends_by_gpu_.assign(program_.work.size(), false);
+    for (const Work& work : program_.work)
+      if (!is_joint_call(work))
+        for (int waited : work.after) needs_ends_by_gpu_[to_index(waited)] = true;
+  }
+
+  void run_joint_call(int w, const Work& work) {
+    StreamTimes& stream = streams_[to_index(work.stream)];
+    double begin_s = stream.are_equal ? stream.latest_s : latest_of(stream.of_gpu);
+    for (int waited : work.after) begin_s = std::max(begin_s, ends_[to_index(waited)].latest_s);
+    const double end_s = begin_s + work.seconds + plans_[to_index(work.plan)].call()->seconds;
+    stream.latest_s = ends_[to_index(w)].latest_s = end_s;
+    stream.are_equal = ends_[to_index(w)].are_equal = true;
+    replay_.events += 1;
+    if (program_.iteration_ends[to_index(work.iteration)] == w)
+      replay_.iteration_end_s[to_index(work.iteration)] = end_s;
+  }
+
+  static Eigen::Map<Eigen::ArrayXd> part_of(std::vector<double>& values, const GpuRange& range) {
+    return {values.data() + range.first, range.end - range.first};
+  }
+  static Eigen::Map<const Eigen::ArrayXd> part_of(const std::vector<double>& values, const GpuRange& range) {
+    return {values.data() + range.first, range.end - range.first};
+  }
+  double latest_of(const std::vector<double>& times) const { return part_of(times, {0, program_.gpus}).maxCoeff(); }
+
+  // The stream's times by GPU, up to date.
+  std::vector<double>& times_of(int stream_number) {
+    StreamTimes& stream = streams_[to_index(stream_number)];
+    if (stream.are_equal) std::fill(stream.of_gpu.begin(), stream.of_gpu.end(), stream.latest_s);
+    stream.are_equal = false;
+    return stream.of_gpu;
+  }
 
   GpuRange range_of(const Work& work) const {
     if (program_.roles.empty()) return {0, program_.gpus};
@@ -132,24 +200,47 @@ class MaxPlusReplay {
 
   bool run_work(int w) {
     const Work& work = program_.work[to_index(w)];
-    const GpuRange range = range_of(work);
-    std::vector<double>& times = free_s_[to_index(work.stream)];
-    note_input_wait(work, times);
-    for (int waited : work.after) {
-      const Ends& ends = ends_[to_index(waited)];
-      for (int gpu = std::max(range.first, ends.first); gpu < std::min(range.end, ends.end()); ++gpu)
-        times[to_index(gpu)] = std::max(times[to_index(gpu)], ends.at_gpu(gpu));
+    if (is_joint_call(work)) {
+      run_joint_call(w, work);
+      return true;
     }
+    const GpuRange range = range_of(work);
+    std::vector<double>& times = times_of(work.stream);
+    note_input_wait(work, times);
+    for (int waited : work.after) wait_for(ends_[to_index(waited)], range, times);
     for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[to_index(w)] = times[to_index(timeline.gpu)];
 
     if (!advance(w, range, times)) return false;
-    ends_[to_index(w)] = {range.first, {times.begin() + range.first, times.begin() + range.end}};
+    keep_ends(w, range, times);
     for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[to_index(w)] = times[to_index(timeline.gpu)];
     if (program_.iteration_ends[to_index(work.iteration)] == w) {
-      replay_.iteration_end_s[to_index(work.iteration)] = *std::max_element(times.begin(), times.end());
+      replay_.iteration_end_s[to_index(work.iteration)] = latest_of(times);
       if (options_.keep_ends) replay_.ends_s[to_index(work.iteration)] = times;
     }
     return true;
+  }
+
+  static void wait_for(const Ends& ends, const GpuRange& range, std::vector<double>& times) {
+    if (ends.are_equal) {
+      part_of(times, range) = part_of(times, range).max(ends.latest_s);
+      return;
+    }
+    const GpuRange both{std::max(range.first, ends.first), std::min(range.end, ends.end())};
+    if (both.first >= both.end) return;
+    part_of(times, both) =
+        part_of(times, both).max(part_of(ends.of_gpu, {both.first - ends.first, both.end - ends.first}));
+  }
+
+  void keep_ends(int w, const GpuRange& range, const std::vector<double>& times) {
+    Ends& ends = ends_[to_index(w)];
+    if (range.first < range.end) ends.latest_s = part_of(times, range).maxCoeff();
+    if (!needs_ends_by_gpu_[to_index(w)]) return;
+    ends.first = range.first;
+    if (!free_memory_.empty()) {
+      ends.of_gpu = std::move(free_memory_.back());
+      free_memory_.pop_back();
+    }
+    ends.of_gpu.assign(times.begin() + range.first, times.begin() + range.end);
   }
 
   bool advance(int w, const GpuRange& range, std::vector<double>& times) {
@@ -160,26 +251,27 @@ class MaxPlusReplay {
         for (double& time : times) time += work.seconds;
         if (work.source != Work::Source::aside) copy_over_links(work, times);
         return true;
-      case Work::Kind::compute: {
-        double busy = 0, slowed = 0;
-        const std::vector<double>& factors = factors_of(work);
-        for (int gpu = range.first; gpu < range.end; ++gpu) {
-          const double seconds = work.seconds * factors[to_index(gpu)];
-          busy += seconds;
-          if (is_slowed_)
-            slowed += beside_collectives(times[to_index(gpu)], gpu, seconds);
-          else
-            times[to_index(gpu)] += seconds;
-        }
-        replay_.compute_s[to_index(work.iteration)] += (busy + slowed) / program_.gpus;
-        replay_.slowed_s[to_index(work.iteration)] += slowed / program_.gpus;
-        replay_.events += range.end - range.first;
+      case Work::Kind::compute:
+        compute(work, range, times);
         return true;
-      }
       case Work::Kind::collective:
         return run_collective(w, range, times);
     }
     return true;
+  }
+
+  void compute(const Work& work, const GpuRange& range, std::vector<double>& times) {
+    const Factors& factors = factors_of(work, range);
+    const double work_s = work.seconds, busy = work_s * factors.sum;
+    double slowed = 0;
+    if (is_slowed_)
+      for (int gpu = range.first; gpu < range.end; ++gpu)
+        slowed += beside_collectives(times[to_index(gpu)], gpu, work_s * factors.of_gpu[to_index(gpu)]);
+    else
+      part_of(times, range) += work_s * part_of(factors.of_gpu, range);
+    replay_.compute_s[to_index(work.iteration)] += (busy + slowed) / program_.gpus;
+    replay_.slowed_s[to_index(work.iteration)] += slowed / program_.gpus;
+    replay_.events += range.end - range.first;
   }
 
   void copy_over_links(const Work& work, std::vector<double>& times) {
@@ -234,21 +326,23 @@ class MaxPlusReplay {
     replay_.input_wait_s[to_index(work.iteration)] += wait / program_.gpus;
   }
 
-  // Returns factors by GPU.
-  const std::vector<double>& factors_of(const Work& work) {
-    Factors& factors = factors_[to_index(work.draw)];
-    if (factors.iteration == work.iteration) return factors.of_gpu;
-    factors.iteration = work.iteration;
-    factors.of_gpu.resize(to_index(program_.gpus));
-    for (int gpu = 0; gpu < program_.gpus; ++gpu)
-      factors.of_gpu[to_index(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
-    return factors.of_gpu;
-  }
-
   struct Factors {
     int iteration = -1;
     std::vector<double> of_gpu;
+    double sum = 0;  // over the GPUs of the draw's role
   };
+
+  // All work of a draw and iteration has the same range.
+  const Factors& factors_of(const Work& work, const GpuRange& range) {
+    Factors& factors = factors_[to_index(work.draw)];
+    if (factors.iteration == work.iteration) return factors;
+    factors.iteration = work.iteration;
+    factors.of_gpu.resize(to_index(program_.gpus));
+    for (int gpu = range.first; gpu < range.end; ++gpu)
+      factors.of_gpu[to_index(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
+    factors.sum = part_of(factors.of_gpu, range).sum();
+    return factors;
+  }
 
   const Program& program_;
   const Jitter& jitter_;
@@ -263,9 +357,11 @@ class MaxPlusReplay {
   std::vector<SharedPlan> shared_plans_;
   std::map<Work::Source, std::vector<int>> copies_;  // flow of the copies, by GPU
   std::vector<GpuRange> ranges_of_roles_;
-  std::vector<Ends> ends_;                   // by work
-  std::vector<std::vector<double>> free_s_;  // by stream, then GPU
-  std::vector<Factors> factors_;             // by draw
+  std::vector<Ends> ends_;                        // by work
+  std::vector<bool> needs_ends_by_gpu_;           // by work
+  std::vector<std::vector<double>> free_memory_;  // of ends that no later work needs
+  std::vector<StreamTimes> streams_;
+  std::vector<Factors> factors_;  // by draw
 };
 
 }  // namespace
@@ -285,7 +381,8 @@ bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<doub
   if (!rounds_fit(plan, cluster)) return false;
   LinkUse links(cluster);
   MaxPlusShapes shapes;
-  MaxPlusPlan compiled(plan, links, shapes, reduction_rate);
+  MaxPlusPlan compiled = plan.call ? MaxPlusPlan(plan, cluster, UnitClasses({&plan}, cluster))
+                                   : MaxPlusPlan(plan, links, shapes, reduction_rate);
   links.find_contested_links();
   compiled.find_watched(links);
   std::int64_t events = 0;

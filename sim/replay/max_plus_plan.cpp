@@ -113,12 +113,11 @@ void MaxPlusPlan::for_transfers(const Block& block, Do&& what) const {
   }
 }
 
+MaxPlusPlan::MaxPlusPlan(const Plan& call, const Cluster& cluster, const UnitClasses& units)
+    : call_(call_on_cluster(call, cluster, units)) {}
+
 MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate)
     : reduction_rate_(reduction_rate) {
-  if (plan.call) {
-    call_ = call_on_cluster(plan, links.cluster());
-    return;
-  }
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;

@@ -80,10 +80,14 @@ using MaxPlusShapes = ByShape<MaxPlusShape>;
 class MaxPlusPlan {
  public:
   MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate);
+  /// A library operation. `units`: of plans that include it.
+  MaxPlusPlan(const Plan& call, const Cluster& cluster, const UnitClasses& units);
   /// Call after LinkUse::find_contested_links, before the rest.
   void find_watched(const LinkUse& links);
   /// False for a library operation whose messages do not fit on their links: its time is unknown.
   bool has_time() const { return !call_ || call_->fits; }
+  /// The library operation that the plan is; nullptr if it is none. All ranks leave it together.
+  const CallOnCluster* call() const { return call_ ? &*call_ : nullptr; }
   /// times_s: on entry, when each rank arrives; on return, when it leaves. Returns false if flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
   /// Also records the exchanges of the timelines' GPUs in this piece of work.
@@ -107,7 +111,7 @@ class MaxPlusPlan {
   bool run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
   std::int64_t run_general(const Step& step, std::vector<double>& times_s) const;
 
-  double reduction_rate_;
+  double reduction_rate_ = 0;
   std::vector<Step> steps_;
   std::optional<CallOnCluster> call_;
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <list>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -151,13 +152,15 @@ class ProgramOnLinks {
     if (units_) return *units_;
     std::vector<const Plan*> plans;
     for (const Plan& plan : program_.plans) plans.push_back(&plan);
-    return units_.emplace(plans, cluster_, has_input_on_links(program_));
+    units_ = std::make_shared<const UnitClasses>(plans, cluster_, has_input_on_links(program_));
+    return *units_;
   }
+  std::shared_ptr<const UnitClasses> found() const { return units_; }
 
  private:
   const Program& program_;
   const Cluster& cluster_;
-  std::optional<UnitClasses> units_;
+  std::shared_ptr<const UnitClasses> units_;
 };
 
 // Costs of a program's collectives on a cluster. They are computed with messages of one byte, once for all collectives
@@ -213,6 +216,7 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
   if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), costs);
+  costs.units = on_links.found();
   return costs;
 }
 

@@ -16,6 +16,7 @@
 //               for all GPUs at once; link_queue.hpp says how they share links with collectives.
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,10 +74,14 @@ struct [[nodiscard]] Replay {
   std::string links_dump;  ///< links, their loads and messages at the requested time
 };
 
+class UnitClasses;
+
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
   std::optional<double> dump_links_at_s;  ///< fills Replay::links_dump; only in replay_flows()
+  /// PlanCosts::units of a program with the same plans on the same cluster, so that a replay need not find them again.
+  std::shared_ptr<const UnitClasses> units{};
 };
 
 /// An empty replay of the program: zeros for every iteration, and empty timelines of the requested GPUs.
@@ -159,7 +164,8 @@ struct [[nodiscard]] PlanCosts {
   std::map<Work::Source, PhaseCost> copies;    ///< over links: to all GPUs at once
   std::vector<LinkSeconds> busy_s;             ///< per plan; empty if collectives meet no others and no copies
   std::map<Work::Source, LinkSeconds> busy_by_copies_s;
-  int busy_links = 0;  ///< upper bound of the links' numbers, exclusive
+  int busy_links = 0;                        ///< upper bound of the links' numbers, exclusive
+  std::shared_ptr<const UnitClasses> units;  ///< links of the messages, if the costs needed them (unit_classes.hpp)
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 /// Returns the seconds of phases that run one after the other.
