@@ -51,6 +51,16 @@ SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec)
   return memory_options(spec, software);
 }
 
+// Counts each kind of layer once.
+template <typename Count>
+std::vector<RankParameters> count_by_layer(const TransformerShape& shape, const ParallelSpec& spec, Count&& count) {
+  std::vector<RankParameters> layers;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    layers.push_back(layer > 0 && shape.parts_of(layer) == shape.parts_of(layer - 1) ? layers.back()
+                                                                                     : count(shape, spec, layer));
+  return layers;
+}
+
 }  // namespace
 
 ParallelSpec SplitJob::spec_of(int layer) const {
@@ -59,6 +69,13 @@ ParallelSpec SplitJob::spec_of(int layer) const {
     return layer >= one.first_block && layer < one.first_block + one.blocks;
   });
   return part == parts.end() ? spec : spec_of_layer(spec, *part, layer);
+}
+
+RankParameters SplitJob::trained_parameters(const ModelPart& part) const {
+  RankParameters sum = spec.lora_rank > 0 ? RankParameters() : rank_parameters_outside_layers(shape, spec, part);
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
+    sum += trained_layers[to_index(layer)];
+  return sum;
 }
 
 std::vector<StageOps> SplitJob::ops() const {
@@ -73,6 +90,9 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   check_fits(job.shape, job.spec);
   job.micro_batches = micro_batches(job.spec, static_cast<int>(global_batch_of(job.spec, job.spec.data)));
   job.parts = parts_of(job.shape, job.spec);
+  job.layers = count_by_layer(job.shape, job.spec, rank_layer_parameters);
+  job.trained_layers =
+      job.spec.lora_rank > 0 ? count_by_layer(job.shape, job.spec, trained_layer_parameters) : job.layers;
   job.traffic = traffic_of(scenario, job.spec);
   job.memory = memory_of(scenario, job.spec);
   return job;

@@ -15,12 +15,15 @@ struct SplitJob {
   TransformerShape shape;
   ParallelSpec spec;  ///< with `data` set
   int micro_batches = 1;
-  std::vector<ModelPart> parts;  ///< chunk c of stage s has the index c p + s; there are p stages
+  std::vector<ModelPart> parts;                        ///< chunk c of stage s has the index c p + s; there are p stages
+  std::vector<RankParameters> layers, trained_layers;  ///< parameters of each layer on a rank
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 
   /// Returns spec_of_layer() for the part that holds the layer.
   ParallelSpec spec_of(int layer) const;
+  /// Returns trained_parameters() of the part.
+  RankParameters trained_parameters(const ModelPart& part) const;
   PipelineShape pipeline() const { return pipeline_shape(spec, micro_batches); }
   /// Returns the ops of each stage, by the schedule. A single stage alternates forward and backward passes of
   /// micro-batches.

@@ -53,10 +53,7 @@ bool exchanges_tied_embedding(const SplitJob& job) {
 }
 
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part) {
-  RankParameters rest = rank_parameters(job.shape, job.spec, part);
-  for (int block = part.first_block; block < part.first_block + part.blocks; ++block)
-    rest += scaled(rank_layer_parameters(job.shape, job.spec, block), -1);
-  return rest;
+  return rank_parameters_outside_layers(job.shape, job.spec, part);
 }
 
 RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part) {
@@ -73,7 +70,7 @@ std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPar
   filling.add_block(scaled(beside, shares.loss), at_s, false);
   for (int i = part.blocks - 1; i >= 0; --i) {
     at_s += blocks_s[to_index(i)];
-    filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, false);
+    filling.add_block(job.trained_layers[to_index(part.first_block + i)], at_s, false);
   }
   filling.add_block(scaled(beside, shares.embedding), at_s, false);
   filling.close();
@@ -89,7 +86,7 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   filling.add_block(scaled(beside, shares.embedding), 0, true);
   double at_s = before_blocks_s;
   for (int i = 0; i < part.blocks; ++i) {
-    filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, true);
+    filling.add_block(job.trained_layers[to_index(part.first_block + i)], at_s, true);
     at_s += blocks_s[to_index(i)];
   }
   filling.add_block(scaled(beside, shares.loss), at_s, true);

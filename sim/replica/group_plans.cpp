@@ -81,7 +81,7 @@ std::vector<RankGroup> GroupPlans::groups_in(TrafficGroup group, int stage) cons
 
 Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
   const int n = traffic.ranks;
-  Plan plan{traffic.what, order_.ranks(), whole(traffic.bytes), {}};
+  Plan plan{traffic.name.text(), order_.ranks(), whole(traffic.bytes), {}};
   Transfers::Block block;
   int rounds = 1;
   const GroupLinks& links = links_.of(traffic.group);

@@ -195,11 +195,16 @@ class IterationTime {
 
   std::vector<LastPass> last_passes(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
     std::vector<LastPass> last(to_index(job_.spec.chunks()));
-    for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
-      const PipelineOp& op = ops_[to_index(stage)][i];
-      if (!gives_weight_gradients(op.pass)) continue;
-      last[to_index(op.chunk)] = {line.starts_s[to_index(stage)][i],
-                                  times.chunks[to_index(stage)][to_index(op.chunk)].of(op.pass), op.chunk, op.pass};
+    std::vector<bool> is_found(last.size(), false);
+    std::size_t missing = last.size();
+    for (std::size_t i = ops_[to_index(stage)].size(); i > 0 && missing > 0; --i) {
+      const PipelineOp& op = ops_[to_index(stage)][i - 1];
+      const std::size_t c = to_index(op.chunk);
+      if (!gives_weight_gradients(op.pass) || is_found[c]) continue;
+      is_found[c] = true;
+      --missing;
+      last[c] = {line.starts_s[to_index(stage)][i - 1], times.chunks[to_index(stage)][c].of(op.pass), op.chunk,
+                 op.pass};
     }
     std::sort(last.begin(), last.end(), [](const LastPass& a, const LastPass& b) { return a.start_s < b.start_s; });
     return last;
@@ -230,7 +235,7 @@ class IterationTime {
     // Gradients were scattered during the passes, except those of the last block, which are scattered after them.
     if (scatters_before && !job_.spec.waits_for_shards()) {
       const ModelPart& first = part(stage, 0);
-      end_s += passes_.scatter_s(trained_layer_parameters(job_.shape, job_.spec, first.first_block));
+      end_s += passes_.scatter_s(job_.trained_layers[to_index(first.first_block)]);
     }
     return std::max(end_s, exchanged_s) + copies_s(stage);
   }
@@ -240,7 +245,7 @@ class IterationTime {
   double copies_s(int stage) const {
     if (!job_.spec.has_two_copies()) return 0;
     RankParameters trained;
-    for (int c = 0; c < job_.spec.chunks(); ++c) trained += trained_parameters(job_.shape, job_.spec, part(stage, c));
+    for (int c = 0; c < job_.spec.chunks(); ++c) trained += job_.trained_parameters(part(stage, c));
     return links_.seconds(copies_exchange(trained, job_.spec, job_.traffic), perturbation_);
   }
 

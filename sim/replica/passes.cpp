@@ -66,8 +66,7 @@ PassSeconds Passes::make_forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
-  if (is_at_least(job_.spec, ShardingStage::zero3))
-    add_shards(forward, gather_s(rank_layer_parameters(job_.shape, job_.spec, block)));
+  if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather_s(job_.layers[to_index(block)]));
   return forward;
 }
 
@@ -100,13 +99,13 @@ PassSeconds Passes::make_weight_gradient(int block) const {
 // Returns 0 if gradients are not scattered during the passes.
 double Passes::scattered_s(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero2)) return 0;
-  return scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
+  return scatter_s(job_.trained_layers[to_index(block)]);
 }
 
 // Returns 0 if weights are not sharded.
 double Passes::gathered_backward_s(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero3)) return 0;
-  return gathers_of_backward(job_.spec) * gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
+  return gathers_of_backward(job_.spec) * gather_s(job_.layers[to_index(block)]);
 }
 
 PassSeconds Passes::embedding_forward() const {
@@ -130,10 +129,8 @@ PassSeconds Passes::loss_backward() const {
 // One reduce-scatter or all-gather of the sharded state: the operations of that kind in an iteration of one
 // micro-batch.
 double Passes::once_s(const RankParameters& parameters, TrafficKind kind) const {
-  ParallelSpec once = job_.spec;
-  once.sharding = ShardingStage::zero1;
   double sum = 0;
-  for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
+  for (const Traffic& traffic : state_exchange(parameters, sharded_once_, 1, job_.traffic))
     if (traffic.kind == kind) sum += links_.seconds(traffic, perturbation_);
   return sum;
 }

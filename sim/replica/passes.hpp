@@ -35,7 +35,13 @@ class Passes {
  public:
   Passes(const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links, double compute_factor,
          const Perturbation& perturbation)
-      : job_(job), seconds_(seconds), links_(links), factor_(compute_factor), perturbation_(perturbation) {
+      : job_(job),
+        sharded_once_(job.spec),
+        seconds_(seconds),
+        links_(links),
+        factor_(compute_factor),
+        perturbation_(perturbation) {
+    sharded_once_.sharding = ShardingStage::zero1;
     find_kinds();
   }
 
@@ -82,6 +88,7 @@ class Passes {
   double once_s(const RankParameters& parameters, TrafficKind kind) const;
 
   const SplitJob& job_;
+  ParallelSpec sharded_once_;  // gathers and scatters its state once in an iteration
   const RankSeconds& seconds_;
   const SplitLinks& links_;
   double factor_;

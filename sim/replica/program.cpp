@@ -84,8 +84,8 @@ class Builder {
     const int times = traffic.kind == TrafficKind::send ? 1 : static_cast<int>(std::lround(traffic.times));
     int last = -1;
     for (int i = 0; i < times; ++i)
-      last = gpu_.collective(stream(stage, which), traffic.what, plan_of(traffic, stage), launch_s + traffic.host_s,
-                             after);
+      last = gpu_.collective(stream(stage, which), traffic.name.text(), plan_of(traffic, stage),
+                             launch_s + traffic.host_s, after);
     return last;
   }
 
@@ -290,7 +290,7 @@ class Builder {
     if (there->stage == stage) return;
     for (const Traffic& traffic : stage_message(job_.shape, job_.spec, job_.traffic))
       if (traffic.group == TrafficGroup::neighbour)
-        arrives = gpu_.collective(stream(stage, is_forward ? kForward : kBackward), traffic.what,
+        arrives = gpu_.collective(stream(stage, is_forward ? kForward : kBackward), traffic.name.text(),
                                   message_plan(traffic.bytes, stage, there->stage), 0, {last});
   }
 
@@ -365,8 +365,7 @@ class Builder {
     const int p = job_.spec.pipeline;
     for (int stage = 0; stage < p / 2; ++stage) {
       RankParameters trained;
-      for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk)
-        trained += trained_parameters(job_.shape, job_.spec, part(stage, chunk));
+      for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk) trained += job_.trained_parameters(part(stage, chunk));
       After both;
       for (int one : {stage, p - 1 - stage}) {
         both.push_back(last_of_stage_[to_index(one)]);

@@ -233,7 +233,7 @@ double kept_parameters(const SplitJob& job, int stage) {
   const ParallelSpec& spec = job.spec;
   RankParameters parameters;
   for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(spec.pipeline))
-    parameters += trained_parameters(job.shape, spec, job.parts[i]);
+    parameters += job.trained_parameters(job.parts[i]);
   const bool is_sharded = spec.sharding != ShardingStage::none;
   const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
   const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;

@@ -6,17 +6,29 @@
 namespace lockstep::sim::split {
 namespace {
 
-// Returns the k-th pass of a stage in one direction. p micro-batches pass the first chunk, then the same pass the next.
-PipelineOp forward_pass(int k, const PipelineShape& shape) {
-  const int in_round = k % (shape.stages * shape.chunks);
-  const int round = k / (shape.stages * shape.chunks);
-  return {Pass::forward, round * shape.stages + in_round % shape.stages, in_round / shape.stages};
-}
+// The passes of a stage in one direction. p micro-batches pass the first chunk, then the same pass the next.
+class PassesInOrder {
+ public:
+  PassesInOrder(Pass pass, const PipelineShape& shape) : pass_(pass), shape_(shape) {}
 
-PipelineOp backward_pass(int k, const PipelineShape& shape) {
-  const PipelineOp mirrored = forward_pass(k, shape);
-  return {Pass::backward, mirrored.micro_batch, shape.chunks - 1 - mirrored.chunk};
-}
+  PipelineOp next() {
+    const int chunk = pass_ == Pass::forward ? chunk_ : shape_.chunks - 1 - chunk_;
+    const PipelineOp op{pass_, first_of_group_ + in_group_, chunk};
+    if (++in_group_ == shape_.stages) {
+      in_group_ = 0;
+      if (++chunk_ == shape_.chunks) {
+        chunk_ = 0;
+        first_of_group_ += shape_.stages;
+      }
+    }
+    return op;
+  }
+
+ private:
+  Pass pass_;
+  const PipelineShape& shape_;
+  int first_of_group_ = 0, in_group_ = 0, chunk_ = 0;
+};
 
 }  // namespace
 
@@ -25,13 +37,13 @@ StageOps interleaved(const PipelineShape& shape, int stage) {
   const int warm_up = std::min(2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * shape.stages, passes);
   StageOps ops;
   ops.reserve(2 * to_index(passes));
-  int forward = 0, backward = 0;
-  while (forward < warm_up) ops.push_back(forward_pass(forward++, shape));
-  while (forward < passes) {
-    ops.push_back(forward_pass(forward++, shape));
-    ops.push_back(backward_pass(backward++, shape));
+  PassesInOrder forward(Pass::forward, shape), backward(Pass::backward, shape);
+  for (int pass = 0; pass < warm_up; ++pass) ops.push_back(forward.next());
+  for (int pass = warm_up; pass < passes; ++pass) {
+    ops.push_back(forward.next());
+    ops.push_back(backward.next());
   }
-  while (backward < passes) ops.push_back(backward_pass(backward++, shape));
+  for (int pass = 0; pass < warm_up; ++pass) ops.push_back(backward.next());
   return ops;
 }
 

@@ -16,13 +16,13 @@ void append(TrafficList& list, const TrafficList& more, double times) {
 
 // Adds the exchange of one kind of parameters over `ranks` ranks. Groups of `shards` ranks divide one copy of the
 // state, and exchange it in `calls` collectives.
-void exchange(TrafficList& list, const std::string& what, double parameters, double calls, TrafficGroup all, int ranks,
+void exchange(TrafficList& list, const char* what, double parameters, double calls, TrafficGroup all, int ranks,
               int shards, const ParallelSpec& spec, int micro_batches, const TrafficOptions& options) {
   const ShardingStage sharding = spec.sharding;
   if (parameters <= 0 || ranks == 1) return;
   const double gradients = parameters * options.gradient_bytes, weights = parameters * options.weight_bytes;
   if (sharding == ShardingStage::none) {
-    list.push_back({what + "'s gradients", TrafficKind::all_reduce, all, ranks, gradients});
+    list.push_back({TrafficName(what, "'s gradients"), TrafficKind::all_reduce, all, ranks, gradients});
     return;
   }
   const TrafficGroup group = shards < ranks ? TrafficGroup::shards : all;
@@ -32,14 +32,14 @@ void exchange(TrafficList& list, const std::string& what, double parameters, dou
   const double gathers = sharding == ShardingStage::zero3 ? 2.0 * micro_batches : 1;
   if (shards > 1) {
     const double host_s = spec.waits_for_shards() ? shards * spec.slice_overhead_s : 0;
-    list.push_back({what + "'s gradients", TrafficKind::reduce_scatter, group, shards, gradients / calls,
+    list.push_back({TrafficName(what, "'s gradients"), TrafficKind::reduce_scatter, group, shards, gradients / calls,
                     scatters * calls, false, host_s});
-    list.push_back(
-        {what + "'s weights", TrafficKind::all_gather, group, shards, weights / calls, gathers * calls, false, host_s});
+    list.push_back({TrafficName(what, "'s weights"), TrafficKind::all_gather, group, shards, weights / calls,
+                    gathers * calls, false, host_s});
   }
   if (shards < ranks)
-    list.push_back({what + "'s gradients between copies", TrafficKind::all_reduce, TrafficGroup::shard_copies,
-                    ranks / shards, gradients / shards});
+    list.push_back({TrafficName(what, "'s gradients between copies"), TrafficKind::all_reduce,
+                    TrafficGroup::shard_copies, ranks / shards, gradients / shards});
 }
 
 }  // namespace

@@ -18,32 +18,32 @@ bool is_beside(const ParallelSpec& spec, bool is_input_of_backward) {
   return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
 }
 
-Traffic tensor_traffic(const ParallelSpec& spec, const std::string& what, TrafficKind kind, double bytes,
+Traffic tensor_traffic(const ParallelSpec& spec, const TrafficName& name, TrafficKind kind, double bytes,
                        bool is_input_of_backward = false) {
-  return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
+  return {name, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
 }
 
 // Adds collectives before a matrix whose columns the tensor ranks divide (f of Korthikanti et al. 2022, or g with
 // sequence parallelism).
-void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
-  if (spec.sequence) add(list, tensor_traffic(spec, what + ", input", TrafficKind::all_gather, bytes));
+void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const char* what) {
+  if (spec.sequence) add(list, tensor_traffic(spec, {what, ", input"}, TrafficKind::all_gather, bytes));
 }
 
 // Adds collectives after a matrix whose rows the tensor ranks divide.
-void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
+void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const char* what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  add(list, tensor_traffic(spec, what + ", output", kind, bytes));
+  add(list, tensor_traffic(spec, {what, ", output"}, kind, bytes));
 }
 
-void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
-  if (spec.sequence) add(list, tensor_traffic(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
+void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const char* what) {
+  if (spec.sequence) add(list, tensor_traffic(spec, {what, ", output's gradient"}, TrafficKind::all_gather, bytes));
 }
 
 // Each rank kept a part of the input. The weights' gradients need the whole input again.
-void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
+void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const char* what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  if (spec.sequence) add(list, tensor_traffic(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
-  add(list, tensor_traffic(spec, what + ", input's gradient", kind, bytes, true));
+  if (spec.sequence) add(list, tensor_traffic(spec, {what, ", input again"}, TrafficKind::all_gather, bytes, true));
+  add(list, tensor_traffic(spec, {what, ", input's gradient"}, kind, bytes, true));
 }
 
 // Returns the bytes of keys and values on a tensor rank, which has at least one head of each.
@@ -108,7 +108,7 @@ double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, con
 }
 
 void add_routing(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
-                 const TrafficOptions& options, const std::string& what) {
+                 const TrafficOptions& options, const char* what) {
   Traffic traffic{what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert};
   traffic.bytes = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
   if (spec.expert_dispatch != ExpertDispatch::all_to_all) {

@@ -20,6 +20,11 @@ class Ordering {
     const std::size_t passes = to_index(shape.stages) * to_index(shape.chunks) * to_index(shape.micro_batches);
     forwards_.assign(passes, kNoStep);
     backwards_.assign(passes, kNoStep);
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      for (int stage = 0; stage < shape.stages; ++stage) {
+        before_.push_back(neighbour_of(shape.before({stage, chunk}), stage));
+        next_chunk_.push_back(neighbour_of(shape.next({stage, chunk}), stage));
+      }
     next_.assign(stages.size(), 0);
     std::size_t ops = 0;
     for (const StageOps& stage : stages) ops += stage.size();
@@ -39,30 +44,42 @@ class Ordering {
   }
 
  private:
-  int& step_of(std::vector<int>& steps, const ChunkPlace& place, int micro_batch) const {
-    return steps[to_index(place.chunk * shape_.stages + place.stage) * to_index(shape_.micro_batches) +
-                 to_index(micro_batch)];
+  // The chunk before or after another one.
+  struct Neighbour {
+    bool is_there = false;  // false: the model ends here
+    bool has_message = false;
+    std::size_t first_pass = 0;  // its first micro-batch's, in forwards_ and backwards_
+  };
+
+  std::size_t chunk_index(int stage, int chunk) const { return to_index(chunk * shape_.stages + stage); }
+  std::size_t first_pass(int stage, int chunk) const {
+    return chunk_index(stage, chunk) * to_index(shape_.micro_batches);
+  }
+  Neighbour neighbour_of(const std::optional<ChunkPlace>& place, int stage) const {
+    if (!place) return {};
+    return {true, place->stage != stage, first_pass(place->stage, place->chunk)};
   }
 
-  // Makes the step wait for the pass of another chunk. Returns true if that pass has a step, or if the model ends here,
-  // so that there is no such chunk.
-  bool wait_for(std::vector<int>& steps, const std::optional<ChunkPlace>& from, int stage, int micro_batch,
-                PipelineStep& step) {
-    if (!from) return true;
-    step.arrives_from = step_of(steps, *from, micro_batch);
-    step.has_message = from->stage != stage;
+  // Makes the step wait for the pass of another chunk. Returns true if that pass has a step, or if there is no such
+  // chunk.
+  static bool wait_for(const std::vector<int>& steps, const Neighbour& from, int micro_batch, PipelineStep& step) {
+    if (!from.is_there) return true;
+    step.arrives_from = steps[from.first_pass + to_index(micro_batch)];
+    step.has_message = from.has_message;
     return step.arrives_from != kNoStep;
   }
 
   // Returns true if all passes on which the op depends have steps.
-  bool wait_for_all(const PipelineOp& op, const ChunkPlace& place, PipelineStep& step) {
+  bool wait_for_all(const PipelineOp& op, int stage, PipelineStep& step) const {
+    const std::size_t chunk = chunk_index(stage, op.chunk);
     if (op.pass == Pass::forward) {
       step.is_released = true;
-      return wait_for(forwards_, shape_.before(place), place.stage, op.micro_batch, step);
+      return wait_for(forwards_, before_[chunk], op.micro_batch, step);
     }
-    step.own = step_of(op.pass == Pass::weight_gradient ? backwards_ : forwards_, place, op.micro_batch);
+    const std::vector<int>& own = op.pass == Pass::weight_gradient ? backwards_ : forwards_;
+    step.own = own[first_pass(stage, op.chunk) + to_index(op.micro_batch)];
     if (step.own == kNoStep || op.pass == Pass::weight_gradient) return step.own != kNoStep;
-    return wait_for(backwards_, shape_.next(place), place.stage, op.micro_batch, step);
+    return wait_for(backwards_, next_chunk_[chunk], op.micro_batch, step);
   }
 
   // Adds the next op of the stage, or the next two if they are overlapped, unless an op must wait.
@@ -76,12 +93,12 @@ class Ordering {
       found[i].chunk = op.chunk;
       found[i].pass = op.pass;
       found[i].is_beside_next = i + 1 < count;
-      if (!wait_for_all(op, {stage, op.chunk}, found[i])) return false;
+      if (!wait_for_all(op, stage, found[i])) return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
       const PipelineOp& op = ops[first + i];
       if (op.pass != Pass::weight_gradient)
-        step_of(op.pass == Pass::forward ? forwards_ : backwards_, {stage, op.chunk}, op.micro_batch) =
+        (op.pass == Pass::forward ? forwards_ : backwards_)[first_pass(stage, op.chunk) + to_index(op.micro_batch)] =
             static_cast<int>(steps_.size());
       steps_.push_back(found[i]);
     }
@@ -92,7 +109,8 @@ class Ordering {
   const std::vector<StageOps>& stages_;
   const PipelineShape& shape_;
   std::vector<PipelineStep>& steps_;
-  std::vector<int> forwards_, backwards_;  // steps of passes: [(chunk * p + stage) * m + micro-batch]
+  std::vector<int> forwards_, backwards_;       // steps of passes: [(chunk * p + stage) * m + micro-batch]
+  std::vector<Neighbour> before_, next_chunk_;  // [chunk * p + stage]
   std::vector<std::size_t> next_;
 };
 
@@ -116,34 +134,56 @@ PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& 
   Ordering(stages_, shape, steps_).run();
 }
 
+namespace {
+
+constexpr std::array kPasses{Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient};
+
+// Seconds of every pass: [stage][chunk][pass], in one row.
+class PassTimes {
+ public:
+  explicit PassTimes(const std::vector<std::vector<ChunkTimes>>& stages) : chunks_(stages.front().size()) {
+    for (const std::vector<ChunkTimes>& chunks : stages)
+      for (const ChunkTimes& chunk : chunks)
+        for (const Pass pass : kPasses) seconds_.push_back(chunk.of(pass));
+  }
+  double of(const PipelineStep& step) const {
+    return seconds_[(to_index(step.stage) * chunks_ + to_index(step.chunk)) * kPasses.size() +
+                    static_cast<std::size_t>(step.pass)];
+  }
+
+ private:
+  std::size_t chunks_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
 PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
   PipelineTimeline line;
   line.busy_s.assign(stages_.size(), 0);
   line.starts_s.resize(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) line.starts_s[stage].reserve(stages_[stage].size());
-  std::vector<double> free_s(stages_.size(), 0), ends_s(steps_.size());
-  const auto seconds_of = [&](const PipelineStep& step) {
-    return times.chunks[to_index(step.stage)][to_index(step.chunk)].of(step.pass);
-  };
+  const PassTimes passes(times.chunks);
+  const bool has_releases = !times.release_s.empty();
+  std::vector<double> free_s(stages_.size(), 0), ends_s(steps_.size() + 1, 0);
+  double* end_of = ends_s.data() + 1;  // end_of[kNoStep] is 0
   for (std::size_t first = 0; first < steps_.size();) {
     const std::size_t end = first + (steps_[first].is_beside_next ? 2 : 1);
     const std::size_t stage = to_index(steps_[first].stage);
     double start_s = free_s[stage], spent_s = 0;
     for (std::size_t i = first; i < end; ++i) {
       const PipelineStep& step = steps_[i];
-      if (step.is_released && !times.release_s.empty())
-        start_s = std::max(start_s, times.release_s[stage][to_index(step.chunk)]);
-      if (step.own != kNoStep) start_s = std::max(start_s, ends_s[to_index(step.own)]);
-      if (step.arrives_from != kNoStep)
-        start_s = std::max(start_s, ends_s[to_index(step.arrives_from)] + (step.has_message ? times.message_s : 0));
-      spent_s += seconds_of(step);
+      if (has_releases && step.is_released) start_s = std::max(start_s, times.release_s[stage][to_index(step.chunk)]);
+      start_s = std::max(start_s, end_of[step.own]);
+      start_s = std::max(start_s, end_of[step.arrives_from] + (step.has_message ? times.message_s : 0));
+      spent_s += passes.of(step);
     }
     free_s[stage] = start_s + spent_s;
     line.busy_s[stage] += spent_s;
     for (; first < end; ++first) {
       line.starts_s[stage].push_back(start_s);
-      start_s += seconds_of(steps_[first]);
-      ends_s[first] = free_s[stage];
+      start_s += passes.of(steps_[first]);
+      end_of[first] = free_s[stage];
     }
   }
   line.makespan_s = *std::max_element(free_s.begin(), free_s.end());

@@ -5,6 +5,7 @@
 // context, pipeline, expert and data parallelism are t, c, p, x and d. A context rank has s/c tokens. README.md has
 // formulas and sources.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
@@ -28,8 +29,17 @@ enum class TrafficGroup {
   mirrored_stages,   ///< stages with the same layers, in a pipeline with two copies
 };
 
+/// A name in two parts, of string literals. Messages are listed often, and their names are read only in traces.
+struct TrafficName {
+  std::string_view object, part;
+
+  TrafficName() = default;
+  TrafficName(const char* object_name, std::string_view part_name = "") : object(object_name), part(part_name) {}
+  std::string text() const { return std::string(object) + std::string(part); }
+};
+
 struct Traffic {
-  std::string what;
+  TrafficName name{};
   TrafficKind kind = TrafficKind::send;
   TrafficGroup group = TrafficGroup::tensor;
   int ranks = 1;

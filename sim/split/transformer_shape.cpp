@@ -201,9 +201,15 @@ ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int 
 }
 
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
-  RankParameters sum;
+  RankParameters sum = rank_parameters_outside_layers(shape, spec, part);
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
     sum += rank_layer_parameters(shape, spec, layer);
+  return sum;
+}
+
+RankParameters rank_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
+                                              const ModelPart& part) {
+  RankParameters sum;
   const double words = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
   if (part.has_embedding) {
     sum.dense += words + static_cast<double>(embedding_parameters(shape));

@@ -83,6 +83,9 @@ ParallelSpec spec_of_layer(const ParallelSpec& spec, const ModelPart& part, int 
 /// If the ranks do not divide the vocabulary, fractions of rows count. Frameworks pad the vocabulary instead, so give
 /// its padded size.
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
+/// Counts those outside layers: the embedding table, the output matrix and others.
+RankParameters rank_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
+                                              const ModelPart& part);
 /// Counts the parameters of one layer on a rank.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
