@@ -30,9 +30,9 @@ CatalogueWithFiles::CatalogueWithFiles(const Catalogue& catalogue, const std::ve
   add_gpus_of_files(*own_, gpus);
 }
 
-AnsweredJob::AnsweredJob(const JobQuestion& question, const Catalogue& catalogue)
+AnsweredJob::AnsweredJob(const JobQuestion& question, const Catalogue& catalogue, JitterCache* jitter)
     : catalogue_(catalogue, {question.job.gpu.stated}),
-      predicted_(predict_job(question, catalogue_.get(), kInThisProcess)) {}
+      predicted_(predict_job(question, catalogue_.get(), kInThisProcess, jitter)) {}
 
 Json AnsweredJob::job() const {
   return job_json(predicted_, catalogue_.get());

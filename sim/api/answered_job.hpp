@@ -23,8 +23,9 @@ class CatalogueWithFiles {
 
 class AnsweredJob {
  public:
-  /// Predicts in this process. Throws InputError as `simulate job` does. `catalogue` must outlive it.
-  AnsweredJob(const JobQuestion& question, const Catalogue& catalogue);
+  /// Predicts in this process. Throws InputError as `simulate job` does. `catalogue` must outlive it. `jitter`: draws
+  /// that several predictions share.
+  AnsweredJob(const JobQuestion& question, const Catalogue& catalogue, JitterCache* jitter = nullptr);
 
   const JobPrediction& prediction() const { return predicted_; }
   Json job() const;           ///< simulate job --json

@@ -394,7 +394,7 @@ JobPrediction prepare_job(const JobQuestion& asked, const Catalogue& catalogue) 
   }
 }
 
-JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
+JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs, JitterCache* jitter) {
   std::optional<JobPrediction> fitting = prepare_fitting(question, catalogue);
   if (!fitting) check_memory(prepare_job(question, catalogue));  // throws an error that suggests what would fit
   JobPrediction predicted = fitting ? *std::move(fitting) : prepare_job(question, catalogue);
@@ -403,7 +403,7 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
     predictions.insert(predictions.end(), {&row.samples_per_s, &row.efficiency});
     if (row.training) predictions.push_back(&*row.training);
   }
-  predict_quantities(predictions, catalogue, {jobs, true});
+  predict_quantities(predictions, catalogue, {jobs, true, jitter});
   check_simulated(question, predictions);
   return predicted;
 }

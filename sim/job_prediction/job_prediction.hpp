@@ -60,7 +60,8 @@ JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogu
 /// Predicts samples/s, efficiency and, with epochs or samples, the training time, for every number of GPUs. Throws
 /// InputError for unknown names, for contradicting facts, and for jobs that no number of GPUs can run. If only some
 /// numbers cannot run it, they are `refused`.
-JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
+JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs,
+                          JitterCache* jitter = nullptr);
 
 /// Returns the assumptions of these tasks in order, without duplicates, and which of them are defaults.
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);

@@ -79,9 +79,11 @@ Replay replay_closed_form(const PointRequest& request, const Program& program, c
 
 // Jitter costs time if GPUs or learners wait for each other. A single GPU gets the mean, which a few random draws would
 // miss. So rates measured on it, and efficiencies relative to it, are exact.
-Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
+Jitter jitter_at(const Scenario& scenario, const PointRequest& request, int program_gpus) {
   if (request.gpus == 1 && !scenario.trains_learners()) return [](int gpu, int) { return gpu == 0 ? 1.0 : 0.0; };
-  return workers_only(jitter_of(scenario, request.seed), request.gpus);
+  Jitter jitter = request.jitter != nullptr ? jitter_of(scenario, request.seed, request.gpus, *request.jitter)
+                                            : jitter_of(scenario, request.seed);
+  return program_gpus == request.gpus ? jitter : workers_only(std::move(jitter), request.gpus);
 }
 
 void log_method(const PointResult& point) {
@@ -129,6 +131,7 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   ReplayOptions options;
   options.timeline_gpus = request.trace.gpus;
   options.dump_links_at_s = request.trace.links_at_s;
+  options.units = costs.units;
   const double messages = point.messages * program.iterations;
   const ReplaySize size = estimate_replay_size(program);
   if (is_logged(LogLevel::debug))
@@ -137,7 +140,7 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   const Replay replay = replay_by_first(
       options.dump_links_at_s ? choose_dumping_method()
                               : choose_methods(request.fidelity, request.gpus, messages, request.most_messages, size),
-      program, cluster, jitter_at(scenario, request), options,
+      program, cluster, jitter_at(scenario, request, program.gpus), options,
       [&] { return replay_closed_form(request, program, costs, slowest); }, point.method);
   double slowed_s = 0;
   for (int i = warm_up; i < warm_up + iterations; ++i) {

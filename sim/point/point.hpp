@@ -7,6 +7,7 @@
 #include "sim/point/details.hpp"
 #include "sim/point/interval.hpp"
 #include "sim/point/method.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -29,7 +30,8 @@ struct PointRequest {
   std::uint64_t seed = 1;
   int iterations = 10;
   TraceRequest trace;
-  double most_messages = 0;  ///< fast: a point with more in all its iterations uses the closed form; 0: no limit
+  JitterCache* jitter = nullptr;  ///< draws that points share; must outlive the prediction
+  double most_messages = 0;       ///< fast: a point with more in all its iterations uses the closed form; 0: no limit
 };
 
 /// Makes a request with the scenario's fidelity, seed and iterations.

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::sim::program {
+namespace {
+
+constexpr std::size_t kMostCached = 4'000'000;   // factors, 32 MB
+constexpr std::size_t kMostCachedGpus = 65'536;  // a row of more is drawn anew: it would leave no room for others
+
+}  // namespace
 
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
   const double variation = scenario.compute.jitter_variation;
@@ -24,6 +31,36 @@ Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
     }
   }
   return [](int, int) { return 1.0; };
+}
+
+JitterCache::Row JitterCache::row(const Scenario& scenario, std::uint64_t seed, int gpus, int iteration) {
+  const Key key{scenario.compute.jitter, scenario.compute.jitter_variation, seed, gpus, iteration};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = rows_.find(key); known != rows_.end()) return known->second;
+  }
+  const Jitter jitter = jitter_of(scenario, seed);
+  auto drawn = std::make_shared<std::vector<double>>();
+  drawn->reserve(to_index(gpus));
+  for (int gpu = 0; gpu < gpus; ++gpu) drawn->push_back(jitter(gpu, iteration));
+  const std::lock_guard lock(mutex_);
+  if (size_ + drawn->size() > kMostCached) {
+    rows_.clear();
+    size_ = 0;
+  }
+  if (rows_.try_emplace(key, drawn).second) size_ += drawn->size();
+  return drawn;
+}
+
+Jitter jitter_of(const Scenario& scenario, std::uint64_t seed, int gpus, JitterCache& cache) {
+  if (scenario.compute.jitter == JitterKind::none || to_index(gpus) > kMostCachedGpus) return jitter_of(scenario, seed);
+  return [&scenario, &cache, seed, gpus, row = JitterCache::Row(), drawn = -1](int gpu, int iteration) mutable {
+    if (iteration != drawn) {
+      row = cache.row(scenario, seed, gpus, iteration);
+      drawn = iteration;
+    }
+    return (*row)[to_index(gpu)];
+  };
 }
 
 double expected_slowest(const Scenario& scenario, int gpus) {

@@ -23,6 +23,11 @@ const Catalogue& shipped_catalogue() {
   return catalogue;
 }
 
+JitterCache& shared_jitter() {
+  static JitterCache cache;
+  return cache;
+}
+
 std::string answer_text(const std::string& question, const std::string& options) {
   const py::gil_scoped_release others_run;
   return answer(question, Json::parse(options), shipped_catalogue()).dump();
@@ -30,7 +35,7 @@ std::string answer_text(const std::string& question, const std::string& options)
 
 std::shared_ptr<AnsweredJob> predict_options(const std::string& options) {
   const py::gil_scoped_release others_run;
-  return std::make_shared<AnsweredJob>(read_job_question(Json::parse(options)), shipped_catalogue());
+  return std::make_shared<AnsweredJob>(read_job_question(Json::parse(options)), shipped_catalogue(), &shared_jitter());
 }
 
 // Returns one of the answers as a text; computes it on demand.

@@ -140,16 +140,18 @@ WorkloadTime time_of(const std::string& text) {
   return time;
 }
 
-WorkloadTime time_workload(const Workload& run, bool with_bounds) {
+WorkloadTime time_workload(const Workload& run, const TimingOptions& options) {
   const LogTimer timer(LogLevel::debug, "timed a workload of " + std::to_string(run.gpus) + " GPUs");
   const Scenario& scenario = run.scenario;
   try {
     if (run.is_one_gpu()) return with_micro_steps(run, one_gpu_time(run));
     if (run.kind == Workload::Kind::staleness) return staleness_of(run);
-    if (run.kind == Workload::Kind::all_reduce) return all_reduces_time(run, with_bounds);
-    if (!with_bounds && !scenario.trains_learners() && !scenario.parallel)
+    if (run.kind == Workload::Kind::all_reduce) return all_reduces_time(run, options.bounds);
+    if (!options.bounds && !scenario.trains_learners() && !scenario.parallel)
       return with_micro_steps(run, closed_form_iteration(run));
-    const PointResult point = predict_point(scenario, request_for(scenario, run.gpus, run.batch_per_gpu));
+    PointRequest request = request_for(scenario, run.gpus, run.batch_per_gpu);
+    request.jitter = options.jitter;
+    const PointResult point = predict_point(scenario, request);
     return with_micro_steps(run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1));
   } catch (const std::exception& error) {
     return {0, 0, 0, error.what()};
@@ -172,13 +174,13 @@ std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, co
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i]->is_one_gpu() || options.jobs == 0)
-      times[i] = time_workload(*runs[i], options.bounds);
+      times[i] = time_workload(*runs[i], options);
     else
       (runs[i]->scenario.fidelity == Fidelity::message ? apart : shared).push_back(i);
   }
   const auto time_all = [&](const std::vector<std::size_t>& places, const auto& processes) {
     const std::vector<std::string> texts =
-        processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options.bounds)); });
+        processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options)); });
     for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
   };
   time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work, "jobs"); });

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/jitter.hpp"
 #include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::quantity {
@@ -20,6 +21,7 @@ struct TimingOptions {
   /// false: low_s and high_s ignore uncertainties. Bounds take eight times as long as the time itself, and a fit does
   /// not need them.
   bool bounds = true;
+  JitterCache* jitter = nullptr;  ///< draws that predictions of this process share
 };
 
 /// Returns times in the order given. A workload that cannot be simulated does not affect the others.
