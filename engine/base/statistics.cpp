@@ -63,7 +63,8 @@ double median(std::vector<double> samples) {
   return quantile(std::move(samples), 0.5);
 }
 
-// Numerators and denominators of PPND16, for the middle, the tails and the far tails.
+// The constants are the coefficients of PPND16: numerators a, c, e and denominators b, d, f for the middle, the tails
+// and the far tails.
 double normal_quantile(double p) {
   static const double a[] = {3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3,
                              1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,

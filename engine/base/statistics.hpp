@@ -10,7 +10,8 @@ double standard_deviation(const std::vector<double>& samples);
 /// Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman & Fan type 7).
 double quantile(std::vector<double> samples, double q);
 double median(std::vector<double> samples);
-/// Inverse of the standard normal distribution function. Relative error 1e-16; algorithm AS 241 (M. J. Wichura, 1988).
+/// Computes the inverse of the standard normal distribution function, by algorithm AS 241 (M. J. Wichura, 1988);
+/// relative error 1e-16.
 double normal_quantile(double p);
 /// Standard normal distribution function.
 double normal_cdf(double x);

@@ -44,7 +44,7 @@ class Ordering {
   }
 
  private:
-  // The chunk before or after another one.
+  // Names the chunk before or after another one.
   struct Neighbour {
     bool is_there = false;  // false: the model ends here
     bool has_message = false;
