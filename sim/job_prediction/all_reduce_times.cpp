@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/job/job_names.hpp"
@@ -224,10 +225,10 @@ Json all_reduce_json(const AllReduceTimes& times) {
                     {"bus_bandwidth", row.bus_bandwidth()}});
   for (const Assumption& a : times.assumptions)
     assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
-  return {{"schema", "lockstep/all_reduce/1"},
-          {"rows", rows},
-          {"has_bounds", times.has_bounds},
-          {"assumptions", assumptions}};
+  return rounded({{"schema", "lockstep/all_reduce/1"},
+                  {"rows", rows},
+                  {"has_bounds", times.has_bounds},
+                  {"assumptions", assumptions}});
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -1,6 +1,7 @@
 // Prints the answer as a table and as JSON.
 #include <algorithm>
 
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
@@ -194,7 +195,7 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
     json["refused"].push_back({{"gpus", one.gpus}, {"status", one.status}, {"reason", one.why}});
   if (const auto& step = predicted.question.fitted_step) json["measured_step"] = measured_step_json(*step);
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
-  return json;
+  return rounded(std::move(json));
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -1,5 +1,6 @@
 #include "sim/job_prediction/kernel_times.hpp"
 
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
@@ -70,22 +71,23 @@ std::string kernel_text(const KernelPrediction& p) {
 }
 
 Json kernel_json(const KernelPrediction& p) {
-  return {{"schema", "lockstep/kernel/1"},
-          {"kernel", p.row.law},
-          {"gpu", p.gpu->id},
-          {"seconds", p.time.seconds},
-          {"seconds_low", p.time.low_s},
-          {"seconds_high", p.time.high_s},
-          {"flop", p.row.work.flop},
-          {"flops", p.row.work.flop / p.time.seconds},
-          {"bytes", p.row.work.memory_bytes + p.row.work.streamed_bytes},
-          {"in_range", p.time.is_in_range},
-          {"law",
-           {{"measured_on", p.law.measured_on},
-            {"kind", p.law.carried != Carried::no ? "assumed" : "fitted"},
-            {"source", p.source},
-            {"rows", p.law.law->rows},
-            {"error", fields_to_json(p.law.law->error)}}}};
+  Json json{{"schema", "lockstep/kernel/1"},
+            {"kernel", p.row.law},
+            {"gpu", p.gpu->id},
+            {"seconds", p.time.seconds},
+            {"seconds_low", p.time.low_s},
+            {"seconds_high", p.time.high_s},
+            {"flop", p.row.work.flop},
+            {"flops", p.row.work.flop / p.time.seconds},
+            {"bytes", p.row.work.memory_bytes + p.row.work.streamed_bytes},
+            {"in_range", p.time.is_in_range},
+            {"law",
+             {{"measured_on", p.law.measured_on},
+              {"kind", p.law.carried != Carried::no ? "assumed" : "fitted"},
+              {"source", p.source},
+              {"rows", p.law.law->rows},
+              {"error", fields_to_json(p.law.law->error)}}}};
+  return rounded(std::move(json));
 }
 
 std::string predict_kernel_table(const KernelTable& table, const Catalogue& catalogue) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/loss_curve/loss_question.hpp"
@@ -155,11 +156,11 @@ Json loss_json(const LossAnswer& answer) {
     }
     rows.push_back(json);
   }
-  return {{"schema", "lockstep/loss/1"},
-          {"law", answer.law.id},
-          {"law_source", answer.law.source},
-          {"rows", rows},
-          {"notes", answer.notes}};
+  return rounded({{"schema", "lockstep/loss/1"},
+                  {"law", answer.law.id},
+                  {"law_source", answer.law.source},
+                  {"rows", rows},
+                  {"notes", answer.notes}});
 }
 
 }  // namespace lockstep::sim::loss_curve

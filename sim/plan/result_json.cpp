@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "engine/base/provenance.hpp"
+#include "engine/base/rounded_json.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/plan/plan_result.hpp"
 
@@ -107,8 +108,8 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
 
 constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes that are written at once
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+std::string text_of(Json json) {
+  return rounded(std::move(json)).dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 // Returns the document with null in place of the points.
@@ -216,7 +217,7 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json = all_but_points(result, argv);
   json["points"] = Json::array();
   for (const PlanRow& row : result.rows) json["points"].push_back(point_json(*result.plan, row));
-  return json;
+  return rounded(std::move(json));
 }
 
 void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,

@@ -4,6 +4,7 @@
 
 #include "engine/base/printing.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/profile_quality.hpp"
@@ -127,7 +128,7 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   if (!report.loaded.notes.empty()) json["notes"] = report.loaded.notes;
   const std::vector<std::string> imprecise = imprecise_profiles(report.loaded.variants);
   if (!imprecise.empty()) json["imprecise"] = imprecise;
-  return json;
+  return rounded(std::move(json));
 }
 
 // A column per value that any row has; variants may differ in what they predict.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/format_printf.hpp"
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/validation/predict.hpp"
 
@@ -13,7 +14,7 @@ Json predictions_json(const std::vector<Prediction>& predictions) {
     list.push_back(prediction_json(p.record->id, p.record->metric, p.record->unit, p));
     if (p.record->gpus > 0) list.back()["gpus"] = p.record->gpus;
   }
-  return {{"schema", kPredictionsSchema}, {"predictions", list}};
+  return rounded({{"schema", kPredictionsSchema}, {"predictions", list}});
 }
 
 std::string predictions_table(const std::vector<Prediction>& predictions) {
