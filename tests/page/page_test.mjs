@@ -40,6 +40,17 @@ for (const [name, settings] of Object.entries(SCREENS)) {
   });
 }
 
+test('on paper: accessible, complete, without buttons', async () => {
+  const page = await openPage(browser, hashOf({...QUICK_JOB, price: '2'}));
+  await finished(page);
+  await openAll(page);
+  await page.emulateMedia({media: 'print'});
+  await assertComplete(page);
+  await assertAccessible(page);
+  assert.equal(await page.locator('.buttons:visible').count(), 0);
+  await page.context().close();
+});
+
 test('a first visit shows a famous training with its published value', async () => {
   const page = await openPage(browser, '');
   assert.match(await lead(page), /trains .* tokens in .* d/);
