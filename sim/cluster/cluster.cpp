@@ -116,7 +116,7 @@ const NodeLayout& Cluster::layout_of(int node) const {
 }
 
 bool Cluster::has_own_routes() const {
-  return !spec_.faults.empty() || spec_.fabric.routing == Routing::ecmp;
+  return !spec_.faults.empty() || spec_.fabric.routing == Routing::ecmp || !spec_.fabric.fat_tree.links.empty();
 }
 
 Cluster Cluster::take_first_gpus(int gpus) const {
@@ -144,8 +144,8 @@ Cluster::Ends Cluster::file_read_ends(int gpu) const {
 Route Cluster::route(int src_gpu, int dst_gpu) const {
   Route route = message_route(gpu(src_gpu), gpu(dst_gpu));
   const bool is_inside = node_of(src_gpu) == node_of(dst_gpu);
-  const int hops = is_inside ? 0 : fabric_->hops(node_of(src_gpu), node_of(dst_gpu));
-  route.latency_s = latency_s(gpu(src_gpu), gpu(dst_gpu), hops);
+  const double fabric_s = is_inside ? 0 : fabric_->latency_s(node_of(src_gpu), node_of(dst_gpu));
+  route.latency_s = latency_s(gpu(src_gpu), gpu(dst_gpu), fabric_s);
   return route;
 }
 
@@ -223,17 +223,16 @@ void Cluster::bundle_messages_of_node(int node, int ways) {
 
 double Cluster::message_latency_s(Endpoint from, Endpoint to) const {
   if (from.node == to.node) return latency_s(from, to, 0) + overhead_.intra_node_s;
-  return latency_s(from, to, fabric_->hops(from.node, to.node)) + overhead_.inter_node_s;
+  return latency_s(from, to, fabric_->latency_s(from.node, to.node)) + overhead_.inter_node_s;
 }
 
-double Cluster::latency_s(Endpoint from, Endpoint to, int hops) const {
+double Cluster::latency_s(Endpoint from, Endpoint to, double fabric_s) const {
   const auto inside = [this](int node, int begin, int end) {
     if (fault_of_node_.count(node) > 0) return layout_of(node).latency_s(begin, end);
     return latency_s_[to_index(begin * layout_.endpoints() + end)];
   };
   if (from.node == to.node) return inside(from.node, from.part, to.part);
-  return inside(from.node, from.part, layout_.port()) + inside(to.node, layout_.port(), to.part) +
-         hops * spec_.fabric.link.latency_s;
+  return inside(from.node, from.part, layout_.port()) + inside(to.node, layout_.port(), to.part) + fabric_s;
 }
 
 const char* Cluster::network_model() {

@@ -139,7 +139,7 @@ class Cluster {
   int nodes_of_unit() const;  // 0: all
   int first_fabric_link() const { return all_nodes() * links_of_node(); }
   int links_of_node() const { return static_cast<int>(layout_.links().size()); }
-  double latency_s(Endpoint from, Endpoint to, int hops) const;
+  double latency_s(Endpoint from, Endpoint to, double fabric_s) const;
   void apply_faults();
   std::vector<int> find_links(const std::string& name) const;
   int ways_of(int node) const { return ways_.empty() ? 1 : ways_[static_cast<std::size_t>(node)]; }

@@ -14,7 +14,8 @@ namespace {
 class Star : public Fabric {
  public:
   Star(const ClusterSpec& spec, int nodes)
-      : bandwidth_(spec.fabric.link.bandwidth_bytes_per_s),
+      : Fabric(spec.fabric.link.latency_s),
+        bandwidth_(spec.fabric.link.bandwidth_bytes_per_s),
         ports_(bandwidth_ < spec.nic.per_node * spec.nic.link.bandwidth_bytes_per_s ? nodes : 0) {}
 
   int links() const override { return 2 * ports_; }
@@ -40,6 +41,7 @@ class Star : public Fabric {
 // Fabrics whose every link counts as a hop.
 class Hops : public Fabric {
  public:
+  using Fabric::Fabric;
   int hops(int from, int to) const override {
     std::vector<int> links;
     append_route(from, to, 0, 0, links);
@@ -53,7 +55,11 @@ class Hops : public Fabric {
 class FatTree : public Hops {
  public:
   explicit FatTree(const FabricSpec& spec)
-      : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s), routing_(spec.routing), hash_(spec.hash) {
+      : Hops(spec.link.latency_s),
+        tree_(spec.fat_tree),
+        bandwidth_(spec.link.bandwidth_bytes_per_s),
+        routing_(spec.routing),
+        hash_(spec.hash) {
     for (int level = 0; level <= levels(); ++level)
       for (int digit = 0, product = 1; digit < levels(); ++digit) {
         weights_.push_back(product);
@@ -64,21 +70,24 @@ class FatTree : public Hops {
   }
 
   int links() const override { return 2 * first_.back(); }
-  double bandwidth_bytes_per_s(int) const override { return bandwidth_; }
+  double bandwidth_bytes_per_s(int link) const override {
+    return tree_.links.empty() ? bandwidth_ : tree_.links[to_index(level_of(link))].bandwidth_bytes_per_s;
+  }
+  double latency_s(int from, int to) const override {
+    if (tree_.links.empty()) return Hops::latency_s(from, to);
+    double up_s = 0;
+    for (int level = 0; level < height(from, to); ++level) up_s += tree_.links[to_index(level)].latency_s;
+    return 2 * up_s;
+  }
   std::string name(int link) const override {
-    int level = 0;
-    while (link / 2 >= first_[to_index(level) + 1]) ++level;
+    const int level = level_of(link);
     const int cable = link / 2 - first_[to_index(level)];
     return "level" + std::to_string(level) + "." + std::to_string(cable / ports(level)) + ".port" +
            std::to_string(cable % ports(level)) + (link % 2 == 0 ? ".up" : ".down");
   }
 
   // A route has as many links down as up.
-  int hops(int from, int to) const override {
-    int digit = levels() - 1;
-    while (digit >= 0 && digit_of(0, from, digit) == digit_of(0, to, digit)) --digit;
-    return 2 * (digit + 1);
-  }
+  int hops(int from, int to) const override { return 2 * height(from, to); }
 
   // In a tree of two levels a unit is a leaf with its nodes. The uplink is the destination modulo the uplinks. It is
   // the same for all leaves if the uplinks divide the leaf's nodes.
@@ -122,6 +131,18 @@ class FatTree : public Hops {
       ++level;
     }
     while (level > 0) descend(from, to, first_link, level, position, links);
+  }
+
+  // Counts the levels up to the lowest switch above both nodes.
+  int height(int from, int to) const {
+    int digit = levels() - 1;
+    while (digit >= 0 && digit_of(0, from, digit) == digit_of(0, to, digit)) --digit;
+    return digit + 1;
+  }
+  int level_of(int link) const {
+    int level = 0;
+    while (link / 2 >= first_[to_index(level) + 1]) ++level;
+    return level;
   }
 
   int levels() const { return static_cast<int>(tree_.down.size()); }
@@ -242,7 +263,8 @@ class FatTree : public Hops {
 // Each node has a cable to the next node in every dimension; the way back uses the previous node's cable.
 class Torus : public Hops {
  public:
-  explicit Torus(const FabricSpec& spec) : sizes_(spec.torus), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
+  explicit Torus(const FabricSpec& spec)
+      : Hops(spec.link.latency_s), sizes_(spec.torus), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
 
   int links() const override {
     return 2 * dimensions() * std::accumulate(sizes_.begin(), sizes_.end(), 1, std::multiplies<>());
@@ -279,7 +301,8 @@ class Torus : public Hops {
 // chassis follow, then those to the routers in its place in the other chassis, then those to the other group.
 class Dragonfly : public Hops {
  public:
-  explicit Dragonfly(const FabricSpec& spec) : fly_(spec.dragonfly), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
+  explicit Dragonfly(const FabricSpec& spec)
+      : Hops(spec.link.latency_s), fly_(spec.dragonfly), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
 
   int links() const override { return fly_.groups.first * routers_of_group() * per_router(); }
   double bandwidth_bytes_per_s(int link) const override {

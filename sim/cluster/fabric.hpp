@@ -23,6 +23,8 @@ namespace lockstep::sim::cluster {
 
 class Fabric {
  public:
+  /// `link_latency_s`: of each link that a message passes.
+  explicit Fabric(double link_latency_s) : link_latency_s_(link_latency_s) {}
   virtual ~Fabric() = default;
   virtual int links() const = 0;
   virtual double bandwidth_bytes_per_s(int link) const = 0;
@@ -33,8 +35,8 @@ class Fabric {
                             std::vector<int>& links) const = 0;
   /// Closes dead links to all routes. Throws InputError if the fabric has one route only between two nodes.
   virtual void close(const std::vector<int>& links);
-  /// Returns how many times a message between the two nodes pays the fabric's latency.
-  virtual int hops(int from, int to) const = 0;
+  /// Returns the latency between two nodes: that of a link, as often as the message pays it.
+  virtual double latency_s(int from, int to) const { return hops(from, to) * link_latency_s_; }
 
   /// Returns the nodes of a unit: consecutive nodes that can be exchanged for another unit without changing routes. A
   /// route only uses links of the units of its two ends. Their places in a unit do not depend on which units these are.
@@ -46,6 +48,13 @@ class Fabric {
   };
   virtual UnitLink unit_of(int link) const { return {0, link}; }
   virtual int links_of_unit() const { return links(); }
+
+ protected:
+  /// Returns how many times a message between the two nodes pays the latency of a link.
+  virtual int hops(int from, int to) const = 0;
+
+ private:
+  double link_latency_s_;
 };
 
 /// Makes the fabric of `spec.fabric`. The `nodes` nodes take its lowest-numbered places.

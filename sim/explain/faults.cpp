@@ -24,7 +24,7 @@ FaultVariant with_text(const std::string& text) {
 // NICs and the fabric's port of a node at a share of their bandwidth.
 void scale_network(Workload& workload, double share) {
   workload.scenario.cluster.nic.link.bandwidth_bytes_per_s *= share;
-  workload.scenario.cluster.fabric.link.bandwidth_bytes_per_s *= share;
+  workload.scenario.cluster.fabric.scale_bandwidth(share);
   workload.node_line_bytes_per_s *= share;
 }
 
@@ -32,7 +32,7 @@ void use_nics(Workload& workload, int nics) {
   NicSpec& nic = workload.scenario.cluster.nic;
   if (nic.per_node <= nics) return;
   const double share = static_cast<double>(nics) / nic.per_node;
-  workload.scenario.cluster.fabric.link.bandwidth_bytes_per_s *= share;
+  workload.scenario.cluster.fabric.scale_bandwidth(share);
   workload.node_line_bytes_per_s *= share;
   nic.per_node = nics;
   if (!nic.attach.empty()) nic.attach.resize(static_cast<std::size_t>(nics));

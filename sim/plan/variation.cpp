@@ -7,7 +7,7 @@ namespace {
 
 void scale_network_bandwidth(Scenario& s, double factor) {
   s.cluster.nic.link.bandwidth_bytes_per_s *= factor;
-  s.cluster.fabric.link.bandwidth_bytes_per_s *= factor;
+  s.cluster.fabric.scale_bandwidth(factor);
 }
 
 void halve_network_bandwidth(Scenario& s) {
@@ -21,7 +21,7 @@ void double_network_bandwidth(Scenario& s) {
 void double_network_latency(Scenario& s) {
   s.communication.nccl.nic_latency_s += s.cluster.nic.link.latency_s + s.cluster.fabric.link.latency_s;
   s.cluster.nic.link.latency_s *= 2;
-  s.cluster.fabric.link.latency_s *= 2;
+  s.cluster.fabric.scale_latency(2);
   s.communication.message_overhead_s *= 2;
 }
 

@@ -71,6 +71,7 @@ namespace {
 Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   auto options = with_common<LocalSgd>(scenario, gpus, batch_per_gpu, iterations);
   options.period = scenario.local_sgd.period;
+  options.group_gpus = std::min(gpus, scenario.local_sgd.group_gpus);
   return local_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
                    all_reduce_of(scenario));
 }

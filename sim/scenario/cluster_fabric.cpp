@@ -28,6 +28,16 @@ long FabricSpec::places() const {
   return 0;
 }
 
+void FabricSpec::scale_bandwidth(double factor) {
+  link.bandwidth_bytes_per_s *= factor;
+  for (LinkSpec& of_level : fat_tree.links) of_level.bandwidth_bytes_per_s *= factor;
+}
+
+void FabricSpec::scale_latency(double factor) {
+  link.latency_s *= factor;
+  for (LinkSpec& of_level : fat_tree.links) of_level.latency_s *= factor;
+}
+
 namespace cluster_read {
 namespace {
 
@@ -47,7 +57,7 @@ std::vector<int> read_counts(const JsonNode& node) {
 }
 
 FatTreeSpec read_levels(const JsonNode& node) {
-  node.keys({"down", "up", "count"});
+  node.keys({"down", "up", "count", "bandwidth", "latency"});
   FatTreeSpec tree{read_counts(node.at("down")), read_counts(node.at("up")), read_counts(node.at("count"))};
   for (const auto* key : {"up", "count"}) {
     const std::vector<int>& numbers = *key == 'u' ? tree.up : tree.count;
@@ -56,6 +66,31 @@ FatTreeSpec read_levels(const JsonNode& node) {
                         std::to_string(tree.down.size()));
   }
   return tree;
+}
+
+// Reads the quantities of a key of "levels", one for each level; none if the key is missing.
+std::vector<double> read_of_levels(const JsonNode& node, const char* key, Dimension dimension, const Range& range,
+                                   std::size_t levels) {
+  std::vector<double> quantities;
+  if (!node.has(key)) return quantities;
+  for (const JsonNode& item : node.at(key).items()) quantities.push_back(item.sourced_quantity(dimension, range));
+  if (quantities.size() != levels)
+    node.at(key).fail(std::to_string(quantities.size()) + " levels, but \"down\" has " + std::to_string(levels));
+  return quantities;
+}
+
+// Links of the levels that have a bandwidth or latency of their own; the fabric has the other.
+std::vector<LinkSpec> read_links(const JsonNode& node, const FabricSpec& fabric) {
+  const std::size_t levels = fabric.fat_tree.down.size();
+  const std::vector<double> bandwidths = read_of_levels(node, "bandwidth", Dimension::bandwidth, kBandwidth, levels);
+  const std::vector<double> latencies = read_of_levels(node, "latency", Dimension::time, kLatency, levels);
+  if (bandwidths.empty() && latencies.empty()) return {};
+  std::vector<LinkSpec> links(levels, fabric.link);
+  for (std::size_t level = 0; level < levels; ++level) {
+    if (!bandwidths.empty()) links[level].bandwidth_bytes_per_s = bandwidths[level];
+    if (!latencies.empty()) links[level].latency_s = latencies[level];
+  }
+  return links;
 }
 
 // Leaves of `leaf_nodes` nodes below one level of spines; every leaf has leaf_nodes / oversubscription uplinks.
@@ -129,17 +164,34 @@ Json nothing(const FabricSpec&) {
   return Json();
 }
 
+Json quantities_schema(const LinkQuantity& quantity) {
+  return {{"type", "array"}, {"items", quantity.schema}, {"minItems", 1}, {"maxItems", kMostLevels}};
+}
+
+Json write_levels(const FabricSpec& fabric) {
+  const FatTreeSpec& tree = fabric.fat_tree;
+  Json levels{{"down", tree.down}, {"up", tree.up}, {"count", tree.count}};
+  for (const LinkSpec& link : tree.links) {
+    levels["bandwidth"].push_back(quantity_text(link.bandwidth_bytes_per_s, Dimension::bandwidth));
+    levels["latency"].push_back(quantity_text(link.latency_s, Dimension::time));
+  }
+  return levels;
+}
+
 void add_fat_tree(ObjectFormat<FabricSpec>& f) {
   const Json levels{{"type", "object"},
-                    {"properties", {{"down", counts_schema()}, {"up", counts_schema()}, {"count", counts_schema()}}},
+                    {"properties",
+                     {{"down", counts_schema()},
+                      {"up", counts_schema()},
+                      {"count", counts_schema()},
+                      {"bandwidth", quantities_schema(link_bandwidth())},
+                      {"latency", quantities_schema(link_latency())}}},
                     {"required", {"down", "up", "count"}},
                     {"additionalProperties", false}};
   add_key(f, "levels", "`{\"down\", \"up\", \"count\"}`", levels,
-          "lowest level first: children of a switch, parents of a child, parallel links between them",
-          [](const FabricSpec& fabric) {
-            const FatTreeSpec& tree = fabric.fat_tree;
-            return Json{{"down", tree.down}, {"up", tree.up}, {"count", tree.count}};
-          });
+          "lowest level first: children of a switch, parents of a child, parallel links between them. `bandwidth` and "
+          "`latency`, lists of as many values, give the levels links of their own, such as those between data centres",
+          write_levels);
   const Json whole = format_text::sourced({{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}});
   add_key(f, "leaf_nodes", "whole, **S**", whole, "two levels: nodes below a leaf switch", nothing);
   add_key(f, "oversubscription", "whole, **S**", whole,
@@ -234,6 +286,8 @@ FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic) {
   fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
                                           ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
                                           : nics_bytes_per_s;
+  if (fabric.kind == FabricKind::fat_tree && node.has("levels"))
+    fabric.fat_tree.links = read_links(node.at("levels"), fabric);
   return fabric;
 }
 

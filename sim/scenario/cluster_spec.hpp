@@ -113,9 +113,10 @@ inline const Choices<FabricKind>& choices_of(FabricKind) {
 }
 
 struct FatTreeSpec {
-  std::vector<int> down;   ///< children of a switch, lowest level first; their product is the number of places
-  std::vector<int> up;     ///< parents of a child
-  std::vector<int> count;  ///< parallel links between a child and each of its parents
+  std::vector<int> down;          ///< children of a switch, lowest level first; their product is the number of places
+  std::vector<int> up;            ///< parents of a child
+  std::vector<int> count;         ///< parallel links between a child and each of its parents
+  std::vector<LinkSpec> links{};  ///< of each level, up to its parents; empty: FabricSpec::link everywhere
 };
 
 struct DragonflySpec {
@@ -146,7 +147,9 @@ struct FabricSpec {
   std::vector<int> torus;
   DragonflySpec dragonfly;
 
-  long places() const;  ///< number of nodes that it can connect; 0 for a star: any number
+  long places() const;                  ///< number of nodes that it can connect; 0 for a star: any number
+  void scale_bandwidth(double factor);  ///< of all links
+  void scale_latency(double factor);
 };
 
 /// A NIC or link that carries less than it should, or nothing.

@@ -56,6 +56,11 @@ const ObjectFormat<LocalSgdSpec>& local_sgd_format() {
     f.whole("period", &LocalSgdSpec::period, 1, 10000)
         .otherwise(8)
         .means("steps from one averaging to the next; 1: the time of S-SGD without overlap");
+    f.whole("group_gpus", &LocalSgdSpec::group_gpus, 1, kMostGpus)
+        .otherwise(1)
+        .means(
+            "consecutive GPUs that train one replica by S-SGD, such as a data centre's (DiLoCo); they sum their "
+            "gradients at every step");
     return f;
   }();
   return format;
@@ -139,7 +144,9 @@ std::string exchange_text(const Scenario& s) {
   const std::string wire = name_of(c.all_reduce) + " all-reduce, " + name_of(c.wire) + " wire";
   switch (s.algorithm) {
     case Algorithm::local_sgd:
-      return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + wire;
+      return "local SGD" +
+             (s.local_sgd.group_gpus > 1 ? " of groups of " + std::to_string(s.local_sgd.group_gpus) + " GPUs" : "") +
+             ", averaged every " + std::to_string(s.local_sgd.period) + " steps, " + wire;
     case Algorithm::sharded:
       return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
              (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") +

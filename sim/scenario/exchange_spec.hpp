@@ -11,7 +11,8 @@
 namespace lockstep::sim::scenario {
 
 struct LocalSgdSpec {
-  int period = 8;  ///< steps between two averagings; the default if a file gives none
+  int period = 8;      ///< steps between two averagings; the default if a file gives none
+  int group_gpus = 1;  ///< GPUs that train one replica by S-SGD
 };
 
 struct ShardingSpec {

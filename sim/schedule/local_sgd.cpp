@@ -1,8 +1,40 @@
 #include "sim/schedule/local_sgd.hpp"
 
+#include "sim/collective/groups.hpp"
+
 namespace lockstep::sim::schedule {
+namespace {
+
+Program local_sgd_of_groups(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
+                            const LocalSgd& options, const AllReduce& all_reduce) {
+  const int group = options.group_gpus, groups = options.gpus / group;
+  Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
+  const std::vector<int> inner = plans_of_buckets(gpu, buckets, group, [&](int ranks, std::int64_t bytes) {
+    return in_every_group(all_reduce(ranks, bytes), groups);
+  });
+  const std::vector<int> outer = plans_of_buckets(gpu, buckets, options.gpus, [&](int ranks, std::int64_t bytes) {
+    return average_between_groups(ranks, group, bytes);
+  });
+  SSgdIterations iterations(gpu, graph, cost, buckets, options, inner);
+  int ended = -1;
+  for (int step = 1; step <= options.iterations; ++step) {
+    ended = iterations.add(ended);
+    if (step % options.period == 0 && groups > 1) {
+      const int updated = ended;
+      for (std::size_t b = 0; b < buckets.size(); ++b)
+        ended = gpu.collective(kAllReduce, "average " + buckets[b].name, outer[b], options.launch_s, {updated});
+      ended = gpu.compute(kCompute, "outer update", cost.update_s, {ended});
+    }
+    gpu.end_iteration(ended);
+  }
+  return gpu.finish();
+}
+
+}  // namespace
+
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce) {
+  if (options.group_gpus > 1) return local_sgd_of_groups(graph, cost, buckets, options, all_reduce);
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
   const std::vector<int> plans = plans_of_buckets(gpu, buckets, options.gpus, all_reduce);
   const int last_layer = static_cast<int>(graph.layers.size()) - 1;

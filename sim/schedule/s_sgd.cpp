@@ -14,59 +14,77 @@ std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& bucke
   return plans;
 }
 
+SSgdIterations::SSgdIterations(Enqueue& gpu, const model::Graph& graph, const ModelCost& cost,
+                               const std::vector<Bucket>& buckets, const SSgd& options, const std::vector<int>& plans)
+    : gpu_(gpu),
+      cost_(cost),
+      buckets_(buckets),
+      options_(options),
+      plans_(plans),
+      forward_(forward_segment(graph, cost, 0, static_cast<int>(graph.layers.size()) - 1)),
+      whole_backward_(backward_segment(graph, cost, static_cast<int>(graph.layers.size()) - 1, 0)),
+      input_(gpu, options, kInput, kCopy) {
+  int layer = static_cast<int>(graph.layers.size()) - 1;
+  for (const Bucket& bucket : buckets) {
+    backward_.push_back(backward_segment(graph, cost, layer, bucket.last_layer));
+    layer = bucket.last_layer - 1;
+  }
+  rest_ = backward_segment(graph, cost, layer, 0);
+}
+
+int SSgdIterations::start_step(int step_before, int updated) {
+  std::vector<int> inputs{input_.next(step_before)};
+  if (updated >= 0) inputs.push_back(updated);
+  const int forward = gpu_.compute(kCompute, "forward", forward_.seconds, inputs, forward_.parts);
+  input_.used_by(forward);
+  return forward;
+}
+
+double SSgdIterations::copy_s(const Bucket& bucket) const {
+  if (options_.gpus == 1 || options_.bucket_copy_bytes_per_s <= 0) return 0.0;
+  return static_cast<double>(bucket.bytes) / options_.bucket_copy_bytes_per_s;
+}
+
+int SSgdIterations::copy_bucket(const Bucket& bucket, const std::vector<int>& after) {
+  return gpu_.compute(kCompute, "bucket copy", copy_s(bucket), after);
+}
+
+int SSgdIterations::add(int updated) {
+  gpu_.begin_iteration();
+  int step_before = updated;
+  for (int step = 1; step < options_.accumulation; ++step) {
+    start_step(step_before, updated);
+    step_before = gpu_.compute(kCompute, "backward", whole_backward_.seconds, {}, whole_backward_.parts);
+  }
+  start_step(step_before, updated);
+
+  const bool exchanges = options_.gpus > 1;
+  std::vector<int> ready, summed;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    ready.push_back(gpu_.compute(kCompute, "backward", backward_[b].seconds, {}, backward_[b].parts));
+    if (copy_s(buckets_[b]) > 0) ready.back() = copy_bucket(buckets_[b], {});
+    if (options_.overlap && exchanges)
+      summed.push_back(gpu_.collective(kAllReduce, buckets_[b].name, plans_[b], options_.launch_s, {ready.back()}));
+  }
+  const int done =
+      rest_.seconds > 0 ? gpu_.compute(kCompute, "backward", rest_.seconds, {}, rest_.parts) : ready.back();
+  for (std::size_t b = 0; b < buckets_.size() && !options_.overlap && exchanges; ++b)
+    summed.push_back(gpu_.collective(kAllReduce, buckets_[b].name, plans_[b], options_.launch_s, {done}));
+  // One stream reduces the buckets in order, so all have ended when the last one has.
+  updated = exchanges ? summed.back() : done;
+  for (std::size_t b = 0; b < summed.size(); ++b)
+    if (copy_s(buckets_[b]) > 0) updated = copy_bucket(buckets_[b], {summed[b]});
+  return gpu_.compute(kCompute, "update", cost_.update_s, {updated});
+}
+
 Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets, const SSgd& options,
               const AllReduce& all_reduce) {
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
   const std::vector<int> plans = plans_of_buckets(gpu, buckets, options.gpus, all_reduce);
-  const int last_layer = static_cast<int>(graph.layers.size()) - 1;
-  const Segment forward = forward_segment(graph, cost, 0, last_layer);
-  const Segment whole_backward = backward_segment(graph, cost, last_layer, 0);
-  std::vector<Segment> backward;  // up to each bucket, then the rest
-  int layer = last_layer;
-  for (const Bucket& bucket : buckets) {
-    backward.push_back(backward_segment(graph, cost, layer, bucket.last_layer));
-    layer = bucket.last_layer - 1;
-  }
-  const Segment rest = backward_segment(graph, cost, layer, 0);
-  InputPipeline input(gpu, options, kInput, kCopy);
+  SSgdIterations iterations(gpu, graph, cost, buckets, options, plans);
   int updated = -1;
-
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
-    gpu.begin_iteration();
-    int step_before = updated;
-    const auto start_step = [&] {
-      std::vector<int> inputs{input.next(step_before)};
-      if (updated >= 0) inputs.push_back(updated);
-      input.used_by(gpu.compute(kCompute, "forward", forward.seconds, inputs, forward.parts));
-    };
-    for (int step = 1; step < options.accumulation; ++step) {
-      start_step();
-      step_before = gpu.compute(kCompute, "backward", whole_backward.seconds, {}, whole_backward.parts);
-    }
-    start_step();
-
-    const auto copy_s = [&](const Bucket& bucket) {
-      if (options.gpus == 1 || options.bucket_copy_bytes_per_s <= 0) return 0.0;
-      return static_cast<double>(bucket.bytes) / options.bucket_copy_bytes_per_s;
-    };
-    const auto copy = [&](const Bucket& bucket, const std::vector<int>& after) {
-      return gpu.compute(kCompute, "bucket copy", copy_s(bucket), after);
-    };
-    std::vector<int> ready, summed;
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      ready.push_back(gpu.compute(kCompute, "backward", backward[b].seconds, {}, backward[b].parts));
-      if (copy_s(buckets[b]) > 0) ready.back() = copy(buckets[b], {});
-      if (options.overlap && options.gpus > 1)
-        summed.push_back(gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {ready.back()}));
-    }
-    const int done = rest.seconds > 0 ? gpu.compute(kCompute, "backward", rest.seconds, {}, rest.parts) : ready.back();
-    for (std::size_t b = 0; b < buckets.size() && !options.overlap && options.gpus > 1; ++b)
-      summed.push_back(gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done}));
-    // One stream reduces the buckets in order, so all have ended when the last one has.
-    updated = options.gpus == 1 ? done : summed.back();
-    for (std::size_t b = 0; b < summed.size(); ++b)
-      if (copy_s(buckets[b]) > 0) updated = copy(buckets[b], {summed[b]});
-    updated = gpu.compute(kCompute, "update", cost.update_s, {updated});
+    updated = iterations.add(updated);
     gpu.end_iteration(updated);
   }
   return gpu.finish();

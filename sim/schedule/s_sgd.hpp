@@ -32,6 +32,32 @@ using AllReduce = std::function<Plan(int gpus, std::int64_t bytes)>;
 /// Adds the plan of every bucket; buckets of one size share one.
 std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& buckets, int gpus, const AllReduce& plan);
 
+/// Adds iterations of S-SGD one by one. Groups of GPUs that sum their gradients apart from each other are iterations of
+/// the same work, with other plans.
+class SSgdIterations {
+ public:
+  /// `plans`: of the buckets (plans_of_buckets()). All arguments must outlive it.
+  SSgdIterations(Enqueue& gpu, const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
+                 const SSgd& options, const std::vector<int>& plans);
+  /// Begins an iteration, and adds its work after `updated`, the work that ended the previous one (-1: none). Returns
+  /// the update; the caller ends the iteration.
+  int add(int updated);
+
+ private:
+  int start_step(int step_before, int updated);
+  double copy_s(const Bucket& bucket) const;
+  int copy_bucket(const Bucket& bucket, const std::vector<int>& after);
+
+  Enqueue& gpu_;
+  const ModelCost& cost_;
+  const std::vector<Bucket>& buckets_;
+  const SSgd& options_;
+  const std::vector<int>& plans_;
+  Segment forward_, whole_backward_, rest_;
+  std::vector<Segment> backward_;  // up to each bucket, then rest_
+  InputPipeline input_;
+};
+
 /// Streams of every GPU: "input", "copy", "compute", "all-reduce". Each iteration has one work item per stage of a
 /// stream. The backward pass is divided where a bucket is complete.
 Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets, const SSgd& options,

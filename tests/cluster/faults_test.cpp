@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "sim/cluster/cluster.hpp"
 #include "tests/catch.hpp"
@@ -189,6 +190,25 @@ TEST_CASE("messages of SimGrid take the routes and bandwidths of faults, of ECMP
             }
             return std::vector<double>{worst};
           })[0] < 1e-6);
+}
+
+TEST_CASE("levels of a fat tree with links of their own: routes pay their latencies, and have the narrowest rate") {
+  sim::ClusterSpec spec = tree_cluster();
+  spec.fabric.fat_tree = {{2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {{8e9, 1e-6}, {4e9, 10e-6}, {1e9, 3e-3}}};
+  const sim::Cluster cluster(spec, 16);
+  CHECK(cluster.has_own_routes());
+  sim::ClusterSpec uniform = spec;
+  uniform.fabric.fat_tree.links.clear();
+  uniform.fabric.link.latency_s = 0;
+  const sim::Cluster without(uniform, 16);
+  for (const auto& [dst, latency_s, bandwidth] :
+       {std::tuple{2, 2e-6, 8e9}, std::tuple{4, 22e-6, 4e9}, std::tuple{8, 6.022e-3, 1e9}}) {
+    INFO("GPU 0 to GPU " << dst);
+    const sim::Route route = cluster.route(0, dst);
+    CHECK(route.latency_s - without.route(0, dst).latency_s == Approx(latency_s).epsilon(1e-9));
+    CHECK(route.bandwidth_bytes_per_s ==
+          Approx(std::min(bandwidth, without.route(0, dst).bandwidth_bytes_per_s)).epsilon(1e-12));
+  }
 }
 
 }  // namespace lockstep::tests

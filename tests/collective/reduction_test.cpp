@@ -2,6 +2,7 @@
 #include <set>
 
 #include "sim/collective/collectives.hpp"
+#include "sim/collective/groups.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep::sim;
@@ -37,4 +38,39 @@ TEST_CASE("after an all-reduce every rank knows of every rank") {
         REQUIRE(static_cast<int>(known.size()) == n);
       }
   }
+}
+
+TEST_CASE("in every group: the plan of one group, at other ranks") {
+  for (int n : {2, 3, 4, 8})
+    for (int groups : {1, 2, 5}) {
+      const Plan one = double_binary_tree_all_reduce(n, 3, 10000), all = in_every_group(one, groups);
+      INFO(n << " ranks in each of " << groups << " groups");
+      CHECK(all.ranks == n * groups);
+      CHECK(all.messages() == groups * one.messages());
+      const std::vector<std::set<int>> known = knowledge_after(all), of_one = knowledge_after(one);
+      for (int rank = 0; rank < all.ranks; ++rank) {
+        std::set<int> expected;
+        for (int other : of_one[static_cast<std::size_t>(rank % n)]) expected.insert(rank / n * n + other);
+        REQUIRE(known[static_cast<std::size_t>(rank)] == expected);
+      }
+    }
+}
+
+TEST_CASE("the average between groups: every rank has a part from every group; 2 (g-1)/g of a part crosses") {
+  for (int group : {1, 2, 4, 6})
+    for (int groups : {1, 2, 3, 5}) {
+      constexpr std::int64_t kBytes = 3600 * 60;
+      const int ranks = group * groups;
+      const Plan plan = average_between_groups(ranks, group, kBytes);
+      INFO(groups << " groups of " << group);
+      const std::vector<std::set<int>> known = knowledge_after(plan);
+      for (int rank = 0; rank < ranks; ++rank)
+        REQUIRE(static_cast<int>(known[static_cast<std::size_t>(rank)].size()) == ranks);
+      std::int64_t crossing = 0, inside = 0;
+      for (const Phase& phase : plan.phases)
+        for (const Transfer& t : phase.transfers)
+          (t.src / group == t.dst / group ? inside : crossing) += phase.rounds * t.bytes;
+      CHECK(crossing == 2 * (groups - 1) * kBytes);
+      CHECK(inside == static_cast<std::int64_t>(groups) * (group - 1) * kBytes);
+    }
 }

@@ -6,6 +6,7 @@
 #include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
+#include "sim/collective/groups.hpp"
 #include "sim/program/nccl_system.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/schedule/local_sgd.hpp"
@@ -215,6 +216,26 @@ TEST_CASE(
   options.period = 4;
   const std::vector<double> rare = ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce));
   CHECK(rare[3] == Approx(4 * 650e-6 + exchange_s));
+}
+
+TEST_CASE("local SGD of groups takes the time of S-SGD within a group, plus an average and an update every H steps") {
+  const model::Graph graph = two_layers();
+  const ClusterSpec spec = tests::nvswitch_cluster(4, 1);
+  const std::vector<Bucket> buckets = fuse_gradients(graph, 4, 3'000'000);
+  const std::vector<double> of_group =
+      ends_s(spec, s_sgd(graph, two_costs(), buckets, options_for<SSgd>(2, 4), ring_all_reduce));
+  auto options = options_for<LocalSgd>(4, 4);
+  options.group_gpus = 2;
+  options.period = 4;
+  const std::vector<double> ends = ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(ends[i] == Approx(of_group[i]).epsilon(1e-9));
+  double averages_s = 0;
+  for (const Bucket& bucket : buckets) {
+    std::vector<double> times_s(4, 0);
+    REQUIRE(plan_by_max_plus(average_between_groups(4, 2, bucket.bytes), Cluster(spec, 4), times_s));
+    averages_s += *std::max_element(times_s.begin(), times_s.end());
+  }
+  CHECK(ends[3] == Approx(of_group[3] + averages_s + two_costs().update_s).epsilon(1e-9));
 }
 
 TEST_CASE("accumulation of k: k passes and one exchange") {

@@ -4,6 +4,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
+#include "sim/collective/groups.hpp"
 #include "sim/point/point.hpp"
 #include "sim/point/shared_cluster.hpp"
 #include "sim/replay/replay.hpp"
@@ -116,6 +117,25 @@ TEST_CASE("flows of several jobs take the times of SimGrid's messages, with faul
     INFO("hash " << hash);
     CHECK(worst < 1e-6);
   }
+}
+
+TEST_CASE("flows take the times of SimGrid's messages where levels of the tree have links of their own") {
+  const double worst = in_child([] {
+    ClusterSpec spec = tests::fat_tree_cluster(4, "tree", {{2, 2}, {1, 1}, {1, 1}, {{20e9, 2e-6}, {3e9, 4e-4}}});
+    const Cluster cluster(spec, 16);
+    const Jitter at_once = [](int, int) { return 1.0; };
+    ReplayOptions options;
+    options.keep_ends = true;
+    const Plan plan = average_between_groups(16, 8, 40'000'000);
+    const Program program = program_of_plan(plan, 0);
+    const Replay flows = replay_flows(program, cluster, at_once, options);
+    const Replay messages = replay_messages(program, cluster, at_once, options);
+    double most = 0;
+    for (std::size_t gpu = 0; gpu < 16; ++gpu)
+      most = std::max(most, std::fabs(flows.ends_s[0][gpu] / messages.ends_s[0][gpu] - 1));
+    return std::vector<double>{most};
+  })[0];
+  CHECK(worst < 1e-6);
 }
 
 TEST_CASE("jobs that fill one uplink are each slowed to half their rate; apart, by nothing; alone, as predicted") {

@@ -119,6 +119,13 @@ TEST_CASE("the two forms of a fat tree") {
       "levels": {"down": [4, 3, 2], "up": [1, 2, 2], "count": [1, 1, 2]}})"))
                                 .fabric;
   CHECK(levels.places() == 24);
+  CHECK(levels.fat_tree.links.empty());
+  const FabricSpec own = read(fabric(R"({"kind": "fat-tree", "latency": "1 us",
+      "levels": {"down": [4, 6], "up": [1, 1], "count": [1, 1], "bandwidth": ["50 GB/s", "5 GB/s"]}})"))
+                             .fabric;
+  REQUIRE(own.fat_tree.links.size() == 2);
+  CHECK(own.fat_tree.links[1].bandwidth_bytes_per_s == 5e9);
+  CHECK(own.fat_tree.links[1].latency_s == Approx(1e-6));
 }
 
 TEST_CASE("a single server needs no network") {
@@ -224,6 +231,9 @@ TEST_CASE("mistakes in the network") {
        "/fabric/dimensions/1: more than 2097152 places in all"},
       {fabric(R"({"kind": "fat-tree", "latency": "1 us", "levels": {"down": [4, 2], "up": [1], "count": [1, 1]}})"),
        "/fabric/levels/up: 1 levels, but \"down\" has 2"},
+      {fabric(R"({"kind": "fat-tree", "latency": "1 us",
+                  "levels": {"down": [4, 2], "up": [1, 1], "count": [1, 1], "latency": ["1 us"]}})"),
+       "/fabric/levels/latency: 1 levels, but \"down\" has 2"},
       {fabric(R"({"kind": "fat-tree", "latency": "1 us", "leaf_nodes": 16, "oversubscription": 3})"),
        "/fabric/oversubscription: 3 does not divide \"leaf_nodes\", 16"},
       {fabric(R"({"kind": "fat-tree", "latency": "1 us", "leaf_nodes": 16,

@@ -100,6 +100,26 @@ TEST_CASE("local SGD: an averaging every H steps, after the update, and the next
   CHECK(program.bytes_sent_per_gpu_and_iteration() == 6 * 23.0 / 3);
 }
 
+TEST_CASE("local SGD of groups: gradients are summed within groups at every step, parameters averaged every H") {
+  const model::Graph graph = tests::two_layers();
+  auto options = options_for<LocalSgd>(4, 6);
+  options.period = 3;
+  options.group_gpus = 2;
+  const Program program = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
+  CHECK(names(program, 3).size() == 8);  // six sums, two averages
+  const int average = index_of(program, "average " + names(program, 3)[0]);
+  REQUIRE(average >= 0);
+  CHECK(program.work[static_cast<std::size_t>(average)].after == std::vector<int>{index_of(program, "update", 2)});
+  CHECK(program.iteration_ends[2] == index_of(program, "outer update"));
+  CHECK(program.iteration_ends[1] == index_of(program, "update", 1));
+  // A ring of two sends every byte once; the average sends 1 of 2 halves twice and gathers half.
+  const double bytes = static_cast<double>(graph.parameter_count()) * 4;
+  CHECK(program.bytes_sent_per_gpu_and_iteration() == Approx(bytes + (bytes / 2 + bytes / 2) / 3).epsilon(0.1));
+  options.group_gpus = 4;
+  const Program one_group = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
+  CHECK(index_of(one_group, "outer update") == -1);
+}
+
 TEST_CASE("sharding units: consecutive layers of at least so many bytes, every parameter once") {
   for (const std::string& name : model::zoo_names()) {
     const model::Graph graph = model::zoo_graph(name);
