@@ -149,7 +149,9 @@ WorkloadTime time_workload(const Workload& run, bool with_bounds) {
     if (run.kind == Workload::Kind::all_reduce) return all_reduces_time(run, with_bounds);
     if (!with_bounds && !scenario.trains_learners() && !scenario.parallel)
       return with_micro_steps(run, closed_form_iteration(run));
-    const PointResult point = predict_point(scenario, request_for(scenario, run.gpus, run.batch_per_gpu));
+    PointRequest request = request_for(scenario, run.gpus, run.batch_per_gpu);
+    request.has_input_spread = true;
+    const PointResult point = predict_point(scenario, request);
     return with_micro_steps(run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1));
   } catch (const std::exception& error) {
     return {0, 0, 0, error.what()};
