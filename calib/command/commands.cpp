@@ -149,15 +149,15 @@ void write_profile(const std::string& path, const Profile& profile) {
 }
 
 // Writes each network of the logs once, next to the profile, so that a scenario can name it as its model.
-void write_models(const std::string& profile, const std::vector<Json>& models) {
+void write_models(const std::string& profile, const std::vector<Json>& models, const std::string& job_options) {
   for (const Json& model : models) {
     const std::string path =
         fs::path(profile)
             .replace_extension(models.size() > 1 ? "." + model.value("name", "") + ".model.json" : ".model.json")
             .string();
     write_json_atomically(path, model, 1);
-    std::printf("%s: the network; on GPUs that you do not have: %s job --model %s --gpu NAME --gpus N\n", path.c_str(),
-                command_of_program("simulate").c_str(), path.c_str());
+    std::printf("%s: the network; on GPUs that you do not have: %s job --model %s --gpu NAME --gpus N%s\n",
+                path.c_str(), command_of_program("simulate").c_str(), path.c_str(), job_options.c_str());
   }
 }
 
@@ -379,9 +379,11 @@ int import_logs(const ImportRequest& request) {
   Profile profile;
   std::map<std::string, std::string> inputs;
   std::vector<Json> models;
+  std::string job_options;
   for (const std::string& path : request.files) {
     const Imported imported = import_file(request, path);
     add_models(models, imported, path);
+    if (job_options.empty()) job_options = imported.job_options;
     inputs[path] = sha256_file(path);
     const char* what = request.format == "torch-probe" ? "" : "refused: ";
     for (const std::string& why : imported.refused) std::fprintf(stderr, "calibrate: %s%s\n", what, why.c_str());
@@ -391,7 +393,7 @@ int import_logs(const ImportRequest& request) {
   profile.fits = fit_curves(profile.samples);
   profile.provenance = provenance(request.argv, "none", inputs);
   write_profile(request.output, profile);
-  write_models(request.output, models);
+  write_models(request.output, models, job_options);
   return 0;
 }
 

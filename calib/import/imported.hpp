@@ -15,6 +15,7 @@ struct Imported {
   DeviceFacts device;
   std::vector<std::string> refused;  ///< "FILE line 12: why"
   std::vector<Json> models;          ///< networks that the log describes, as lockstep/model/1
+  std::string job_options;           ///< options of `simulate job` for the training that the log describes
 };
 
 /// Facts that a log may lack. 0 or empty: read from the log; the import fails if the log lacks them.

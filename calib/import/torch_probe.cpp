@@ -7,7 +7,9 @@
 #include "calib/noise_scale.hpp"
 #include "calib/second_look.hpp"
 #include "calib/summary.hpp"
+#include "engine/base/text.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/optimizer.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -51,6 +53,7 @@ class ProbeFile {
     if (result.samples.empty()) throw InputError(name_ + ": has no times yet; allowed: a run that measured something");
     result.device = device();
     result.models.push_back(model::to_json(graph_));
+    result.job_options = job_options();
     result.refused = said_;
     return result;
   }
@@ -168,6 +171,20 @@ class ProbeFile {
     if (summary.outliers * 20 > summary.count) sample.flags.push_back("outliers");
     if (summary.relative_half_width > run_.value("tolerance", 0.01)) sample.flags.push_back("imprecise");
     return sample;
+  }
+
+  // The largest batch that was measured, the precision, and the optimizer if Lockstep knows it.
+  std::string job_options() const {
+    double batch = 0;
+    for (const auto& [id, series] : ids_)
+      if (series.key.is_object() && series.key.contains("batch") && series.key.at("batch").is_number())
+        batch = std::max(batch, series.key.at("batch").get<double>());
+    std::string options = batch > 0 ? " --batch " + short_number(batch) : "";
+    if (facts_.contains("precision")) options += " --precision " + facts_.at("precision").get<std::string>();
+    const std::string optimizer = run_.value("optimizer", "");
+    for (const auto& known : choices_of(model::Optimizer()))
+      if (known.name == optimizer) options += " --optimizer " + optimizer;
+    return options;
   }
 
   DeviceFacts device() const {

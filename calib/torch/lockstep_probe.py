@@ -343,7 +343,7 @@ class Graph:
         first = next(tensors_in(inputs))
         self.producers.update({storage_of(x): "input" for x in tensors_in(inputs)})
         self.shape_by_name = {"input": self.shape(first)}
-        self.input = self.shape_by_name["input"]
+        self.input, self.tokens = self.shape_by_name["input"], tokens_per_sample(inputs)
         for part in trace.parts:
             part.index = self._add(part)
         self._close()
@@ -357,7 +357,8 @@ class Graph:
             self.precision = "tf32"
 
     def json(self):
-        return {"schema": "lockstep/model/1", "name": self.name, "input": self.input, "layers": self.layers}
+        tokens = {"tokens": self.tokens} if self.tokens else {}
+        return {"schema": "lockstep/model/1", "name": self.name, **tokens, "input": self.input, "layers": self.layers}
 
     def shape(self, tensor, is_shared=False):
         """Of one sample, channels first; vectors of a sequence are channels x positions x 1. `is_shared`: a tensor for
@@ -678,7 +679,8 @@ class LayerTimer:
 
 # ---- the job ---------------------------------------------------------------------------------------------------------
 
-OPTIMIZERS = {"adamw": "adam", "adam": "adam", "lamb": "lamb", "lars": "lars"}
+KNOWN_OPTIMIZERS = ("sgd", "momentum", "lars", "adam", "lamb", "adafactor")  # of `simulate job --optimizer`
+OPTIMIZERS = {"adamw": "adam", "adam": "adam", "lamb": "lamb", "lars": "lars", "adafactor": "adafactor"}
 
 
 def optimizer_name(optimizer):
@@ -954,7 +956,7 @@ class Series:
 
     def __init__(self, probe, key, run, repeats_short=False):
         self.probe, self.key, self.run, self.repeats_short = probe, key, run, repeats_short
-        self.repeats, self.seconds, self.number = 1, [], None
+        self.repeats, self.seconds, self.number, self.warm_s = 1, [], None, 0.0
 
     def once(self):
         return self.run(self.repeats) / self.repeats if self.repeats_short else self.run()
@@ -967,13 +969,42 @@ def duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+class TimeLeft:
+    """The time that series will take. A series ends after its seconds, but not before its least samples; how long those
+    take, its warm-up shows. What the parts so far took beyond or below that scales the rest: a busy machine, or series
+    that are known early."""
+
+    def __init__(self, options):
+        self.options, self.expected_s, self.taken_s = options, 0.0, 0.0
+
+    def of_series(self, one):
+        least_s = min(self.options.least * one.warm_s, max(4 * self.options.seconds, 3 * one.warm_s))
+        return max(self.options.seconds, least_s)
+
+    def took(self, series, seconds):
+        self.expected_s += sum(self.of_series(s) for s in series)
+        self.taken_s += seconds
+
+    def pace(self):
+        return self.taken_s / self.expected_s if self.expected_s > 0 else 1.0
+
+    def seconds(self, series, spent, later):
+        """`spent`: seconds by series, 0 for one that has not begun; `later`: number of series of later parts."""
+        return self.pace() * (sum(max(0.0, self.of_series(s) - spent.get(id(s), 0.0)) for s in series)
+                              + later * self.options.seconds)
+
+
+PROGRESS_S = 30  # between lines of progress without a terminal
+
+
 class Sampler:
     """Series in turn, one sample of each a round, so that a machine that others disturb does not decide between them."""
 
     def __init__(self, log, processes, options, planned):
         self.log, self.processes, self.options = log, processes, options
         self.planned = planned  # series that are still to be measured, of this part and of later ones
-        self.is_drawn, self.next_drawn = processes.rank == 0 and sys.stderr.isatty(), 0.0
+        self.is_drawn, self.next_drawn = sys.stderr.isatty(), time.perf_counter() + PROGRESS_S
+        self.time_left = TimeLeft(options)
 
     def measure(self, what, series):
         later = max(0, self.planned - len(series))
@@ -982,12 +1013,13 @@ class Sampler:
         series = [s for s, open_ in zip(series, self.processes.of_first(is_open)) if open_ > 0]
         if not series:
             return
-        if self.processes.rank == 0:
-            most_s = (len(series) + later) * self.options.seconds
-            print(f"lockstep_probe: {what}: {len(series)} series, each {self.options.seconds:g} s or {self.options.least} samples"
-                  f"{f', {later} later' if later else ''}; about {duration(most_s)} left, {duration(2 * most_s)} if others disturb",
-                  file=sys.stderr)
+        began = time.perf_counter()
         self._warm_up(series)
+        if self.processes.rank == 0:
+            left_s = self.time_left.seconds(series, {}, later)
+            print(f"lockstep_probe: {what}: {len(series)} series, each {self.options.seconds:g} s or {self.options.least} samples"
+                  f"{f', {later} later' if later else ''}; about {duration(left_s)} left, {duration(2 * left_s)} if others disturb",
+                  file=sys.stderr)
         self._rounds(series, later, again=False)
         again = self._bad(series)
         if again:
@@ -1002,6 +1034,7 @@ class Sampler:
                              f"{why_bad(worst.seconds)}")
         for s in series:
             self.log.write({"done": s.number})
+        self.time_left.took(series, time.perf_counter() - began)
 
     def _bad(self, series):
         bad = self.processes.of_first([float(why_bad(s.seconds) != "") for s in series])
@@ -1016,16 +1049,21 @@ class Sampler:
                 runs += 1
                 is_warm = runs >= 2 and (runs >= 20 or time.perf_counter() - began >= 0.05)
                 goes_on = self.processes.of_first([float(not is_warm)])[0]
+            s.warm_s = took
             if s.repeats_short:
                 s.repeats = int(self.processes.of_first([float(min(256, max(1, math.ceil(5e-4 / max(took, 1e-7)))))])[0])
 
     def _draw(self, left, spent, later):
-        if not self.is_drawn or (left and time.perf_counter() < self.next_drawn):
+        is_due = time.perf_counter() >= self.next_drawn or (self.is_drawn and not left)
+        if self.processes.rank != 0 or not is_due:
             return
-        self.next_drawn = time.perf_counter() + 0.2
-        most_s = sum(max(0.0, self.options.seconds - spent[id(s)]) for s in left) + later * self.options.seconds
-        text = f"{len(left)} series not known yet, about {duration(most_s)} left" if left else ""
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        self.next_drawn = time.perf_counter() + (0.2 if self.is_drawn else PROGRESS_S)
+        left_s = self.time_left.seconds(left, spent, later)
+        text = f"{len(left)} series not known yet, about {duration(left_s)} left" if left else ""
+        if self.is_drawn:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        elif text:
+            print(f"lockstep_probe: {text}", file=sys.stderr, flush=True)
 
     def _rounds(self, series, later, again):
         spent = {id(s): 0.0 for s in series}
@@ -1454,15 +1492,35 @@ def beside(*names):
     return os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", *names))
 
 
-def calibrate_command():
-    """How a user runs calibrate from here: that of the checkout that holds this file, else the installed command."""
-    built, installed = beside("build", "calibrate"), beside("bin", "lockstep")
+def command_of(name):
+    """How a user runs a program from here: that of the checkout that holds this file, else the installed command."""
+    built, installed = beside("build", name), beside("bin", "lockstep")
     if os.path.exists(built):
         relative = os.path.relpath(built)
         return shlex.quote(built if relative.startswith(os.pardir) else relative)
     if not shutil.which("lockstep") and os.path.exists(installed):
-        return shlex.quote(installed) + " calibrate"
-    return "lockstep calibrate"
+        return f"{shlex.quote(installed)} {name}"
+    return f"lockstep {name}"
+
+
+def model_file(output):
+    return os.path.splitext(output)[0] + ".model.json"
+
+
+def write_model(output, graph):
+    """Writes the network beside the probe's file, whole or not at all, for `simulate job --model`."""
+    path = model_file(output)
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(graph, file, separators=(",", ":"))
+        file.write("\n")
+    os.replace(path + ".part", path)
+
+
+def job_command(graph, output, batch, optimizer):
+    """The command that predicts this training on GPUs that are not here."""
+    known = f" --optimizer {optimizer}" if optimizer in KNOWN_OPTIMIZERS else ""
+    return (f"{command_of('simulate')} job --model {shlex.quote(model_file(output))} --gpu NAME --gpus N --batch {batch} "
+            f"--precision {graph.precision}{known}")
 
 
 def probe(where, options):
@@ -1471,7 +1529,7 @@ def probe(where, options):
         print("lockstep_probe: more processes than cores: they share them", file=sys.stderr)
     elif not options.pin and options.threads:
         torch.set_num_threads(options.threads)
-    log = Log(options.output if processes.rank == 0 else None, options.resume)
+    log = Log(options.output if processes.rank == 0 and not options.network_only else None, options.resume)
     if torch.cuda.is_available():
         torch.cuda.set_device(processes.local_rank % torch.cuda.device_count())
     build = load_build(where)
@@ -1488,6 +1546,13 @@ def probe(where, options):
     log.write({"schema": SCHEMA, "run": facts})
     if log.graph is None:
         log.write(network)
+    if processes.rank == 0:
+        write_model(options.output, network["graph"])
+    next_command = job_command(graph, options.output, max(options.batches), facts["optimizer"])
+    if options.network_only:
+        if processes.rank == 0:
+            print(f"{model_file(options.output)}: {graph.name}, {graph.precision}, {len(graph.layers)} layers\nnext: {next_command}")
+        return processes.meet()
     if not is_cuda(job) and facts["load"] > 0.5 * os.cpu_count():
         log.say(f"the machine is busy: a load of {facts['load']} on {os.cpu_count()} cores; times will scatter")
     if graph.unused:
@@ -1517,7 +1582,8 @@ def probe(where, options):
         print(f"{options.output}: {graph.name}, {graph.precision}, {len(graph.layers)} layers"
               + (f" ({len(opaque)} opaque)" if opaque else "") + f", {told['parameters']:,} parameters, "
               f"{processes.count} process{'es' if processes.count > 1 else ''}\n"
-              f"next: {calibrate_command()} import torch-probe {shlex.quote(options.output)} -o profile.json")
+              f"on GPUs that you do not have: {next_command}\n"
+              f"these times as a profile: {command_of('calibrate')} import torch-probe {shlex.quote(options.output)} -o profile.json")
     processes.meet()
 
 
@@ -1725,6 +1791,8 @@ def parsed(words):
     parser.add_argument("--batches", default="8,16,32", help="samples per process and step (8,16,32)")
     parser.add_argument("-o", "--output", default="probe.jsonl", help="file to write (probe.jsonl)")
     parser.add_argument("--name", help="the model's name in the profile (the file's)")
+    parser.add_argument("--network-only", action="store_true",
+                        help="writes the network for simulate job --model, and measures nothing")
     parser.add_argument("--resume", action="store_true", help="goes on with a file that a killed run left")
     parser.add_argument("--seconds", type=float, default=5, help="longest time of one series (5)")
     parser.add_argument("--tolerance", type=float, default=0.01, help="half width of the median's interval (0.01)")

@@ -79,6 +79,21 @@ inline bool is_quiet(const CLI::App& app) {
          std::any_of(commands.begin(), commands.end(), [](const CLI::App* one) { return is_quiet(*one); });
 }
 
+/// Adds "-", standard output, behind a `--json` that takes a file and ends the command line.
+inline std::vector<std::string> with_json_target(const CLI::App& app, std::vector<std::string> words) {
+  if (words.size() < 2 || words.back() != "--json") return words;
+  const CLI::App* command = &app;
+  for (const std::string& word : words)
+    for (const CLI::App* one : command->get_subcommands([](const CLI::App*) { return true; }))
+      if (one->check_name(word)) {
+        command = one;
+        break;
+      }
+  const CLI::Option* const json = command->get_option_no_throw("--json");
+  if (json != nullptr && json->get_expected_min() > 0) words.emplace_back(kStandardOutput);
+  return words;
+}
+
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work
 /// fails or standard output cannot be written. Draws progress on a terminal unless --quiet is given. An error prints
@@ -89,7 +104,7 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work,
                 const std::function<CompletionNames()>& find_names = {}) {
   app.set_version_flag("--version", version_line());
   std::signal(SIGXFSZ, SIG_IGN);  // a file above ulimit -f then gives an error instead of a signal
-  const std::vector<std::string> words(argv, argv + argc);
+  const std::vector<std::string> words = with_json_target(app, {argv, argv + argc});
   const auto failed = [&](const char* status, const std::string& reason, int code) {
     return report_error(words, command_name(chosen_command(app)), status, reason, code);
   };
@@ -100,7 +115,9 @@ int run_program(CLI::App& app, int argc, char** argv, const Work& work,
       return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
     }
     set_name_as_called(app);
-    app.parse(argc, argv);
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
     if (!is_quiet(app) && has_drawable_stderr()) show_progress_on(stderr);
     return with_standard_output(app.get_name(), work(words));
   } catch (const CLI::ExtrasError&) {

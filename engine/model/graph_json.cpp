@@ -366,6 +366,11 @@ Reader reader_of(const JsonNode& node, const std::string& name, const std::strin
   }
 }
 
+// Kinds for sequences have this input. Traced networks give another one in addition to "tokens".
+Shape input_of_tokens(int tokens) {
+  return {1, tokens, 1};
+}
+
 }  // namespace
 
 Graph graph_from_json(const JsonNode& node) {
@@ -373,10 +378,10 @@ Graph graph_from_json(const JsonNode& node) {
   node.at("schema").choice({kSchema});
   const std::string name = node.at("name").text();
   const auto title = node.find("title");
-  if (node.has("tokens") && node.has("input"))
-    node.at("tokens").fail("the input is an image", "allowed: one of input and tokens");
   const int tokens = node.has("tokens") ? whole(node.at("tokens"), 1, kLongestAxis) : 0;
-  const Shape input = tokens > 0 ? Shape{1, tokens, 1} : read_shape(node.at("input"));
+  const Shape input = node.has("input") || tokens == 0 ? read_shape(node.at("input")) : input_of_tokens(tokens);
+  if (tokens > 0 && input.width != 1)
+    node.at("tokens").fail("the input is an image", "allowed: one of input and tokens");
   Reader reader = reader_of(node, name, title ? title->text() : name, input, tokens);
   const JsonNode layers_node = node.at("layers");
   const std::vector<JsonNode> layers = layers_node.items();
@@ -391,9 +396,8 @@ Graph graph_from_json(const JsonNode& node) {
 Json to_json(const Graph& graph) {
   Json json{{"schema", kSchema}, {"name", graph.name}};
   if (graph.title != graph.name) json["title"] = graph.title;
-  if (graph.tokens > 0)
-    json["tokens"] = graph.tokens;
-  else
+  if (graph.tokens > 0) json["tokens"] = graph.tokens;
+  if (graph.tokens == 0 || !(graph.input == input_of_tokens(graph.tokens)))
     json["input"] = {graph.input.channels, graph.input.height, graph.input.width};
   json["layers"] = Json::array();
   for (std::size_t i = 1; i < graph.layers.size(); ++i) json["layers"].push_back(layer_json(graph, i));

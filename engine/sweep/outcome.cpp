@@ -1,6 +1,7 @@
 #include "engine/sweep/outcome.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -47,6 +48,17 @@ const Json& entries_of(const Json& record) {
   return record.contains("evaluations") ? record.at("evaluations") : record.at("epochs");
 }
 
+// True if a run ended no more accurate than guessing: at most three standard deviations of a guess's test accuracy above
+// 1 / classes. Records of older versions do not tell the classes.
+bool is_at_chance(const Json& record) {
+  const Json entries = record.is_null() ? Json::array() : entries_of(record);
+  if (entries.empty() || !record.contains("data") || !record.at("data").contains("classes")) return false;
+  const double chance = 1 / record.at("data").at("classes").get<double>();
+  const double images = record.at("data").at("test_images").get<double>();
+  const double deviation = std::sqrt(chance * (1 - chance) / std::max(1.0, images));
+  return entries.back().at("test_accuracy").get<double>() <= chance + 3 * deviation;
+}
+
 Json run_summary(const Records& records, const Run& run, const std::vector<double>& targets) {
   const Outcome outcome = outcome_of(records, run);
   Json entry = {{"file", run.name + ".json"}, {"seed", run.settings.request.seed}};
@@ -56,6 +68,8 @@ Json run_summary(const Records& records, const Run& run, const std::vector<doubl
   entry["iterations"] = entries.empty() ? Json(0) : entries.back().at("iterations");
   entry["epochs"] = entries.empty() ? Json(0) : entries.back().at("epoch");
   entry["test_accuracy"] = entries.empty() ? Json(nullptr) : entries.back().at("test_accuracy");
+  entry["at_chance"] =
+      (outcome.state == State::ended || outcome.state == State::diverged) && is_at_chance(outcome.record);
   Json reached = Json::array();
   for (const double target : targets) {
     const auto at = train::first_reached(entries, target);
@@ -63,6 +77,25 @@ Json run_summary(const Records& records, const Run& run, const std::vector<doubl
   }
   entry["iterations_to_target"] = reached;
   return entry;
+}
+
+bool has_ended(const Json& run) {
+  const Json& status = run.at("status");
+  return status != "open" && status != "running" && status != "failed";
+}
+
+// "  1 of 3 diverged, 2 of 3 ended at chance": runs whose result says nothing about the algorithm.
+std::string useless_runs_text(const Json& runs) {
+  const auto diverged =
+      std::count_if(runs.begin(), runs.end(), [](const Json& run) { return run.at("status") == "diverged"; });
+  const auto at_chance = std::count_if(runs.begin(), runs.end(), [](const Json& run) {
+    return run.at("status") != "diverged" && run.value("at_chance", false);
+  });
+  const std::string of = " of " + std::to_string(runs.size());
+  std::string text;
+  if (diverged > 0) text += std::to_string(diverged) + of + " diverged";
+  if (at_chance > 0) text += (text.empty() ? "" : ", ") + std::to_string(at_chance) + of + " ended at chance";
+  return text.empty() ? "" : "   " + text;
 }
 
 std::string median_text(const std::vector<double>& values, std::size_t of) {
@@ -188,12 +221,9 @@ std::string table(const Json& summary) {
   } else {
     text += "   (iterations: median of the seeds that reached it)\n";
   }
+  bool has_useless = false;
   for (const Json& cell : summary.at("cells")) {
     const Json& runs = cell.at("runs");
-    const auto has_ended = [](const Json& run) {
-      const Json& status = run.at("status");
-      return status != "open" && status != "running" && status != "failed";
-    };
     const auto ended = std::count_if(runs.begin(), runs.end(), has_ended);
     const std::string rate =
         cell.at("learning_rate").is_null() ? "-" : short_number(cell.at("learning_rate").get<double>());
@@ -210,8 +240,12 @@ std::string table(const Json& summary) {
     for (std::size_t t = 0; t < targets.size(); ++t)
       add_median([&](const Json& run) -> const Json& { return run.at("iterations_to_target").at(t); });
     if (targets.empty()) add_median([](const Json& run) -> const Json& { return run.at("test_accuracy"); });
-    text += "\n";
+    const std::string useless = useless_runs_text(runs);
+    has_useless = has_useless || !useless.empty();
+    text += useless + "\n";
   }
+  if (has_useless)
+    text += "Runs that diverged or ended at chance did not learn; try a lower learning rate, or \"search\".\n";
   return text;
 }
 

@@ -56,7 +56,7 @@ void write_failure(const Records& records, const Run& run, const std::string& wh
 
 /// The content of FOLDER/sweep.json, schema "lockstep/sweep-result/1", computed from the records: provenance, sweep (as
 /// read), cells: [{name, options, search: [{learning_rate, file, status, test_accuracy}], learning_rate, runs: [{file,
-/// seed, status, iterations, epochs, test_accuracy, iterations_to_target: [per target, or null]}]}].
+/// seed, status, iterations, epochs, test_accuracy, at_chance, iterations_to_target: [per target, or null]}]}].
 Json summary(const Sweep& sweep, const Records& records, const std::vector<std::string>& argv);
 
 /// Writes the summary and all records to FOLDER.jsonl, which then contains the same information as the folder.

@@ -393,7 +393,8 @@ Json Trainer::memory() const {
 Json Trainer::data_facts() const {
   Json data = {{"name", images_.train->name()},
                {"train_images", images_.train->count()},
-               {"test_images", images_.test->count()}};
+               {"test_images", images_.test->count()},
+               {"classes", images_.test->classes()}};
   if (!images_.about.empty()) data["about"] = images_.about;
   for (const auto* part : {&images_.train, &images_.test})
     for (const std::string& line : (*part)->passed_over()) data["passed_over"].push_back(line);

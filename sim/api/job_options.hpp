@@ -59,6 +59,11 @@ class JobOptionDeclarer {
   void declare(const FieldName& name, std::optional<Algorithm>&, Range) {
     texts_.add(app_.add_option(name.option, job_.exchange, name.help), OptionType::text);
   }
+  /// The only text with an option is the task of fine-tuning.
+  void declare(const FieldName& name, std::string& field, Range) {
+    const std::vector<std::string> tasks{kAdapters, kAllWeights};
+    texts_.add(app_.add_option(name.option, field, name.help)->check(CLI::IsMember(tasks)), OptionType::text, tasks);
+  }
   void declare(const FieldName& name, bool& field, Range) {
     texts_.add(app_.add_flag(name.option, field, name.help), OptionType::flag);
   }

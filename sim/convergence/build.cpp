@@ -24,7 +24,7 @@ const Family kFamilies[] = {
     {Algorithm::s_sgd, "batch", LawKind::saturating},     {Algorithm::sma, "learners", LawKind::saturating},
     {Algorithm::ea_sgd, "learners", LawKind::saturating}, {Algorithm::sma, "tau", LawKind::power},
     {Algorithm::ea_sgd, "tau", LawKind::power},           {Algorithm::backup_workers, "batch", LawKind::saturating},
-    {Algorithm::async_sgd, "staleness", LawKind::linear}};
+    {Algorithm::async_sgd, "staleness", LawKind::linear}, {Algorithm::local_sgd, "tau", LawKind::power}};
 
 double x_of(const std::string& variable, const TrainingSetting& s) {
   if (variable == "batch") return s.images();
@@ -41,13 +41,14 @@ double most_common(const std::vector<double>& values) {
 }
 
 /// Returns the runs of the family that differ in its variable alone. Laws by learners, tau or staleness use one batch
-/// per learner, and the law by tau uses one number of learners.
+/// per learner, and the law by tau uses one number of learners. Local SGD with tau 1 is among the runs of S-SGD.
 std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const Family& family) {
   std::vector<const ProfileRun*> runs;
   std::vector<double> batches, learners;
   const bool by_tau = std::string(family.variable) == "tau";
   for (const ProfileRun& run : profile.runs) {
-    if (run.setting.algorithm != family.algorithm || (!by_tau && run.setting.tau != 1)) continue;
+    const Algorithm own = by_tau ? run.setting.algorithm : algorithm_of_main_law(run.setting.algorithm);
+    if (own != family.algorithm || (!by_tau && run.setting.tau != 1)) continue;
     if (run.setting.tau <= 0) continue;  // learners that never synchronise have no x
     runs.push_back(&run);
     batches.push_back(run.setting.batch);

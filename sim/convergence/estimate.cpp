@@ -26,6 +26,10 @@ std::string unit_of(const std::string& variable) {
   return variable == "tau" ? "iterations per synchronisation" : "updates of staleness";
 }
 
+std::string learners_text(double learners, double batch) {
+  return short_number(learners) + " learners of " + short_number(batch) + " images";
+}
+
 std::string range_text(const ConvergenceFit& fit) {
   return short_number(fit.from_x) + " to " + short_number(fit.to_x) + " " + unit_of(fit.variable);
 }
@@ -101,12 +105,13 @@ const ConvergenceFit* ConvergenceProfile::fit(Algorithm algorithm, const std::st
 std::optional<std::string> why_not_covered(const ConvergenceProfile& profile, std::size_t target,
                                            const TrainingSetting& s) {
   const Variable variable = main_variable(s);
-  const ConvergenceFit* fit = profile.fit(s.algorithm, variable.name, target);
+  const Algorithm main = algorithm_of_main_law(s.algorithm);
+  const ConvergenceFit* fit = profile.fit(main, variable.name, target);
   if (!fit) {
     std::vector<std::string> has;
     for (const ConvergenceFit& other : profile.fits)
       if (other.target == target && other.variable != "tau") has.push_back(name_of(other.algorithm));
-    return "has no law of \"" + name_of(s.algorithm) + "\" to " + profile.targets[target].name +
+    return "has no law of \"" + name_of(main) + "\" to " + profile.targets[target].name +
            (has.empty() ? "" : "; allowed: " + joined(has));
   }
   if (fit->batch && variable.name != "batch" && std::abs(*fit->batch - s.batch) > 1e-9)
@@ -123,7 +128,7 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
                                        const TrainingSetting& s) {
   if (const auto why = why_not_covered(profile, target, s)) throw std::invalid_argument(profile.name + ": " + *why);
   const Variable variable = main_variable(s);
-  const ConvergenceFit& fit = *profile.fit(s.algorithm, variable.name, target);
+  const ConvergenceFit& fit = *profile.fit(algorithm_of_main_law(s.algorithm), variable.name, target);
   IterationsEstimate estimate{value_of(fit, variable.x, profile.coverage), {}};
   const auto note = [&](const ConvergenceFit& of, double x) {
     if (is_beyond(of, x, 1))
@@ -136,6 +141,11 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
   const ConvergenceFit& tau = *profile.fit(s.algorithm, "tau", target);
   apply_tau(tau, s.tau, profile.coverage, estimate.bound);
   note(tau, s.tau);
+  if (tau.learners && tau.batch &&
+      (std::abs(*tau.learners - s.workers) > 1e-9 || std::abs(*tau.batch - s.batch) > 1e-9))
+    estimate.notes.push_back("The effect of tau on iterations to " + profile.targets[target].name +
+                             " was measured with " + learners_text(*tau.learners, *tau.batch) + ", not " +
+                             learners_text(s.workers, s.batch) + ".");
   return estimate;
 }
 

@@ -14,21 +14,27 @@ namespace lockstep::sim::convergence {
 
 /// Lists the algorithms that have laws.
 inline const std::vector<Algorithm>& algorithms_with_laws() {
-  static const std::vector<Algorithm> all{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd,
-                                          Algorithm::backup_workers, Algorithm::async_sgd};
+  static const std::vector<Algorithm> all{Algorithm::s_sgd,          Algorithm::sma,       Algorithm::ea_sgd,
+                                          Algorithm::backup_workers, Algorithm::async_sgd, Algorithm::local_sgd};
   return all;
 }
 
 /// The settings that decide how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
-  Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd
+  Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd, local-sgd
   double batch = 1;                        ///< images per worker or learner in an iteration
   double workers = 1;                      ///< number whose gradients an update uses, or of all learners
-  double tau = 1;                          ///< sma, ea-sgd: iterations per synchronisation
+  double tau = 1;                          ///< sma, ea-sgd, local-sgd: iterations per synchronisation
   double staleness = 0;                    ///< async-sgd: mean age of a gradient, in updates
 
   double images() const { return batch * workers; }  ///< per update
 };
+
+/// The algorithm whose law by its main variable holds for `algorithm` at tau 1. For local SGD it is S-SGD: the mean of
+/// replicas that are averaged in every iteration, and of their velocities, follows the mean gradient.
+inline Algorithm algorithm_of_main_law(Algorithm algorithm) {
+  return algorithm == Algorithm::local_sgd ? Algorithm::s_sgd : algorithm;
+}
 
 /// An accuracy, or the loss of a language model; the other one is 0.
 struct TargetAccuracy {

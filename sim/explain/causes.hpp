@@ -53,17 +53,28 @@ inline const Choices<CauseId>& choices_of(CauseId) {
   return all;
 }
 
+/// A test that tells a cause from the others.
+struct DecidingTest {
+  std::string run;     ///< a command, or where to look
+  std::string yes_if;  ///< its result if the cause is present
+};
+
 struct Cause {
   CauseId id = CauseId::normal;
   std::string title;
   /// Number of prior cases (tests/check/cases.json) with this cause; its prior weight is one more (Laplace's rule). No share of
   /// normal measurements is published: see prior_of().
   int cases = 0;
-  std::string command;  ///< what to run to tell it from the others
+  std::vector<DecidingTest> tests;  ///< the most conclusive first; none for "as expected"
 };
 
 const std::vector<Cause>& causes();
 const Cause& cause_of(CauseId id);
+
+/// "ibstat: yes if no port is Active".
+std::string test_text(const DecidingTest& test);
+/// Writes all of them in one line.
+std::string tests_text(const std::vector<DecidingTest>& tests);
 
 /// Half of all checked measurements are assumed to be normal; the other half is divided among those of `applicable` by the
 /// cases plus one.

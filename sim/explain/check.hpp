@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "sim/explain/causes.hpp"
 #include "sim/explain/faults.hpp"
 #include "sim/explain/scoring.hpp"
 #include "sim/explain/step_parts.hpp"
@@ -94,7 +95,7 @@ struct RankedCause {
   std::optional<Evidence> most_for;      ///< the largest ratio; none: no ratio is above 1
   std::optional<Evidence> most_against;  ///< the smallest; none: no ratio is below 1
   double median_error = 0;               ///< median of |log(measured / expected)| with the cause
-  std::string command;
+  std::vector<DecidingTest> tests;       ///< causes.hpp
   double gain =
       1;  ///< speed-up if the cause is removed: predicted time with it over that without, at most what was lost
 };

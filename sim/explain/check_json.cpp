@@ -88,6 +88,8 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
     observations.push_back(entry);
   }
   for (const RankedCause& cause : result.causes) {
+    Json tests = Json::array();
+    for (const DecidingTest& test : cause.tests) tests.push_back({{"run", test.run}, {"yes_if", test.yes_if}});
     Json entry{{"cause", name_of(cause.id)},
                {"title", cause.title},
                {"probability", cause.probability},
@@ -95,7 +97,8 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
                {"for", text_for(result, cause)},
                {"against", text_against(result, cause)},
                {"median_error", std::exp(cause.median_error) - 1},
-               {"command", cause.command},
+               {"command", tests_text(cause.tests)},
+               {"tests", tests},
                {"gain", cause.gain}};
     if (cause.most_for) entry["most_for"] = evidence_json(result, *cause.most_for);
     if (cause.most_against) entry["most_against"] = evidence_json(result, *cause.most_against);

@@ -181,10 +181,10 @@ std::string causes_section(const CheckResult& result) {
     html += "<h3>" + percent_text(cause.probability) + " " + svg::escaped(cause_title(result, cause)) + "</h3>\n" +
             paragraph("For: " + text_for(result, cause)) + paragraph("Against: " + text_against(result, cause));
     if (cause.id == CauseId::normal) continue;
-    html += paragraph("To tell: " + cause.command) +
-            paragraph("Gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed");
+    for (const DecidingTest& test : cause.tests) html += paragraph("To tell: " + test_text(test));
+    html += paragraph("Gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed");
   }
-  return html + "</section>\n";
+  return html + paragraph(first_test_text(result)) + "</section>\n";
 }
 
 }  // namespace

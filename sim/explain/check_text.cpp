@@ -117,10 +117,14 @@ std::string causes_text(const CheckResult& result) {
     text += "  " + percent_text(cause.probability) + "  " + cause_title(result, cause) + "\n";
     text += "       for: " + text_for(result, cause) + "\n       against: " + text_against(result, cause) + "\n";
     if (cause.id == CauseId::normal) continue;
-    text += "       to tell: " + cause.command +
-            "\n       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
+    const char* lead = "       to tell: ";
+    for (const DecidingTest& test : cause.tests) {
+      text += lead + test_text(test) + "\n";
+      lead = "                ";
+    }
+    text += "       gain if removed: " + short_number(std::round(100 * cause.gain) / 100) + " times the speed\n";
   }
-  return text + rare_causes_text(result) + fit_text(result) +
+  return text + rare_causes_text(result) + fit_text(result) + first_test_text(result) +
          "Probability: how well a cause explains the measurement, times its prior. Half of all measurements are "
          "assumed to be "
          "normal, the other half is divided as in published cases.\n";
@@ -161,6 +165,28 @@ std::string text_for(const CheckResult& result, const RankedCause& cause) {
       evidence_text(result, cause.most_for, "no measurement is likelier with this cause than with the others");
   if (result.scored.size() == 1) return text;
   return text + "; median error " + percent_text(std::exp(cause.median_error) - 1);
+}
+
+std::string first_test_text(const CheckResult& result) {
+  struct Share {
+    int causes = 0;
+    double probability = 0;
+  };
+  std::map<std::string, Share> by_test;  // the first test of each cause
+  std::string first;
+  for (const RankedCause& cause : result.causes) {
+    if (cause.probability < kLeastShown || cause.tests.empty()) continue;
+    Share& share = by_test[cause.tests.front().run];
+    ++share.causes;
+    share.probability += cause.probability;
+  }
+  for (const auto& [run, share] : by_test)
+    if (first.empty() || share.probability > by_test[first].probability) first = run;
+  if (first.empty()) return "";
+  const Share& share = by_test[first];
+  return "Begin with: " + first + ". It decides on " +
+         (share.causes == 1 ? "one of these causes, " : std::to_string(share.causes) + " of these causes, together ") +
+         percent_text(share.probability) + ".\n";
 }
 
 std::string text_against(const CheckResult& result, const RankedCause& cause) {

@@ -23,6 +23,8 @@ std::string least_text(const CheckResult& result, std::optional<double> least);
 std::string text_for(const CheckResult& result, const RankedCause& cause);
 std::string text_against(const CheckResult& result, const RankedCause& cause);
 std::string cause_title(const CheckResult& result, const RankedCause& cause);
+/// Names the test that decides about the largest probability, over the shown causes; empty if no cause has a test.
+std::string first_test_text(const CheckResult& result);
 const char* part_title(calib::StepPart part);
 /// Says how the files were read and with what they were compared, without full stops.
 std::vector<std::string> read_lines(const CheckResult& result);

@@ -79,7 +79,7 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
     cause.title = known.title + (scored.variant->text.empty() ? "" : " (" + scored.variant->text + ")");
     cause.prior = scored.prior;
     cause.probability = probabilities[c];
-    cause.command = known.command;
+    cause.tests = known.tests;
     std::vector<double> errors;
     std::vector<Evidence> evidence;
     for (std::size_t i = 0; i < observations.size(); ++i) {

@@ -121,7 +121,12 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"whole_tensors"}, a.places_tensors, b.places_tensors);
   visit(Name{"tau"}, a.tau, b.tau, kCount);
   visit(Name{"aggregated"}, a.aggregated, b.aggregated, kCount);
-  visit(Name{"task"}, a.split.task, b.split.task);
+  visit(
+      Name{
+          "task", "--task",
+          "Fine-tuning instead of training from the beginning: lora (adapters; see --lora-rank), or sft (all weights). "
+          "Decides the default batch, and no loss is predicted"},
+      a.split.task, b.split.task);
   visit(Name{"assumed"}, a.assumed, b.assumed);
 }
 

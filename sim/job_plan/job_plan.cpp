@@ -278,8 +278,9 @@ std::string default_batches_text(const std::vector<Machine>& machines) {
   std::string text;
   for (const auto& [gpus, batch] : batches)
     text += (text.empty() ? "" : ", ") + std::to_string(batch) + " on " + gpus_text(gpus);
-  return text.empty() ? ""
-                      : "  global_batch " + text + " (" + kWhyDefaultBatch + ", and a list of them compares batches)\n";
+  if (text.empty()) return "";
+  return "  global_batch " + text + " (" + why_default_batch(machines.front().question.job.split.task) +
+         ", and a list of them compares batches)\n";
 }
 
 const std::string kNotGiven = "Not given, and assumed:\n";

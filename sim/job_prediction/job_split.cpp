@@ -19,7 +19,8 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   const Job& given = predicted.question.job;
   if (given.global_batch == 0 && given.batch_per_gpu == 0 && given.accumulation == 0)
     question.stated.global_batch = static_cast<int>(std::min<std::int64_t>(
-        default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities), kLargestGlobalBatch));
+        default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities, predicted.job.split.task),
+        kLargestGlobalBatch));
   const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
   if (batch_per_gpu * gpus > kLargestGlobalBatch)
     throw InputError("--batch " + std::to_string(batch_per_gpu) + ": on " + std::to_string(gpus) + " GPUs more than " +
@@ -39,7 +40,7 @@ std::string losses_text(const RankedSplit& split) {
   const double ranks_s = i.of_gpu.tensor_s + i.of_gpu.context_s + i.of_gpu.expert_s + i.of_gpu.sharding_s;
   return "bubble " + share_text(i.bubble_fraction * i.pipeline_s / i.iteration_s) + ", exchange within a replica " +
          share_text(ranks_s / i.iteration_s) + ", between replicas " +
-         share_text(i.exposed_exchange_s / i.iteration_s) + ", memory " + memory_text(split.memory);
+         share_text(i.exposed_exchange_s / i.iteration_s) + " of an iteration; memory " + memory_text(split.memory);
 }
 
 // Compares a split with the fastest: "1.1 % longer".

@@ -13,6 +13,7 @@
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/stack/priors.hpp"
+#include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -62,11 +63,17 @@ std::string default_batches(const JobPrediction& predicted) {
   return differ && assumed_global_batch(predicted) > 0 ? text : "";
 }
 
+// Efficiencies are relative to this number of GPUs.
+std::string baseline_text(const JobQuestion& question) {
+  return question.baseline_gpus() > 1 ? gpus_text(question.baseline_gpus()) : "one GPU";
+}
+
 std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
   const JobQuestion& question = predicted.question;
   std::string text;
   const std::string batches = default_batches(predicted);
-  if (!batches.empty()) text += "  global_batch " + batches + " (" + kWhyDefaultBatch + ")\n";
+  if (!batches.empty())
+    text += "  global_batch " + batches + " (" + why_default_batch(predicted.job.split.task) + ")\n";
   const std::vector<std::string> lines = assumed_lines(inputs);
   for (const std::string& line : lines)
     if (batches.empty() || line.rfind("global_batch ", 0) != 0) text += "  " + line + "\n";
@@ -75,8 +82,7 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
     text += "  measured batch " + with_thousands(static_cast<double>(question.fitted_step->given.global_batch)) +
             " (the requested job's samples per GPU; --step-batch gives it)\n";
   return (text.empty() ? "" : "Not given, and assumed:\n" + text) + std::to_string(others) +
-         " more inputs: see --json. Efficiency is relative to " +
-         (question.baseline_gpus() > 1 ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +
+         " more inputs: see --json. Efficiency is relative to " + baseline_text(question) +
          "; low and high: 80 % prediction interval.\n";
 }
 
@@ -105,7 +111,7 @@ std::string meaning_text(const JobQuestion& question, const Inputs& inputs, cons
   return text + training_text(inputs);
 }
 
-Json prediction_json_at(int gpus, const char* metric, const char* unit, const QuantityPrediction& prediction) {
+Json prediction_json_at(int gpus, const char* metric, const std::string& unit, const QuantityPrediction& prediction) {
   Json json = prediction_json(std::to_string(gpus) + " GPUs: " + metric, metric, unit, prediction);
   json["gpus"] = gpus;
   return json;
@@ -181,7 +187,9 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   const char* const rate_unit = predicted.scenario.model.tokens > 0 ? "samples/s" : "images/s";
   for (const JobRow& row : predicted.rows) {
     list.push_back(prediction_json_at(row.gpus, "images_per_s", rate_unit, row.samples_per_s));
-    list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
+    list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over " + baseline_text(predicted.question),
+                                      row.efficiency));
+    list.back()["baseline_gpus"] = predicted.question.baseline_gpus();
     if (!row.training) continue;
     list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
     add_calendar(calendar_of_epochs(predicted, row), list.back());

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/base/text.hpp"
+#include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/named_config.hpp"
 
@@ -152,7 +153,16 @@ void read_adapters(LaunchSettings& s, Facts& f) {
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(*s.take(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted",
             "give full or lora");
-  if (type != "lora" && type != "qlora" && !uses_peft) return;
+  if (type != "lora" && type != "qlora" && !uses_peft) {
+    const std::string stage = lower_case(s.text("stage").value_or(""));
+    if (stage == "sft")
+      f.give_from("--task", kAllWeights, s, "stage");
+    else if (stage != "pt" && s.has("base_model"))
+      f.give_default("--task", kAllWeights, "axolotl loads trained weights");
+    else if (stage != "pt" && s.has("model_name_or_path") && !s.has("config_name"))
+      f.give_default("--task", kAllWeights, "model_name_or_path: trained weights are loaded");
+    return;
+  }
   const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (key.empty())
     f.give_default("--lora-rank", "8", "the default of PEFT");

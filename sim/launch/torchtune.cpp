@@ -1,5 +1,6 @@
 // torchtune's YAML: components by their Python names, FSDP over all GPUs.
 #include "engine/base/text.hpp"
+#include "sim/job/given_split.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
@@ -16,6 +17,8 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto component = s.text("model._component_", "--model");
   if (!component) return;
   std::string name = last_component(*component);
+  if (name.compare(0, 5, "lora_") != 0 && name.compare(0, 6, "qlora_") != 0)
+    f.give_default("--task", kAllWeights, "torchtune fine-tunes");
   for (const std::string prefix : {"qlora_", "lora_"})
     if (name.compare(0, prefix.size(), prefix) == 0) {
       name.erase(0, prefix.size());

@@ -288,6 +288,8 @@ class Around {
     b.exposed_communication_s =
         std::min(even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s, waits_s);
     b.idle_s = std::max(0.0, waits_s - b.exposed_communication_s);
+    b.bubble_s = std::min(o.bubble_s.value_or(0), b.exposed_communication_s);
+    b.exposed_communication_s -= b.bubble_s;
     result_.breakdown = b;
   }
 

@@ -15,6 +15,7 @@
 #include "sim/plan/warnings.hpp"
 #include "sim/point/baseline.hpp"
 #include "sim/point/best_splits.hpp"
+#include "sim/point/calibration.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/replay/failure_clock.hpp"
 
@@ -109,7 +110,7 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
   }
   const double images = point.samples_per_iteration;
   const IterationsEstimate iterations =
-      iterations_to_target(*s.convergence, setting_of(s, point), images, s.uncertainty.epochs);
+      iterations_to_target(*s.convergence, setting_of(s, point), images, epochs_half_width(s));
   const TimeToAccuracy accuracy = time_to_accuracy(*s.convergence, iterations, images, o.iteration_s,
                                                    point.training_interval.low, point.training_interval.high);
   set_spread(point.training_interval.spread, o);
@@ -143,6 +144,8 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.links = links_of(s.cluster);
   o.compute_s = point.compute_s;
   o.exposed_communication_s = point.exposed_communication_s;
+  if (const auto& split = point.details.split; split && split->bubble_fraction > 0)
+    o.bubble_s = split->bubble_fraction * split->pipeline_s;
   o.idle_s = point.input_wait_s;
 }
 

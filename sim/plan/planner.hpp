@@ -48,7 +48,8 @@ struct SensitivityRow {
 struct Breakdown {
   std::size_t row = 0;
   double forward_s = 0, backward_s = 0, update_s = 0;
-  double exposed_communication_s = 0;  ///< without waiting for slower GPUs
+  double bubble_s = 0;                 ///< of the pipeline of a split
+  double exposed_communication_s = 0;  ///< without the bubble and without waiting for slower GPUs
   double idle_s = 0;                   ///< waiting for input and for slower GPUs
   std::vector<LayerGroup> layer_groups;
 };

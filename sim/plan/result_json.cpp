@@ -72,6 +72,7 @@ Json breakdown_json(const PlanResult& result) {
   add("backward", b.backward_s);
   add("update", b.update_s);
   add("exposed communication", b.exposed_communication_s);
+  add("bubble", b.bubble_s);
   add("idle", b.idle_s);
   Json groups = Json::array();
   for (const LayerGroup& g : b.layer_groups)
@@ -82,7 +83,7 @@ Json breakdown_json(const PlanResult& result) {
                       {"update_s", g.update_s},
                       {"gradient_bytes", g.gradient_bytes}});
   return {{"point", result.rows[b.row].point->id},
-          {"iteration_s", b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.idle_s},
+          {"iteration_s", b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.bubble_s + b.idle_s},
           {"parts", parts},
           {"layer_groups", groups},
           {"note",

@@ -133,7 +133,7 @@ Rows scaling_rows(const PlanResult& result) {
 }
 
 Rows breakdown_rows(const Breakdown& b) {
-  const double all = b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.idle_s;
+  const double all = b.forward_s + b.backward_s + b.update_s + b.bubble_s + b.exposed_communication_s + b.idle_s;
   Rows rows{{"part of an iteration", "time", "share"}};
   const auto add = [&](const char* name, double seconds) {
     rows.push_back({name, format_seconds(seconds), percent(seconds / all)});
@@ -142,7 +142,8 @@ Rows breakdown_rows(const Breakdown& b) {
   add("backward", b.backward_s);
   add("update", b.update_s);
   add("exposed communication", b.exposed_communication_s);
-  add("idle", b.idle_s);
+  if (b.bubble_s > 0) add("pipeline bubble", b.bubble_s);
+  add("waiting for input or slower GPUs", b.idle_s);
   return rows;
 }
 
@@ -170,7 +171,8 @@ std::string counts(const PlanResult& result) {
     ++status[row.outcome.status];
     if (row.outcome.is_ok()) ++fidelity[name_of(row.outcome.fidelity)];
   }
-  std::string text = std::to_string(result.rows.size()) + " points: " + std::to_string(status["ok"]) + " predicted";
+  std::string text = std::to_string(result.rows.size()) + (result.rows.size() == 1 ? " point: " : " points: ") +
+                     std::to_string(status["ok"]) + " predicted";
   std::string by;
   for (const char* name : {"analytic", "fast", "message"})
     if (fidelity[name] > 0) by += (by.empty() ? "" : ", ") + std::to_string(fidelity[name]) + " in " + name;

@@ -1,5 +1,6 @@
 #pragma once
 // The task of a worker process, and its outcome. Processes and journals exchange both as one line of JSON.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,9 +75,10 @@ struct [[nodiscard]] Outcome {
   std::string links;  ///< identifies the links between nodes; points with equal texts share their uncertainty
   double compute_s = 0;
   double exposed_communication_s = 0;
-  double idle_s = 0;   ///< waiting for input
-  Json memory;         ///< memory_json() of a GPU; null if the scenario could not be read
-  double updates = 0;  ///< iterations of the whole training
+  std::optional<double> bubble_s;  ///< of a split with a pipeline: part of exposed_communication_s
+  double idle_s = 0;               ///< waiting for input
+  Json memory;                     ///< memory_json() of a GPU; null if the scenario could not be read
+  double updates = 0;              ///< iterations of the whole training
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;
@@ -109,9 +111,9 @@ struct [[nodiscard]] Outcome {
   LOCKSTEP_FIELDS(status, why, fidelity, method, gpu, cluster, gpus, nodes, gpus_per_node, nics, batch_per_gpu,
                   baseline_gpus, tuned_learners, split, global_batch, sequence_tokens, mfu, iteration_s, relative_low,
                   relative_high, spread_compute, spread_bandwidth, spread_latency, links, compute_s,
-                  exposed_communication_s, idle_s, memory, updates, time_s, time_s_low, time_s_high, undisturbed_s,
-                  goodput, paid_share, interruptions, spot_interruptions, checkpoint_s, checkpoint_interval_s, spares,
-                  layer_groups, clocked, warnings);
+                  exposed_communication_s, bubble_s, idle_s, memory, updates, time_s, time_s_low, time_s_high,
+                  undisturbed_s, goodput, paid_share, interruptions, spot_interruptions, checkpoint_s,
+                  checkpoint_interval_s, spares, layer_groups, clocked, warnings);
 };
 
 }  // namespace lockstep::sim::plan

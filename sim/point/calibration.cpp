@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/statistics.hpp"
 #include "sim/convergence/profile.hpp"
 
 namespace lockstep::sim::point {
 namespace {
 
-constexpr double kWaits = 0.95;  // a run waits for decoding above this share of the nodes' decoding rate
+constexpr double kLeastOfTime = 0.01;  // of a time, at the lower end of its interval
+constexpr double kWaits = 0.95;        // a run waits for decoding above this share of the nodes' decoding rate
 
 // Scales the spread of each group of inputs, so that together they give the calibrated width. Two points share these
 // errors, which cancel between them.
@@ -23,7 +25,22 @@ void scale_spread(RelativeInterval& interval) {
   for (double* part : {&spread.compute, &spread.bandwidth, &spread.latency}) *part *= wanted / of_inputs;
 }
 
+void widen(RelativeInterval& interval) {
+  const double reach = reach_of_80_percent();
+  interval.low = std::max(std::min(kLeastOfTime, interval.low), 1 - reach * (1 - interval.low));
+  interval.high = 1 + reach * (interval.high - 1);
+  for (double* part : {&interval.spread.compute, &interval.spread.bandwidth, &interval.spread.latency}) *part *= reach;
+}
+
 }  // namespace
+
+double reach_of_80_percent() {
+  return normal_quantile(0.9);
+}
+
+double epochs_half_width(const Scenario& scenario) {
+  return scenario.uncertainty.epochs * (scenario.uncertainty.calibration ? 1 : reach_of_80_percent());
+}
 
 double log_distance(double low, double high) {
   return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kWidestBound) : kWidestBound;
@@ -54,7 +71,11 @@ bool trains_to_loss(const Scenario& scenario) {
 }
 
 void calibrate_intervals(const Scenario& scenario, PointResult& point) {
-  if (!scenario.uncertainty.calibration) return;
+  if (!scenario.uncertainty.calibration) {
+    widen(point.interval);
+    widen(point.training_interval);
+    return;
+  }
   const RelativeInterval of_inputs = point.interval;
   const double faster = log_distance(1 - std::hypot(1 - of_inputs.low, kLeastError), 1);
   const double slower = log_distance(1, 1 + std::hypot(of_inputs.high - 1, kLeastError));

@@ -11,6 +11,12 @@ namespace lockstep::sim::point {
 /// Least relative error assumed of any input, as an effect on the time.
 inline constexpr double kLeastError = 0.01;
 
+/// Returns the half-width of the 80 % interval of a normal distribution, in standard deviations.
+double reach_of_80_percent();
+/// Returns the relative half-width of the 80 % interval of the number of epochs. Calibrated intervals take their standard
+/// deviation.
+double epochs_half_width(const Scenario& scenario);
+
 /// Returns |log(high / low)|, at most kWidestBound. It is kWidestBound if one of them is not positive.
 double log_distance(double low, double high);
 
@@ -23,7 +29,8 @@ double factor_above(const IntervalCalibration& calibration, double off);
 /// True if decoding on the nodes' processors limits the rate.
 bool waits_for_input(const Scenario& scenario, int gpus, double samples_per_s);
 
-/// Replaces intervals from input uncertainty by calibrated ones, if the scenario has a calibration.
+/// Replaces bounds of one standard deviation of the inputs by 80 % intervals: calibrated ones if the scenario has a
+/// calibration, else those of a normal distribution.
 void calibrate_intervals(const Scenario& scenario, PointResult& point);
 
 }  // namespace lockstep::sim::point

@@ -5,6 +5,7 @@
 
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/point/calibration.hpp"
 
 namespace lockstep::sim::point {
 namespace {
@@ -19,8 +20,9 @@ double by_d_mod_k_s(Scenario scenario, const PointRequest& request, const Predic
   return predict(scenario, request).mean_iteration_s();
 }
 
-double combine_in_quadrature(double bound, double other) {
-  return std::hypot(std::log(bound), std::log(other));
+// Combines a bound of one standard deviation with an end of an 80 % interval.
+double combine_in_quadrature(double bound, double end_of_80_percent) {
+  return std::hypot(std::log(bound), std::log(end_of_80_percent) / reach_of_80_percent());
 }
 
 }  // namespace

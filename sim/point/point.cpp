@@ -231,7 +231,7 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   PointResult point = has_several_hashes(at_point, request.gpus) ? predict_median_hash(at_point, request, predict_once)
                                                                  : predict_once(std::move(at_point), request);
   point.training_interval = point.interval;
-  calibrate_intervals(scenario, point);
+  if (!request.has_input_spread) calibrate_intervals(scenario, point);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   log_method(point);
   return point;

@@ -30,6 +30,8 @@ struct PointRequest {
   std::uint64_t seed = 1;
   int iterations = 10;
   TraceRequest trace;
+  bool has_input_spread =
+      false;  ///< bounds are one standard deviation of the inputs, for a caller that calibrates them
   JitterCache* jitter = nullptr;  ///< draws that points share; must outlive the prediction
   double most_messages = 0;       ///< fast: a point with more in all its iterations uses the closed form; 0: no limit
 };
@@ -53,7 +55,7 @@ struct [[nodiscard]] PointResult {
   double compute_s = 0;              ///< busy compute time of a GPU in an iteration, mean
   double exposed_communication_s = 0;
   double input_wait_s = 0;
-  RelativeInterval interval;           ///< of the iteration time
+  RelativeInterval interval;           ///< 80 % interval of the iteration time
   RelativeInterval training_interval;  ///< of the time to the target, if the number of iterations is exact
   double bytes_sent_per_gpu = 0;
   double messages = 0;

@@ -254,7 +254,7 @@ std::string split_text(const ParallelSpec& spec) {
   add_size("data", spec.data);
   if (spec.sharding != ShardingStage::none) add(name_of(spec.sharding));
   if (spec.sharding_group > 0) add("in groups of " + std::to_string(spec.sharding_group));
-  if (spec.recompute != Recomputation::none) add(recompute_text(spec) + " recomputation");
+  add(spec.recompute == Recomputation::none ? "no recomputation" : recompute_text(spec) + " recomputation");
   add("micro-batch " + std::to_string(spec.micro_batch));
   return text;
 }

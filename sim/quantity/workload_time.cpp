@@ -151,6 +151,7 @@ WorkloadTime time_workload(const Workload& run, const TimingOptions& options) {
       return with_micro_steps(run, closed_form_iteration(run));
     PointRequest request = request_for(scenario, run.gpus, run.batch_per_gpu);
     request.jitter = options.jitter;
+    request.has_input_spread = true;
     const PointResult point = predict_point(scenario, request);
     return with_micro_steps(run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1));
   } catch (const std::exception& error) {

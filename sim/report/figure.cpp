@@ -5,14 +5,11 @@
 #include <map>
 #include <set>
 
-#include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim::report {
 namespace {
-
-constexpr double kLeastShare = 0.01;  // of a value, at the lower end of its interval
 
 const Scenario& scenario_of(const Report& report, const std::string& variant) {
   for (const Scenario& scenario : report.loaded.variants)
@@ -94,8 +91,7 @@ class Quantity {
 
   FigurePoint value_of(const ReportPoint& row) const {
     const double rate = row.point.samples_per_s(), iteration_s = row.point.mean_iteration_s();
-    const double faster = std::max(kLeastShare, 1 - widened(row, 1 - row.point.interval.low));
-    const double slower = 1 + widened(row, row.point.interval.high - 1);
+    const double faster = row.point.interval.low, slower = row.point.interval.high;
     switch (metric_) {
       case PublishedMetric::scaling_efficiency:
         return {0, row.scaling_efficiency, row.scaling_efficiency, row.scaling_efficiency};
@@ -108,13 +104,6 @@ class Quantity {
         break;
     }
     return {0, rate, rate / slower, rate / faster};
-  }
-
-  // Without a calibration, bounds of speed are one standard deviation of the inputs away. Those of a time to accuracy hold
-  // the spread of runs.
-  double widened(const ReportPoint& row, double reach) const {
-    const bool is_calibrated = scenario_of(report_, row.variant).uncertainty.calibration.has_value();
-    return is_calibrated ? reach : normal_quantile(0.9) * reach;
   }
 
   const Report& report_;

@@ -147,14 +147,19 @@ std::string panel_svg(const FigurePanel& panel, double left, double top) {
          (panel.has_rows() ? rows_panel(panel) : lines_panel(panel)) + "</g>\n";
 }
 
+bool has_rings(const FigurePanel& panel) {
+  return std::any_of(panel.series.begin(), panel.series.end(),
+                     [](const FigureSeries& series) { return !series.published.empty(); });
+}
+
+// A scenario lists published speeds, times and gains. Published arrivals and staleness are in its description, because
+// papers give them as ranges or by another count of the layers.
 std::string legend_of(const std::vector<FigurePanel>& panels) {
-  const bool has_published = std::any_of(panels.begin(), panels.end(), [](const FigurePanel& panel) {
-    return std::any_of(panel.series.begin(), panel.series.end(),
-                       [](const FigureSeries& series) { return !series.published.empty(); });
-  });
-  return std::string("Predicted: lines, dots, with 80 % intervals. ") +
-         (has_published ? "Published: rings." : "The scenarios hold no published value of these.") +
-         " Dashed: a speed-up without loss.";
+  const bool has_published = std::any_of(panels.begin(), panels.end(), has_rings);
+  const bool has_all = std::all_of(panels.begin(), panels.end(), has_rings);
+  return std::string("Predicted: lines, dots, with 80 % intervals. ") + (has_published ? "Published: rings. " : "") +
+         (has_all ? "" : "No rings: what the paper says is in the scenario's description. ") +
+         "Dashed: a speed-up without loss.";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "engine/base/units.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/point/calibration.hpp"
 #include "sim/point/point.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
@@ -161,7 +162,7 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
       const Scenario& scenario = varied[next];
       const double images = result.samples_per_iteration;
       const IterationsEstimate iterations = iterations_to_target(*scenario.convergence, setting_of(scenario, result),
-                                                                 images, scenario.uncertainty.epochs);
+                                                                 images, epochs_half_width(scenario));
       const TimeToAccuracy time = time_to_accuracy(*scenario.convergence, iterations, images, result.mean_iteration_s(),
                                                    result.training_interval.low, result.training_interval.high);
       candidate.iterations = iterations.bound.iterations;
@@ -181,7 +182,7 @@ std::string optimisation_text(const std::vector<Optimisation>& curves) {
     text += (curve.variant.empty() ? "" : curve.variant + ", ") + std::to_string(curve.gpus) + " GPUs, best " +
             curve.what + ": " + std::to_string(curve.best().setting) + "\n";
     text += format_printf("%8s  %10s  %8s  %10s  %12s  %12s  %s\n", curve.what.c_str(), "iterations", "epochs",
-                          "samples/s", "iteration", "time", "bounds");
+                          "samples/s", "iteration", "time", "80 % interval");
     for (const Candidate& c : curve.candidates) {
       text += format_printf("%8d  %10.0f  %8.2f  %10.0f  %9.1f ms  %12s  %s to %s%s\n", c.setting, c.iterations,
                             c.epochs, c.samples_per_s, c.iteration_s * 1e3, format_seconds(c.seconds()).c_str(),

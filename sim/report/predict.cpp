@@ -7,6 +7,7 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/cost/utilisation.hpp"
 #include "sim/point/baseline.hpp"
+#include "sim/point/calibration.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/result.hpp"
@@ -151,7 +152,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
     row.has_accuracy = true;
     const double images = point.samples_per_iteration;
     const IterationsEstimate iterations =
-        iterations_to_target(*scenario.convergence, setting_of(scenario, point), images, scenario.uncertainty.epochs);
+        iterations_to_target(*scenario.convergence, setting_of(scenario, point), images, epochs_half_width(scenario));
     row.accuracy = time_to_accuracy(*scenario.convergence, iterations, images, point.mean_iteration_s(),
                                     point.training_interval.low, point.training_interval.high);
     row.point.notes.insert(row.point.notes.end(), iterations.notes.begin(), iterations.notes.end());

@@ -294,6 +294,17 @@ std::string comparisons_text(const Report& report) {
   return "Predicted against published:\n" + table.text() + "\n";
 }
 
+bool shows_bounds(const Report& report) {
+  return std::any_of(report.points.begin(), report.points.end(),
+                     [](const ReportPoint& row) { return row.has_accuracy; });
+}
+
+std::string interval_source(const std::vector<Scenario>& variants) {
+  const bool is_calibrated = std::all_of(variants.begin(), variants.end(),
+                                         [](const Scenario& one) { return one.uncertainty.calibration.has_value(); });
+  return is_calibrated ? "calibrated on published results" : "by the uncertainty of the inputs";
+}
+
 }  // namespace
 
 std::string table_text(const Report& report) {
@@ -309,6 +320,7 @@ std::string table_text(const Report& report) {
   text += "Fidelity " + name_of(first.fidelity) + ", " + std::to_string(first.iterations) +
           " iterations a point, simulated in " + formatted("%.2f s", wall_s) +
           ". Inputs: " + kinds_text(report.loaded.assumptions) + " (--json lists them with their sources).\n";
+  if (shows_bounds(report)) text += "low and high: 80 % interval, " + interval_source(report.loaded.variants) + ".\n";
   return text;
 }
 

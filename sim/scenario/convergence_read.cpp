@@ -3,6 +3,7 @@
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/exchange_spec.hpp"
 #include "sim/scenario/file_schema.hpp"
 #include "sim/scenario/ranges.hpp"
 
@@ -126,6 +127,7 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
     setting.workers *= s.learners.per_gpu;
     setting.tau = s.learners.tau;
   }
+  if (!s.trains_learners()) setting.tau = iterations_of_round(s);
   if (s.algorithm == Algorithm::backup_workers) setting.workers = s.workers->aggregate_of(gpus);
   if (s.algorithm == Algorithm::async_sgd) {
     setting.workers = 1;

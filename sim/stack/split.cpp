@@ -112,6 +112,9 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
 // Llama 2 was trained with this batch (Touvron et al. 2023, table 1), and Llama 3.1 405B with these tokens per GPU on
 // 16,384 GPUs (Llama team 2024, table 4).
 constexpr std::int64_t kUsualTokensOfBatch = 4 << 20, kUsualTokensOfGpu = 1024;
+// Stanford Alpaca (Taori et al. 2023) fine-tunes all weights with 128 sequences; QLoRA (Dettmers et al. 2023, table 9)
+// trains adapters of 7B and 13B with 16.
+constexpr std::int64_t kUsualTunedSequences = 128, kUsualAdaptedSequences = 16;
 
 int odd_part(int number) {
   while (number > 1 && number % 2 == 0) number /= 2;
@@ -119,8 +122,8 @@ int odd_part(int number) {
 }
 
 std::int64_t usual_global_batch(StackModel& m) {
-  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits);
-  m.assume_default("global_batch", sequences, kWhyDefaultBatch);
+  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits, m.job.split.task);
+  m.assume_default("global_batch", sequences, why_default_batch(m.job.split.task));
   return sequences;
 }
 
@@ -141,10 +144,10 @@ int micro_batches_of_schedule(const ParallelSpec& spec) {
 std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int gpus) {
   const std::int64_t replicas = std::max(1, gpus / spec.gpus_of_replica());
   const std::int64_t together = replicas * spec.micro_batch * std::int64_t{micro_batches_of_schedule(spec)};
-  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
+  const std::int64_t tokens = least_default_tokens(m.model->tokens, gpus, m.job.split.task);
   const std::int64_t sequences = std::max<std::int64_t>(1, tokens / std::max(1, m.model->tokens));
   const std::int64_t batch = (sequences + together - 1) / together * together;
-  m.assume_default("global_batch", batch, kWhyDefaultBatch);
+  m.assume_default("global_batch", batch, why_default_batch(m.job.split.task));
   return batch;
 }
 
@@ -164,8 +167,22 @@ void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
 
 }  // namespace
 
-std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits) {
-  const std::int64_t tokens = std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
+std::string why_default_batch(const std::string& task) {
+  const std::string end = ", a power of two times the odd part of the number of GPUs; --global-batch sets it";
+  if (task == kAdapters) return "at least 16 sequences (QLoRA) and one per GPU" + end;
+  if (task == kAllWeights) return "at least 128 sequences (Stanford Alpaca) and one per GPU" + end;
+  return "at least 4,194,304 tokens (Llama 2) and 1,024 tokens per GPU (Llama 3.1 405B)" + end;
+}
+
+std::int64_t least_default_tokens(int sequence_tokens, int gpus, const std::string& task) {
+  if (task.empty()) return std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
+  return std::max<std::int64_t>(task == kAdapters ? kUsualAdaptedSequences : kUsualTunedSequences, gpus) *
+         sequence_tokens;
+}
+
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits,
+                                  const std::string& task) {
+  const std::int64_t tokens = least_default_tokens(sequence_tokens, gpus, task);
   const bool splits_replicas = splits.has(ParallelDimension::tensor) || splits.has(ParallelDimension::context) ||
                                splits.has(ParallelDimension::pipeline);
   std::int64_t sequences = splits_replicas ? odd_part(gpus) : gpus;

@@ -155,16 +155,16 @@ Workload with_schedule(StackModel& m, Workload workload);
 /// True if the job's replicas are groups of GPUs or share their state.
 bool is_split(const Job& job);
 
-inline constexpr const char* kWhyDefaultBatch =
-    "at least 4,194,304 tokens (Llama 2) and 1,024 tokens per GPU (Llama 3.1 405B), a power of two times the odd part "
-    "of "
-    "the number of GPUs; --global-batch sets it";
+/// The reason for the default batch of a task (GivenSplit::task).
+std::string why_default_batch(const std::string& task);
+/// Returns the least tokens of a default global batch. Fine-tuning has a least number of sequences instead.
+std::int64_t least_default_tokens(int sequence_tokens, int gpus, const std::string& task);
 /// Returns the default global batch in sequences, for a job whose split is searched. It is the odd part of `gpus` times
-/// the smallest power of two with which the batch reaches both minimums.
+/// the smallest power of two with which the batch reaches least_default_tokens().
 ///
 /// With long sequences the batch can be smaller than `gpus`, unless the software cannot split replicas: then every GPU
 /// needs a sequence.
-std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits);
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits, const std::string& task);
 int micro_batch_of(StackModel& m);
 /// Returns the activations to recompute: as given, in the software's meaning of the term, else by its default.
 Recomputation recomputation_of(const StackModel& m);

@@ -2,6 +2,9 @@
 #include <cmath>
 #include <set>
 
+#include "sim/explain/causes.hpp"
+#include "sim/explain/check.hpp"
+#include "sim/explain/check_text.hpp"
 #include "sim/explain/ranking.hpp"
 #include "tests/catch.hpp"
 
@@ -72,6 +75,33 @@ TEST_CASE("a single measurement is evidence for a cause or against it, and one c
   CHECK_FALSE(alone.front().most_for);
   CHECK_FALSE(alone.front().most_against);
   CHECK(alone.front().probability == 1);
+}
+
+TEST_CASE("every cause has tests with the value that decides, and the first test decides the largest probability") {
+  for (const sim::Cause& cause : sim::causes()) {
+    INFO(cause.title);
+    CHECK((cause.id == sim::CauseId::normal) == cause.tests.empty());
+    for (const sim::DecidingTest& test : cause.tests) {
+      CHECK_FALSE(test.run.empty());
+      CHECK_FALSE(test.yes_if.empty());
+    }
+  }
+  CHECK(sim::test_text({"ibstat", "no port is Active"}) == "ibstat: yes if no port is Active");
+  sim::CheckResult result;
+  result.speed = sim::Speed::slow;
+  const auto add = [&](sim::CauseId id, double probability) {
+    sim::RankedCause cause;
+    cause.id = id;
+    cause.probability = probability;
+    cause.tests = sim::cause_of(id).tests;
+    result.causes.push_back(cause);
+  };
+  add(sim::CauseId::slow_nic, 0.4);
+  add(sim::CauseId::sockets, 0.25);
+  add(sim::CauseId::no_gpudirect, 0.2);
+  add(sim::CauseId::normal, 0.15);
+  CHECK(sim::first_test_text(result) ==
+        "Begin with: NCCL_DEBUG=INFO. It decides on 2 of these causes, together 45 %.\n");
 }
 
 }  // namespace lockstep::tests

@@ -3,8 +3,8 @@
 # tests/recipes/PATCH.patch, which follows the recipe once more, applies to the source and changes these files alone.
 #
 # "<!-- recipe: PATTERN NAME=X PATCH=P ADDS=Y -->" stands under a recipe's first line; the numbered lines behind it name the
-# files, NAME for X, and of the patch for Y. PATTERN, a regular expression, finds the example in the source. The modules of jobs and publications have other
-# names for collectives and algorithms, and may call them; neither is needed to add one. They count where a recipe is
+# files, NAME for X, and of the patch for Y. PATTERN, a regular expression, finds the example in the source. The modules of jobs, publications and
+# laws of convergence have other names for collectives and algorithms, and may call them; none is needed to add one. They count where a recipe is
 # about them.
 set -euo pipefail
 cd "$1"
@@ -24,7 +24,7 @@ while IFS= read -r mark; do
   name=$(sed -E 's/.* NAME=([a-z_]+) .*/\1/' <<<"$mark")
   patch=$(sed -E 's/.* PATCH=([a-z_]+) .*/\1/' <<<"$mark")
   adds=$(sed -E 's/.* ADDS=([a-z_]+) -->.*/\1/' <<<"$mark")
-  others='^sim/(job|stack|quantity|job_prediction|explain|validation)/|^sim/collective/nccl_plan.cpp$'
+  others='^sim/(convergence|job|stack|quantity|job_prediction|explain|validation)/|^sim/collective/nccl_plan.cpp$'
   if [[ $pattern == Metric::* ]]; then others='^$'; fi
   found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib | grep -vE "$others" | sort)
   if difference=$(diff <(listed "$line" "$name") <(printf '%s\n' "$found")); then

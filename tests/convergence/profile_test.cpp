@@ -105,9 +105,9 @@ TEST_CASE("an algorithm's older and newer name are one") {
   for (const auto& [older, name] : names)
     CHECK(run_of(record(older, 16, 1, {{100, 0.9}})).setting.algorithm ==
           run_of(record(name, 16, 1, {{100, 0.9}})).setting.algorithm);
-  CHECK_THROWS_WITH(
-      run_of(record("local-sgd", 16, 1, {{100, 0.9}})),
-      Contains("/options/algorithm: ") && Contains("allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd"));
+  CHECK_THROWS_WITH(run_of(record("async-easgd", 16, 1, {{100, 0.9}})),
+                    Contains("/options/algorithm: ") &&
+                        Contains("allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd, local-sgd"));
 }
 
 TEST_CASE("processes multiply workers, of stale gradients the batch, and not backup workers") {
@@ -197,7 +197,7 @@ TEST_CASE("runs that no law takes are kept with the reason, and the others are f
             record("ssgd", batch, seed, {{100, 0.9}, {1000 + 16000 / batch + seed, 0.999}}));
   const sim::ProfileRequest request{"", {0.99}, {}};
   const sim::ConvergenceProfile without = sim::profile_of({folder.path("runs")}, request);
-  write("local/seed-1", record("local-sgd", 16, 1, {{100, 0.999}}));
+  write("own-pace/seed-1", record("async-easgd", 16, 1, {{100, 0.999}}));
   Json tuned = record("sma", 16, 1, {{100, 0.999}});
   tuned["options"]["auto_tune"] = true;
   write("tuned/seed-1", tuned);
@@ -207,16 +207,52 @@ TEST_CASE("runs that no law takes are kept with the reason, and the others are f
   sim::fit_profile(profile);
   CHECK(profile.fit(Algorithm::s_sgd, "batch", 0));
   const std::string text = sim::profile_text(profile, {});
-  CHECK_THAT(text, Contains("not fitted: 1 run of local-sgd: no law of convergence is known for local-sgd"));
+  CHECK_THAT(text, Contains("not fitted: 1 run of async-easgd: no law of convergence is known for async-easgd"));
   CHECK_THAT(text, Contains("1 run of sma: the number of learners changed during the run"));
   const std::string path = folder.write("profile.json", sim::to_json(profile).dump());
   const JsonDocument again = JsonDocument::load(path);
   CHECK(sim::to_json(sim::convergence_profile_from_json(again.root())) == sim::to_json(profile));
 
   const TemporaryFolder other;
-  other.write("a.json", record("local-sgd", 16, 1, {{100, 0.9}}).dump());
+  other.write("a.json", record("async-easgd", 16, 1, {{100, 0.9}}).dump());
   CHECK_THROWS_WITH(sim::profile_of({other.path("a.json")}, request),
                     Contains("none of the 1 runs can be fitted") && Contains("also runs of s-sgd"));
+}
+
+TEST_CASE("local SGD with tau 1 is S-SGD, and its law by tau multiplies that of S-SGD by the batch") {
+  const TemporaryFolder folder;
+  write_sweep(folder);  // S-SGD: 100 (1 + 400 / batch)
+  const auto write_local = [&](int gpus, int tau, double iterations) {
+    for (const int seed : {1, 2}) {
+      const int reached = static_cast<int>(std::lround(iterations * (seed == 1 ? 0.95 : 1.05)));
+      Json json = record("local-sgd", 25, seed, {{reached - 1, 0.95999}, {reached, 0.96}, {9000, 0.97}});
+      json["options"]["gpus"] = gpus;
+      json["options"]["tau"] = tau;
+      folder.write(
+          "out/local-" + std::to_string(gpus) + "-" + std::to_string(tau) + "/seed-" + std::to_string(seed) + ".json",
+          json.dump());
+    }
+  };
+  for (const int tau : {1, 4, 16}) write_local(4, tau, 500 * std::pow(tau, 0.25));  // 500 = 100 (1 + 400 / 100)
+  const ConvergenceProfile profile = fitted(folder);
+  const sim::ConvergenceFit* const tau = profile.fit(Algorithm::local_sgd, "tau", 0);
+  REQUIRE(tau);
+  CHECK(tau->law.parameters(1) == Approx(0.25).margin(0.01));
+  CHECK(*tau->learners == 4);
+  const sim::ConvergenceFit* const batch = profile.fit(Algorithm::s_sgd, "batch", 0);
+  REQUIRE(batch);
+  CHECK(batch->reached == 12);  // two of them local SGD with tau 1
+  const auto iterations = [&](double gpus, double period) {
+    return sim::estimate_iterations(profile, 0, {Algorithm::local_sgd, 25, gpus, period, 0});
+  };
+  CHECK(iterations(4, 1).bound.iterations == Approx(500).epsilon(0.01));
+  CHECK(iterations(4, 16).bound.iterations == Approx(1000).epsilon(0.02));
+  CHECK(iterations(8, 16).bound.iterations == Approx(600).epsilon(0.02));  // 100 (1 + 400 / 200) times 2
+  CHECK(iterations(4, 16).notes.empty());
+  REQUIRE(iterations(8, 16).notes.size() == 1);
+  CHECK_THAT(iterations(8, 16).notes[0], Contains("was measured with 4 learners of 25 images, not 8 learners of 25"));
+  CHECK(iterations(4, 64).notes.size() == 1);  // extrapolated
+  CHECK(why_not_covered(profile, 0, {Algorithm::local_sgd, 25, 4, 65, 0}).has_value());
 }
 
 TEST_CASE("other files of JSON lines in a folder are no records") {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sim/convergence/profile.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::sim {
@@ -38,6 +39,20 @@ TEST_CASE("bounds add the uncertainties of iteration and epochs in quadrature") 
   const TimeToAccuracy high = time_to_accuracy(spec(64, 1), 0.05, 32, 50, 1, 1.12);
   CHECK(high.low_s == Approx(95));
   CHECK(high.high_s == Approx(113));
+}
+
+TEST_CASE("local SGD without a law has the epochs of S-SGD, wider bounds, and says so") {
+  const sim::ConvergenceSpec epochs{"", 1000, 10};
+  const auto estimate = [&](double period) {
+    return sim::iterations_to_target(epochs, {Algorithm::local_sgd, 25, 4, period, 0}, 100, 0);
+  };
+  CHECK(estimate(1).notes.empty());
+  CHECK(estimate(1).bound.high == Approx(100));
+  CHECK(estimate(8).bound.iterations == Approx(100));
+  CHECK(estimate(8).bound.low < 100);
+  CHECK(estimate(64).bound.high > estimate(8).bound.high);
+  REQUIRE(estimate(8).notes.size() == 1);
+  CHECK_THAT(estimate(8).notes[0], Contains("Local SGD is assumed to need the epochs of S-SGD"));
 }
 
 TEST_CASE("without uncertainty the bounds are the prediction, and none is below zero") {

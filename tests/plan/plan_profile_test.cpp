@@ -3,6 +3,7 @@
 
 #include "calib/profile.hpp"
 #include "sim/plan/plan_result.hpp"
+#include "sim/point/calibration.hpp"
 #include "tests/catch.hpp"
 #include "tests/plan/small_plans.hpp"
 
@@ -54,7 +55,7 @@ TEST_CASE("a profile that scatters widens every point's bounds, and each says so
     REQUIRE(b.is_ok());
     CHECK(a.iteration_s == Approx(b.iteration_s));
     const double stated = a.relative_high - 1;
-    CHECK(b.relative_high - 1 == Approx(std::hypot(stated, 0.2)));
+    CHECK(b.relative_high - 1 == Approx(std::hypot(stated, sim::reach_of_80_percent() * 0.2)));
     CHECK_FALSE(tells(a, "known to"));
     CHECK(tells(b, "are known to 20 % only"));
   }

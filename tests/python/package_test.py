@@ -284,6 +284,18 @@ class Package(unittest.TestCase):
         frame = pandas.DataFrame([lockstep.predict(**RESNET, network=network) for network in ("100 GbE", "8x NDR")])
         self.assertEqual(list(frame["gpus"]), [64, 64])
         self.assertIn("samples_per_s_low", frame.columns)
+        by_name = pandas.DataFrame({"one": lockstep.predict(**RESNET), "other": lockstep.predict(**RESNET, network="100 GbE")})
+        self.assertEqual(list(by_name.columns), ["one", "other"])
+        self.assertEqual(list(by_name.loc["gpus"]), [64, 64])
+
+    def test_a_prediction_is_a_dict_that_names_what_its_efficiency_is_relative_to(self):
+        prediction = lockstep.predict(**RESNET)
+        self.assertIsInstance(prediction, dict)
+        self.assertEqual(prediction["efficiency_over_gpus"], 1)
+        self.assertEqual(dict(prediction), prediction.rows[-1])
+        split = lockstep.predict(model="llama3_8b", gpu="H100", gpus=[8, 16], global_batch=64)
+        self.assertEqual([row["efficiency_over_gpus"] for row in split.rows], [8, 8])
+        self.assertEqual(split.rows[0]["efficiency"], 1)
 
 
 if __name__ == "__main__":

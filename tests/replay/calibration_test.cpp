@@ -31,11 +31,18 @@ Scenario calibrated(const IntervalCalibration& samples_per_s, const IntervalCali
 
 }  // namespace
 
-TEST_CASE("a scenario without a calibration keeps the interval of its inputs") {
-  PointResult point = point_of(0.9, 1.2);
+TEST_CASE("a scenario without a calibration has the 80 % interval of a normal distribution") {
+  PointResult point = point_of(0.9, 1.2);  // one standard deviation
   calibrate_intervals(Scenario(), point);
-  CHECK(point.interval.low == 0.9);
-  CHECK(point.interval.high == 1.2);
+  CHECK(sim::reach_of_80_percent() == Approx(1.2816).epsilon(1e-4));
+  CHECK(point.interval.low == Approx(1 - 1.2816 * 0.1).epsilon(1e-4));
+  CHECK(point.interval.high == Approx(1 + 1.2816 * 0.2).epsilon(1e-4));
+  PointResult wide = point_of(0.1, 3);
+  calibrate_intervals(Scenario(), wide);
+  CHECK(wide.interval.low > 0);  // a time is never below zero
+  Scenario scenario;
+  scenario.uncertainty.epochs = 0.1;
+  CHECK(sim::epochs_half_width(scenario) == Approx(0.12816).epsilon(1e-4));
 }
 
 TEST_CASE("calibrated bounds are the formula's, and hold the value whatever the inputs") {

@@ -56,8 +56,8 @@ TEST_CASE("the table of a small scenario") {
   to 99 % in 2 epochs of 60,000 images
 
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency  time to accuracy      low      high
-   1         16            16    16.0 ms  16.0 ms   0.0 ms     1,000     100.0 %          2.00 min  114.0 s  2.10 min
-   2         16            32    16.4 ms  16.0 ms   0.4 ms     1,946      97.3 %            61.7 s   58.6 s    64.7 s
+   1         16            16    16.0 ms  16.0 ms   0.0 ms     1,000     100.0 %          2.00 min  112.3 s  2.13 min
+   2         16            32    16.4 ms  16.0 ms   0.4 ms     1,946      97.3 %            61.7 s   57.8 s    65.6 s
 Memory per GPU: 1.3 of 14.9 GiB.
 
 Predicted against published:
@@ -68,6 +68,7 @@ GPUs              metric       predicted     published        error
    2    time_to_accuracy          61.7 s        60.0 s       +2.8 %
 
 Fidelity fast, 10 iterations a point, simulated in TIME. Inputs: 29 assumed (--json lists them with their sources).
+low and high: 80 % interval, by the uncertainty of the inputs.
 )");
 }
 

@@ -323,5 +323,22 @@ TEST_CASE("A sweep's folder that cannot be is bad input, in one line with its pa
   }
 }
 
+TEST_CASE("The table says which runs ended at chance or diverged, and nothing of runs that learned") {
+  const TemporaryFolder folder;
+  folder.write("small.json", train::small_model(""));
+  const auto table_of = [&](const std::string& name, const std::string& rate) {
+    folder.write(name + ".json", R"({"schema": "lockstep/sweep/1", "name": "small", "seeds": [1, 2],
+      "options": {"model": ")" + folder.path("small.json") +
+                                     R"(", "data": "synthetic", "train_images": 256, "test_images": 200, "epochs": 4,
+      "algorithm": "s-sgd", "batch": 8}, "groups": [{"name": "ssgd", "over": {"learning_rate": [)" +
+                                     rate + "]}}]}");
+    return run_program(folder.path(""), "train", "sweep " + name + ".json -o " + name + "_out --jobs 2").out;
+  };
+  const std::string good = table_of("good", "0.02"), frozen = table_of("frozen", "1e-9");
+  CHECK_THAT(good, !Contains("at chance") && !Contains("diverged"));
+  CHECK_THAT(frozen, Contains("2 of 2 ended at chance") && Contains("try a lower learning rate"));
+  CHECK_THAT(table_of("wild", "1e4"), Contains("2 of 2 diverged") || Contains("2 of 2 ended at chance"));
+}
+
 }  // namespace
 }  // namespace lockstep::sweep

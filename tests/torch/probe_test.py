@@ -231,6 +231,23 @@ class Statistics(unittest.TestCase):
         self.assertFalse(lockstep_probe.drifts([1.0, 1.2] * 10))
 
 
+class TimeLeft(unittest.TestCase):
+    def series(self, warm_s):
+        one = lockstep_probe.Series("step", {}, lambda: 0.0)
+        one.warm_s = warm_s
+        return one
+
+    def test_slow_steps_take_their_least_samples_and_the_time_so_far_scales_the_rest(self):
+        options = unittest.mock.Mock(seconds=5, least=11)
+        left = lockstep_probe.TimeLeft(options)
+        fast, slow, slowest = self.series(0.01), self.series(1.0), self.series(10.0)
+        self.assertEqual([left.of_series(s) for s in (fast, slow, slowest)], [5, 11, 30])
+        self.assertEqual(left.seconds([fast, slow], {}, later=2), 5 + 11 + 2 * 5)
+        self.assertEqual(left.seconds([fast, slow], {id(slow): 4.0}, later=0), 5 + 7)
+        left.took([fast, slow], 32)  # twice what was expected
+        self.assertEqual(left.seconds([slow], {}, later=1), 2 * (11 + 5))
+
+
 class Cores(unittest.TestCase):
     def cores(self, siblings, rank, count):
         with tempfile.TemporaryDirectory() as sysfs:
@@ -302,18 +319,29 @@ class Files(unittest.TestCase):
             lockstep_probe.__file__ = os.path.join(places["share/lockstep"], "lockstep_probe.py")
             try:
                 os.chdir(root)
-                self.assertEqual(lockstep_probe.calibrate_command(), "lockstep calibrate")
+                self.assertEqual(lockstep_probe.command_of("calibrate"), "lockstep calibrate")
                 with unittest.mock.patch("shutil.which", return_value=None):
                     open(os.path.join(places["bin"], "lockstep"), "w").close()
-                    self.assertEqual(lockstep_probe.calibrate_command(),
+                    self.assertEqual(lockstep_probe.command_of("calibrate"),
                                      os.path.realpath(os.path.join(places["bin"], "lockstep")) + " calibrate")
                 open(os.path.join(places["build"], "calibrate"), "w").close()
-                self.assertEqual(lockstep_probe.calibrate_command(), "build/calibrate")
+                self.assertEqual(lockstep_probe.command_of("calibrate"), "build/calibrate")
                 os.chdir(places["bin"])
-                self.assertEqual(lockstep_probe.calibrate_command(), os.path.realpath(os.path.join(places["build"], "calibrate")))
+                self.assertEqual(lockstep_probe.command_of("calibrate"), os.path.realpath(os.path.join(places["build"], "calibrate")))
             finally:
                 lockstep_probe.__file__ = own
                 os.chdir(before)
+
+    def test_the_network_is_written_beside_the_times_and_the_command_has_what_was_trained(self):
+        result = run(NETS + ":gpt", "--network-only", "--batches", "2", "--threads", 1, "-o", self.path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse(os.path.exists(self.path))
+        with open(os.path.join(self.folder.name, "probe.model.json"), encoding="utf-8") as file:
+            model = json.load(file)
+        self.assertEqual(model["schema"], "lockstep/model/1")
+        self.assertEqual(model["tokens"], model["input"][0])  # numbers of tokens: sequences are counted
+        self.assertIn("job --model ", result.stdout)
+        self.assertIn("--batch 2 --precision fp32 --optimizer ", result.stdout)
 
     def test_bad_words_are_one_line(self):
         for words, said in (([NETS + ":nothing"], "has no function nothing; allowed: "),

@@ -1,5 +1,4 @@
 """The answer about a job."""
-import collections.abc
 import concurrent.futures
 import functools
 import html
@@ -49,13 +48,14 @@ def predict_many(jobs, threads=None, progress=None):
         return rows
 
 
-class Prediction(collections.abc.Mapping):
+class Prediction(dict):
     """Maps keys to the numbers of a job at its largest number of GPUs: a row of a pandas.DataFrame. `rows` has one row for
     each number of GPUs. SI units; low and high bound an 80 % prediction interval."""
 
     def __init__(self, job, answered):
         self.job = job
         self._answered = answered
+        super().__init__(self._largest)  # a dict, because pandas.DataFrame({name: prediction}) takes no other mapping
 
     @functools.cached_property
     def _document(self):
@@ -63,8 +63,8 @@ class Prediction(collections.abc.Mapping):
 
     @functools.cached_property
     def rows(self):
-        """[{"model", "gpu", "software", "gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency", ...,
-        "memory_barely_fits", "batch_per_gpu", "global_batch", "split_tensor", "split_pipeline", ...}], by the job's numbers
+        """[{"model", "gpu", "software", "gpus", "samples_per_s", "samples_per_s_low", "samples_per_s_high", "efficiency",
+        "efficiency_over_gpus", ..., "memory_barely_fits", "batch_per_gpu", "global_batch", "split_tensor", "split_pipeline", ...}], by the job's numbers
         of GPUs. A job without a split has no "split_..."."""
         rows, by_gpus = [], {}
         for one in self._document["predictions"]:
@@ -76,6 +76,8 @@ class Prediction(collections.abc.Mapping):
                 rows.append(row)
             name = {"images_per_s": "samples_per_s", "scaling_efficiency": "efficiency"}.get(one["metric"], one["metric"])
             row.update({name: one["predicted"], name + "_low": one.get("low"), name + "_high": one.get("high")})
+            if "baseline_gpus" in one:
+                row[name + "_over_gpus"] = one["baseline_gpus"]
             if "memory" in one:
                 row.update(memory_bytes=one["memory"]["bytes"], memory_capacity_bytes=one["memory"]["capacity_bytes"],
                            memory_barely_fits=one["memory"]["barely_fits"])
@@ -96,15 +98,6 @@ class Prediction(collections.abc.Mapping):
     @property
     def _largest(self):
         return max(self.rows, key=lambda row: row["gpus"])
-
-    def __getitem__(self, key):
-        return self._largest[key]
-
-    def __iter__(self):
-        return iter(self._largest)
-
-    def __len__(self):
-        return len(self._largest)
 
     def __getattr__(self, key):
         if key.startswith("_"):

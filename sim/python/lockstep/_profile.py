@@ -3,6 +3,8 @@ import importlib.util
 import json
 import pathlib
 import statistics
+import sys
+import time
 
 from . import _core
 from ._job import Job
@@ -53,11 +55,12 @@ def load_profile(path):
 class ModuleProbe:
     """A traced and measured torch.nn.Module."""
 
-    def __init__(self, model, precision, seconds, gpu):
+    def __init__(self, model, precision, seconds, gpu, optimizer=None):
         self.model = model            # lockstep/model/1
         self.precision = precision
         self.seconds = seconds        # per iteration, by batch
         self.gpu = gpu                # name of the measured GPU; None: measured on a CPU
+        self.optimizer = optimizer    # as the option `optimizer`; None: one that Lockstep does not know, or not given
 
     def rate(self, batch):
         """Returns the samples/s of this device at a measured batch."""
@@ -68,6 +71,8 @@ class ModuleProbe:
         another GPU, the rate is scaled. If Lockstep does not know the measured GPU, give `rate_gpu`, or rate=None."""
         batch = batch if batch is not None else max(self.seconds)
         options.setdefault("precision", self.precision)
+        if self.optimizer is not None:
+            options.setdefault("optimizer", self.optimizer)
         if self.gpu and batch in self.seconds:
             options.setdefault("rate", self.rate(batch))
             if options["rate"] is not None:
@@ -75,27 +80,46 @@ class ModuleProbe:
         return Job(model=self.model, batch=batch, **options)
 
 
-def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5):
+def print_progress(done, total, seconds_left):
+    """Prints "fit_probe: iteration 3 of 7, about 12 s left" to standard error, if more than 2 s are left."""
+    if seconds_left > 2:
+        print(f"fit_probe: iteration {done} of {total}, about {seconds_left:.0f} s left", file=sys.stderr)
+
+
+def fit_probe(module, batch, loss, optimizer=None, batches=(8,), repeats=5, progress=print_progress):
     """Traces a torch.nn.Module and measures its iterations on its device.
 
     batch(size) returns (inputs, targets); loss(outputs, targets) returns the loss. The default optimizer is SGD with a
-    learning rate of zero, which keeps the weights. The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
+    learning rate of zero, which keeps the weights. `progress(done, total, seconds_left)` is called after each iteration; the
+    default prints a line to standard error if more than 2 s are left, and None is silent. The returned probe makes jobs: fit_probe(...).job(gpu="H100", gpus=64)."""
     probe = _probe_module()
+    is_given = optimizer is not None
     if optimizer is None:
         import torch
         optimizer = torch.optim.SGD(module.parameters(), lr=0.0)
     run = probe.Job((module, batch, loss, optimizer))
+    began, done, total = time.perf_counter(), 0, len(batches) * (2 + repeats)
+
+    def iteration_s(size):
+        nonlocal done
+        seconds = run.iteration_s(size)
+        done += 1
+        if progress is not None:
+            progress(done, total, (time.perf_counter() - began) / done * (total - done))
+        return seconds
+
     graph = probe.traced(run, type(module).__name__, min(batches))[1]
     seconds = {}
     for size in batches:
         for _ in range(2):
-            run.iteration_s(size)
-        seconds[size] = statistics.median(run.iteration_s(size) for _ in range(repeats))
+            iteration_s(size)
+        seconds[size] = statistics.median(iteration_s(size) for _ in range(repeats))
     gpu = None
     if run.device.type == "cuda":
         import torch
         gpu = torch.cuda.get_device_name(run.device)
-    return ModuleProbe(graph.json(), graph.precision, seconds, gpu)
+    name = probe.optimizer_name(optimizer) if is_given else None
+    return ModuleProbe(graph.json(), graph.precision, seconds, gpu, name if name in probe.KNOWN_OPTIMIZERS else None)
 
 
 def _probe_module():
