@@ -70,6 +70,35 @@ Case plan_says_the_same(Draws& draws) {
       {job.command(), job.command("plan job")}};
 }
 
+// Every point of a plan over two GPUs and three numbers of them says the same as `simulate job` for it alone. The plan
+// searches splits for all GPUs in one software, so that the jobs name it.
+Case points_say_the_same(Draws& draws) {
+  CommandJob job = random_training(draws);
+  const int gpus = std::stoi(job.value("--gpus"));
+  if (!job.has("--software")) job.give("--software", job.has("--micro-batch") ? "megatron" : "pytorch");
+  if (job.has("--micro-batch")) job.give("--global-batch", 4.0 * gpus * std::stoi(job.value("--micro-batch")));
+  CommandJob plan = job;
+  const std::string other = draws.of({"a100-sxm4", "v100-sxm2", "l40s"});
+  plan.give("--gpu", job.value("--gpu") + "," + other);
+  plan.give("--gpus", std::to_string(gpus) + "," + std::to_string(2 * gpus) + "," + std::to_string(4 * gpus));
+  Json options = plan.options();
+  options["gpu"] = {job.value("--gpu"), other};
+  double most = -1;
+  std::string worst;
+  const Json answered = sim::answer("plan_job", options, catalogue());
+  for (const Json& point : answered.at("points")) {
+    if (point.at("status") != "ok") continue;
+    job.give("--gpu", point.at("setting").at("GPU").get<std::string>()).give("--gpus", point.at("gpus").get<double>());
+    const double difference =
+        largest_difference(bounded(point, "samples_per_s"), bounded(predict(job).largest().samples_per_s));
+    if (difference <= most) continue;
+    most = difference;
+    worst = job.command();
+  }
+  if (most < 0) return std::nullopt;
+  return Compared{most, {plan.command("plan job"), worst}};
+}
+
 Case json_says_the_same(Draws& draws) {
   const CommandJob job = random_training(draws);
   const sim::JobRow row = predict(job).largest();
@@ -210,6 +239,7 @@ Case more_budget(Draws& draws) {
 const std::vector<Law>& laws_of_plans() {
   static const std::vector<Law> all{
       {"job and plan say the same", 1e-9, plan_says_the_same, 2},
+      {"each point of a plan and its job say the same", 1e-9, points_say_the_same, 4},
       {"job and its JSON say the same", 1e-12, json_says_the_same},
       {"a job's table says the same to its digits", 1e-9, table_says_the_same},
       {"plan: a measured rate is predicted and widens no interval", 1e-9, plan_keeps_the_rate, 4},
