@@ -120,10 +120,10 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   }
 }
 
-// Returns the first `gpus` GPUs in the order in which a ring from `entry` passes them: to the nearest one that is left,
-// below the same switch, then the same socket. NCCL's search tries GPUs in this order (src/graph/search.cc,
-// ncclTopoSearchNextGpuSort). Every ring thus crosses from socket to socket as rarely as possible. Among equally near
-// GPUs, the places below switch and socket rotate with the entry, so that rings leave at different GPUs.
+// Returns the order in which a ring from `entry` passes the first `gpus` GPUs. The next one is the nearest that is left:
+// below the same switch, else the same socket (NCCL's src/graph/search.cc, ncclTopoSearchNextGpuSort). Every ring thus
+// crosses from socket to socket as rarely as possible. Places of equally near GPUs rotate with the entry, so that rings
+// leave at different GPUs.
 std::vector<int> ring_over_pcie(const PcieTreeSpec& pcie, int entry, int gpus) {
   const auto switch_of = [&](int gpu) { return pcie.switch_of(gpu); };
   const auto socket_of = [&](int gpu) { return pcie.switches[to_index(pcie.switch_of(gpu))].socket; };
@@ -142,9 +142,8 @@ std::vector<int> ring_over_pcie(const PcieTreeSpec& pcie, int entry, int gpus) {
   for (int gpu = 0; gpu < gpus; ++gpu)
     if (gpu != entry) left.push_back(gpu);
   while (!left.empty()) {
-    const auto nearest = std::min_element(left.begin(), left.end(), [&](int a, int b) {
-      return distance(ring.back(), a) < distance(ring.back(), b);
-    });
+    const auto nearest = std::min_element(
+        left.begin(), left.end(), [&](int a, int b) { return distance(ring.back(), a) < distance(ring.back(), b); });
     ring.push_back(*nearest);
     left.erase(nearest);
   }

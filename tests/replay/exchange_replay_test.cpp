@@ -135,10 +135,9 @@ TEST_CASE("NCCL's rings over PCIe cross from socket to socket once, whatever the
   spec.nic.attach = {0, 0, 1, 1};
   spec.intra_node.pcie.switches = {{0, {0, 1, 2, 3}}, {1, {4, 5, 6, 7}}};
   // The four rings leave the node at different GPUs.
-  CHECK(nccl_system(spec, hopper(), 16).rings == std::vector<std::vector<int>>{{0, 1, 2, 3, 4, 5, 6, 7},
-                                                                               {2, 3, 0, 1, 6, 7, 4, 5},
-                                                                               {4, 5, 6, 7, 0, 1, 2, 3},
-                                                                               {6, 7, 4, 5, 2, 3, 0, 1}});
+  CHECK(nccl_system(spec, hopper(), 16).rings ==
+        std::vector<std::vector<int>>{
+            {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}});
 }
 
 TEST_CASE("what NCCL finds on the machines") {
