@@ -110,10 +110,10 @@ JobAnswer answer(const CommandJob& job) {
   return answer;
 }
 
-double compute_s(const CommandJob& job) {
+sim::PointResult replay_scenario(const CommandJob& job) {
   const TemporaryFolder folder;
   const std::string path = folder.write("job.json", sim::job_scenario(predict(job), catalogue()).dump());
-  return sim::predict(sim::load_scenario(path, {}), 1, {}).points.at(0).point.compute_s;
+  return sim::predict(sim::load_scenario(path, {}), 1, {}).points.at(0).point;
 }
 
 }  // namespace lockstep::tests

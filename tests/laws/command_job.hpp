@@ -6,6 +6,7 @@
 
 #include "engine/base/json.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/point/point.hpp"
 
 namespace lockstep::tests {
 
@@ -48,7 +49,7 @@ struct JobAnswer {
 /// Throws InputError if the job is refused, and std::runtime_error with the command for any other failure.
 sim::JobPrediction predict(const CommandJob& job);
 JobAnswer answer(const CommandJob& job);
-/// Returns the seconds of computing in an iteration, from the job's scenario.
-double compute_s(const CommandJob& job);
+/// Predicts the scenario that `simulate job --scenario` writes.
+sim::PointResult replay_scenario(const CommandJob& job);
 
 }  // namespace lockstep::tests

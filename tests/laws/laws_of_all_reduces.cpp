@@ -91,6 +91,17 @@ Case reduce_faster_network(Draws& draws) {
   return compared(faster, machine);
 }
 
+Case reduce_lower_latency(Draws& draws) {
+  const Machine machine = random_machine(draws);
+  if (machine.question.gpus[0] <= machine.question.gpus_per_node) return std::nullopt;
+  const auto halve = [](sim::Workload& workload) {
+    sim::ClusterSpec& cluster = workload.scenario.cluster;
+    for (sim::LinkSpec* link : {&cluster.nic.link, &cluster.fabric.link}) link->latency_s /= 2;
+  };
+  const double halved_s = sim::all_reduce_times(machine.question, catalogue(), 0, halve).rows.at(0).seconds;
+  return Compared{halved_s / machine.time().seconds - 1, {machine.command() + "  # with half the network's latency"}};
+}
+
 // Tests the optimistic bound: bytes that leave a node in a ring cross its ports.
 Case no_faster_than_the_wire(Draws& draws) {
   const Machine machine = random_machine(draws);
@@ -111,6 +122,7 @@ const std::vector<Law>& laws_of_all_reduces() {
       {"more bytes take no less time", 0.005, reduce_more_bytes},
       {"more nodes take no less time", 0.005, reduce_more_nodes},
       {"all-reduce: a network of twice the rate is no slower", 0.005, reduce_faster_network},
+      {"all-reduce: half the network's latency is no slower", 1e-9, reduce_lower_latency},
       {"all-reduce: no bound beats the wire", 1e-9, no_faster_than_the_wire}};
   return all;
 }

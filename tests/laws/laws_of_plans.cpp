@@ -234,6 +234,39 @@ Case more_budget(Draws& draws) {
   return with_twice_the_limit(job, "--budget", random_limit(job, draws, "cost"), "USD", "time_s");
 }
 
+// If a job runs, so does its point in a plan that has an impossible combination, too: a T4 holds none of these models
+// with one GPU per replica.
+Case impossible_combination(Draws& draws) {
+  CommandJob job = random_training(draws);
+  if (!job.has("--software")) job.give("--software", job.has("--micro-batch") ? "megatron" : "pytorch");
+  job.leave_out("--ignore-memory");
+  (void)answer(job);
+  Json options = job.options();
+  options["gpu"] = {"t4", job.value("--gpu")};
+  CommandJob plan = job;
+  plan.give("--gpu", "t4," + job.value("--gpu"));
+  double beyond = 1;
+  try {
+    const Json answered = sim::answer("plan_job", options, catalogue());
+    for (const Json& point : answered.at("points"))
+      if (point.at("setting").at("GPU") == job.value("--gpu") && point.at("status") == "ok") beyond = 0;
+  } catch (const InputError& refused) {
+    if (std::string(refused.what()).find("the same name twice") != std::string::npos) return std::nullopt;
+  }
+  return Compared{beyond, {job.command(), plan.command("plan job")}};
+}
+
+// Counts the messages and steps that are replayed one by one: about 3 million a second with flows, 10 million a second
+// with rounds. results/trust/time_limits.py measures the seconds.
+Case bounded_work(Draws& draws) {
+  constexpr double kMostEvents = 7e7;
+  CommandJob job = random_replicas(draws);
+  job.give("--gpus", std::stod(job.value("--gpus-per-node")) * draws.of({32, 64, 256, 1024}));
+  job.give("--algorithm", draws.of({"ring", "hierarchical", "double-binary-tree", "parameter-server", "torus", "tree",
+                                    "halving-doubling", "sharded", "sma", "kvstore", "one-bit", "hybrid"}));
+  return Compared{static_cast<double>(replay_scenario(job).events) / kMostEvents - 1, {job.command()}};
+}
+
 }  // namespace
 
 const std::vector<Law>& laws_of_plans() {
@@ -246,7 +279,9 @@ const std::vector<Law>& laws_of_plans() {
       {"a training takes at least an iteration", 1e-9, at_least_an_iteration},
       {"twice the price is twice the cost", 1e-9, twice_the_price, 4},
       {"a later deadline costs no more", 1e-9, later_deadline, 6},
-      {"more budget is no slower", 1e-9, more_budget, 6}};
+      {"more budget is no slower", 1e-9, more_budget, 6},
+      {"an impossible combination ends no plan", 0, impossible_combination, 2},
+      {"work is bounded on up to 8,192 GPUs", 0, bounded_work, 6}};
   return all;
 }
 
