@@ -61,6 +61,7 @@ struct NcclSystem {
   double nic_latency_s = 0;                     ///< reported by NCCL's network plugin
   NcclGraph ring, tree, nvls;                   ///< NVLSTree uses `nvls`
   std::vector<int> entry_gpus;                  ///< local GPUs at which rings and trees enter a node: one per NIC
+  std::vector<std::vector<int>> rings;          ///< local GPUs as each of these rings passes them; empty: by number
   std::vector<std::array<int, 3>> nvlinks;      ///< in a mesh: local GPU, local GPU, number of links
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO

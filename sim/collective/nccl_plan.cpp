@@ -58,8 +58,9 @@ class Traffic {
   explicit Traffic(const NcclSystem& system) : system_(system), ppn_(system.ranks / system.nodes) {}
 
   // Adds `bytes` from every rank to the next one around the rings. Channel j enters a node at its NIC's GPU and leaves
-  // it at the GPU before that.
+  // it at the last GPU of its ring: by number, the one before that.
   void add_ring(double bytes) {
+    if (system_.nodes > 1 && !system_.rings.empty()) return add_ordered_rings(bytes);
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
     std::vector<double> local(to_index(ppn_), bytes);
     for (int entry : system_.entry_gpus) {
@@ -94,6 +95,7 @@ class Traffic {
   Phase phase(const std::vector<NcclNodeEdges>& trees) const {
     Transfers::Block block;
     for (const auto& [pair, bytes] : in_node_) add(block, pair.first, pair.second, bytes, system_.nodes, 1);
+    for (const Message& one : ring_messages_) add(block, one.src, one.dst, one.bytes, system_.nodes, 1);
     for (const auto& [pair, bytes] : to_next_node_) {
       add(block, pair.first, rank(1, pair.second), bytes, system_.nodes - 1, 1);
       add(block, rank(system_.nodes - 1, pair.first), pair.second, bytes, 1, 0);
@@ -108,6 +110,18 @@ class Traffic {
   }
 
  private:
+  struct Message {
+    int src, dst;
+    double bytes;
+  };
+  // Each ring has messages of its own, so that all are equally long: links are shared fairly between messages.
+  void add_ordered_rings(double bytes) {
+    const double share = bytes / static_cast<double>(system_.rings.size());
+    for (const std::vector<int>& ring : system_.rings) {
+      for (std::size_t i = 0; i + 1 < ring.size(); ++i) ring_messages_.push_back({ring[i], ring[i + 1], share});
+      to_next_node_[{ring.back(), ring.front()}] += share;
+    }
+  }
   int rank(int node, int gpu) const { return node * ppn_ + gpu; }
   // Adds `count` transfers, each `nodes_apart` nodes after the previous one.
   void add(Transfers::Block& block, int src, int dst, double bytes, int count, int nodes_apart) const {
@@ -129,6 +143,7 @@ class Traffic {
   const NcclSystem& system_;
   int ppn_;
   std::map<std::pair<int, int>, double> in_node_, to_next_node_;  // bytes by sending and receiving GPU of a node
+  std::vector<Message> ring_messages_;                            // between GPUs of a node
   std::map<int, double> half_over_trees_;                         // bytes by GPU
 };
 

@@ -238,6 +238,18 @@ bool are_in_closed_form(const std::vector<Machine>& machines) {
                      [](const Machine& machine) { return machine.is_in_closed_form; });
 }
 
+// Up to this number, all points are predicted like jobs of their own: at most a second each, except for algorithms that
+// share links on hundreds of GPUs. Above, only those that matter for the answer.
+constexpr std::size_t kMostPointsLikeJobs = 200;
+constexpr double kNoLimitOfMessages = 1e15;
+
+Json refine_of(const std::vector<Machine>& machines, std::size_t points) {
+  if (are_in_closed_form(machines)) return {{"coarse", "analytic"}, {"refined", "analytic"}};
+  return {{"coarse", points <= kMostPointsLikeJobs ? "fast" : "analytic"},
+          {"refined", "fast"},
+          {"most_messages", kNoLimitOfMessages}};
+}
+
 Json size_axis(const JobPlan& words) {
   return words.nodes.empty() ? Json{{"name", "GPUs"}, {"pointer", "/gpus"}, {"values", words.question.gpus}}
                              : Json{{"name", "nodes"}, {"pointer", "/nodes"}, {"values", words.nodes}};
@@ -334,8 +346,12 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   plan["description"] = "Made by plan job.";
   plan["scenario"] = common_scenario(machines);
   plan["axes"] = Json::array({machine_axis(machines, refused)});
-  if (!has_own_sizes && words.options.empty()) plan["axes"].push_back(size_axis(words));
-  if (are_in_closed_form(machines)) plan["refine"] = {{"coarse", "analytic"}, {"refined", "analytic"}};
+  std::size_t points = machines.size();
+  if (!has_own_sizes && words.options.empty()) {
+    plan["axes"].push_back(size_axis(words));
+    points *= plan["axes"].back().at("values").size();
+  }
+  plan["refine"] = refine_of(machines, points);
   if (machines.front().samples > 0) plan["work"] = work_of(words, machines.front());
   const Json prices = job_prices(words, gpus, catalogue);
   if (!prices.is_null()) plan["prices"] = prices;

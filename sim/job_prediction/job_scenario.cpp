@@ -95,10 +95,11 @@ Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs
   return source;
 }
 
-// "/gpus/7/peak/fp16" of the catalogue becomes "/cluster/gpu/peak/fp16" of the scenario.
+// "/gpus/7/peak/fp16" of the catalogue, or "/peak/fp16" of a file, becomes "/cluster/gpu/peak/fp16" of the scenario.
 void add_facts(const GpuEntry& gpu, std::vector<Assumption>& sources) {
+  const std::string list = "/gpus/";
   for (const Assumption& fact : gpu.facts) {
-    const std::size_t key = fact.pointer.find('/', fact.pointer.find('/', 1) + 1);
+    const std::size_t key = begins_with(fact.pointer, list) ? fact.pointer.find('/', list.size()) : 0;
     sources.push_back({"/cluster/gpu" + fact.pointer.substr(key), fact.value, fact.kind, fact.source});
   }
 }

@@ -90,7 +90,8 @@ class Around {
       if (!concerns_any(v)) continue;
       if (concerns(v, row().outcome)) tasks.push_back(varied(v.name));
       for (std::size_t i : candidates_)
-        if (concerns(v, result_.rows[i].outcome)) tasks.push_back(coarse(i, v.name));
+        if (concerns(v, result_.rows[i].outcome))
+          for (const std::string& variation : {std::string(), v.name}) tasks.push_back(in_closed_form(i, variation));
     }
     tasks.push_back(varied("even"));
     tasks.push_back(with_layers());
@@ -122,14 +123,14 @@ class Around {
   }
   // Uses the closed form, so that SimGrid's engine remains free for the failures.
   Task with_failures() const {
-    Task task = coarse(focus_, "");
+    Task task = in_closed_form(focus_, "");
     task.wants_failure_runs = true;
     return task;
   }
-  Task coarse(std::size_t point, const std::string& variation) const {
+  Task in_closed_form(std::size_t point, const std::string& variation) const {
     Task task;
     task.point = point;
-    task.fidelity = plan_.refine.coarse;
+    task.fidelity = Fidelity::analytic;
     task.variation = variation;
     return task;
   }
@@ -168,19 +169,35 @@ class Around {
     return tasks;
   }
 
+  // Returns the answer itself for its own number of GPUs.
+  const Outcome& scaled_outcome(const Task& task) const {
+    return task.gpus == row().outcome.gpus ? row().outcome : evaluation_.at(task);
+  }
+
   void tell_scaling(const std::vector<Task>& tasks) {
     std::vector<Task> baselines;
     for (const Task& task : tasks) {
-      const Outcome& o = evaluation_.at(task);
+      const Outcome& o = scaled_outcome(task);
       if (o.is_ok()) baselines.push_back(curves_.baseline(focus_, o, refined()));
     }
     evaluation_.run(baselines, "baselines");
     for (const Task& task : tasks) {
-      const Outcome& o = evaluation_.at(task);
+      const Outcome& o = scaled_outcome(task);
       if (!o.is_ok()) continue;
       const Outcome& baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
       result_.scaling.push_back({o, efficiency(o, baseline)});
     }
+  }
+
+  // Returns the focus under the variation. With many messages, what-ifs are in closed form but the focus is not. Its
+  // times then change by the ratio of the closed forms.
+  Outcome varied_outcome(const Variation& v) const {
+    if (!concerns(v, row().outcome)) return row().outcome;
+    Outcome o = evaluation_.at(varied(v.name));
+    const Outcome& before = evaluation_.at(with_layers());
+    if (before.is_ok())
+      for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= row().outcome.time_s / before.time_s;
+    return o;
   }
 
   // Simulates the focus under the variation. All other points change as their closed forms do. The plan then chooses
@@ -188,7 +205,7 @@ class Around {
   void tell_variation(const Variation& v) {
     SensitivityRow told;
     told.what = v.what;
-    const Outcome& o = concerns(v, row().outcome) ? evaluation_.at(varied(v.name)) : row().outcome;
+    const Outcome o = varied_outcome(v);
     if (o.is_ok()) {
       const Money money = money_of(plan_.prices, row().point->prices, o);
       told.time_s = o.time_s;
@@ -209,7 +226,7 @@ class Around {
   std::optional<Outcome> changed_outcome(std::size_t i, const Variation& v) const {
     Outcome o = result_.rows[i].outcome;
     if (!concerns(v, o)) return o;
-    const Outcome &before = evaluation_.at(coarse(i, "")), &after = evaluation_.at(coarse(i, v.name));
+    const Outcome &before = evaluation_.at(in_closed_form(i, "")), &after = evaluation_.at(in_closed_form(i, v.name));
     if (!before.is_ok() || !after.is_ok()) return std::nullopt;
     for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= after.time_s / before.time_s;
     return o;

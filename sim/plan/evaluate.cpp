@@ -137,7 +137,8 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.sequence_tokens = s.model.tokens;
   o.iteration_s = point.mean_iteration_s();
   const double peak = utilisation_peak_flops(s.cluster.gpu, s.compute.precision);
-  o.mfu = peak > 0 ? model_flops_per_gpu(s, o.samples_per_s(), point.gpus) / peak : 0;
+  // Not of images: Winograd's convolutions need fewer multiplications than are counted, so that it could exceed 1.
+  o.mfu = peak > 0 && s.model.tokens > 0 ? model_flops_per_gpu(s, o.samples_per_s(), point.gpus) / peak : 0;
   o.relative_low = point.interval.low;
   o.relative_high = point.interval.high;
   set_spread(point.interval.spread, o);
@@ -206,10 +207,19 @@ std::optional<double> update_of_split(const PointResult& point) {
   return point.details.split->update_s;
 }
 
+// What-ifs, the table of other numbers of GPUs and the parts of an iteration are about 15 tasks. Each replays at most a
+// few seconds of messages.
+constexpr double kMostMessagesAround = 2e6;
+
+bool is_around_answer(const Task& task) {
+  return !task.variation.empty() || task.gpus > 0 || task.baseline_gpus > 0 || task.wants_layers;
+}
+
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   PointRequest request = request_for(s, gpus, task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(gpus));
-  request.most_messages = plan.refine.most_messages;
+  request.most_messages =
+      is_around_answer(task) ? std::min(plan.refine.most_messages, kMostMessagesAround) : plan.refine.most_messages;
   request.fidelity = task.fidelity;
   return request;
 }

@@ -1,6 +1,7 @@
 #include "sim/program/nccl_system.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -119,6 +120,36 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   }
 }
 
+// Returns the order in which a ring from `entry` passes the first `gpus` GPUs. The next one is the nearest that is left:
+// below the same switch, else the same socket (NCCL's src/graph/search.cc, ncclTopoSearchNextGpuSort). Every ring thus
+// crosses from socket to socket as rarely as possible. Places of equally near GPUs rotate with the entry, so that rings
+// leave at different GPUs.
+std::vector<int> ring_over_pcie(const PcieTreeSpec& pcie, int entry, int gpus) {
+  const auto switch_of = [&](int gpu) { return pcie.switch_of(gpu); };
+  const auto socket_of = [&](int gpu) { return pcie.switches[to_index(pcie.switch_of(gpu))].socket; };
+  const auto gpus_with_entry = [&](const auto& place_of) {
+    int count = 0;
+    for (int gpu = 0; gpu < gpus; ++gpu) count += place_of(gpu) == place_of(entry) ? 1 : 0;
+    return count;
+  };
+  const int of_switch = gpus_with_entry(switch_of), of_socket = gpus_with_entry(socket_of);
+  const auto distance = [&](int from, int to) {
+    const int after_entry = (to - entry + gpus) % gpus;
+    const int apart = switch_of(from) == switch_of(to) ? 0 : socket_of(from) == socket_of(to) ? 1 : 2;
+    return std::array{apart, after_entry % of_switch, after_entry % of_socket, after_entry};
+  };
+  std::vector<int> ring{entry}, left;
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    if (gpu != entry) left.push_back(gpu);
+  while (!left.empty()) {
+    const auto nearest = std::min_element(
+        left.begin(), left.end(), [&](int a, int b) { return distance(ring.back(), a) < distance(ring.back(), b); });
+    ring.push_back(*nearest);
+    left.erase(nearest);
+  }
+  return ring;
+}
+
 void set_graph(const std::optional<NcclGraphSpec>& spec, NcclGraph& graph) {
   if (spec) graph = {spec->channels, spec->intra_bytes_per_s, spec->inter_bytes_per_s};
 }
@@ -174,7 +205,11 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
   find_one_node(cluster, machine, ppn, system);
   if (system.nodes > 1) find_nodes(cluster, machine, ppn, system);
   const int nics = system.nodes > 1 ? cluster.nic.per_node : 1;
-  for (int nic = 0; nic < nics; ++nic) system.entry_gpus.push_back((nic * ppn + nics - 1) / nics);
+  // The first GPU of each NIC; if there are more NICs than GPUs, the GPU of each NIC.
+  const int rounding = nics > ppn ? 0 : nics - 1;
+  for (int nic = 0; nic < nics; ++nic) system.entry_gpus.push_back((nic * ppn + rounding) / nics);
+  if (intra_node.kind == IntraNodeKind::pcie_tree)
+    for (int entry : system.entry_gpus) system.rings.push_back(ring_over_pcie(intra_node.pcie, entry, ppn));
   set_graph(spec.ring, system.ring);
   set_graph(spec.tree, system.tree);
   set_graph(spec.nvls, system.nvls);

@@ -1,8 +1,11 @@
 #include "sim/program/parameter_server.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/collective/adam.hpp"
 #include "sim/collective/one_bit.hpp"
@@ -116,6 +119,15 @@ class ExchangeBuilder {
   }
 
  private:
+  // Every node sends to every server. 1e7 transfers need about 3 GB and 15 s.
+  static void check_transfers(double transfers) {
+    constexpr double kMostTransfers = 1e7;
+    if (transfers > kMostTransfers)
+      throw InputError("/parameter_server: nodes and servers exchange " + short_number(std::round(transfers * 1e-6)) +
+                       " million messages for each layer; allowed: 10 million, as of 3,162 nodes with a server "
+                       "each");
+  }
+
   LayerExchange& add(int layer, const std::string& name) {
     exchanges_.emplace_back();
     exchanges_.back().layer = layer;
@@ -206,6 +218,7 @@ class ExchangeBuilder {
     const std::vector<std::int64_t> by_server(roles_.servers.size(), chunk_bytes(bytes, servers));
     LayerExchange& exchange = add(i, layer.name);
     if (roles_.workers == 1) return;
+    check_transfers(double(roles_.nodes()) * static_cast<double>(servers));
     exchange.encode_s = gpu_.memory_s(quantise_memory_bytes(weights));
     exchange.to_host_s = staging_s(bytes);
     exchange.push = push_gradients(roles_, by_server);

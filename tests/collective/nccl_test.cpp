@@ -78,6 +78,12 @@ TEST_CASE("nccl: the bytes of a ring's links worked by hand") {
   CHECK(sent(both, 0, 3) == 6'000'000);
   CHECK(sent(both, 1, 2) == 6'000'000);
   CHECK(both.bytes_sent() == one.bytes_sent());
+  // Rings in an order of their own, each with its messages.
+  two.rings = {{0, 1}, {1, 0}};
+  const Plan ordered = nccl_plan(two, NcclOperation::all_reduce, 8'000'000);
+  for (const auto& [src, dst] : {std::pair(0, 1), std::pair(1, 0), std::pair(1, 2), std::pair(0, 3), std::pair(3, 0)})
+    CHECK(sent(ordered, src, dst) == 6'000'000);
+  CHECK(ordered.bytes_sent() == one.bytes_sent());
 }
 
 TEST_CASE("nccl: a tree over two nodes of two GPUs worked by hand") {

@@ -8,8 +8,11 @@
 #include "sim/api/answers.hpp"
 #include "sim/cost/utilisation.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/report/result.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/catalogue/catalogue.hpp"
 
 namespace lockstep::tests {
@@ -97,9 +100,20 @@ JobAnswer answer(const CommandJob& job) {
   answer.high = row.samples_per_s.high;
   answer.samples_per_iteration = run.samples() * run.accumulation;
   answer.memory_bytes = static_cast<double>(sim::gpu_memory(run.scenario, run.gpus, run.batch_per_gpu).total_bytes());
+  answer.kernels = run.scenario.compute.kernels.gpus;
+  const std::string own = "speed/" + predicted.job.gpu.id;
+  for (const Assumption& input : row.samples_per_s.task.assumptions)
+    answer.has_own_speed = answer.has_own_speed || input.pointer.rfind(own, 0) == 0;
   const double peak = sim::utilisation_peak_flops(run.scenario.cluster.gpu, run.scenario.compute.precision);
-  if (peak > 0) answer.mfu = sim::model_flops_per_gpu(run.scenario, answer.samples_per_s, row.gpus) / peak;
+  if (peak > 0 && run.scenario.model.tokens > 0)
+    answer.mfu = sim::model_flops_per_gpu(run.scenario, answer.samples_per_s, row.gpus) / peak;
   return answer;
+}
+
+sim::PointResult replay_scenario(const CommandJob& job) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("job.json", sim::job_scenario(predict(job), catalogue()).dump());
+  return sim::predict(sim::load_scenario(path, {}), 1, {}).points.at(0).point;
 }
 
 }  // namespace lockstep::tests

@@ -6,6 +6,7 @@
 
 #include "engine/base/json.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/point/point.hpp"
 
 namespace lockstep::tests {
 
@@ -36,7 +37,11 @@ struct JobAnswer {
   double samples_per_s = 0, low = 0, high = 0;
   double samples_per_iteration = 0;
   double memory_bytes = 0;
-  double mfu = 0;  ///< 0: the GPU's peak is unknown
+  double mfu = 0;  ///< 0: the GPU's peak is unknown, or samples are not sequences
+
+  /// GPUs whose measured laws of single kernels the prediction uses, the first one first. Empty: none.
+  std::vector<std::string> kernels;
+  bool has_own_speed = false;  ///< published results of this GPU itself fitted a constant of its speed
 
   double iteration_s() const { return samples_per_iteration / samples_per_s; }
 };
@@ -44,5 +49,7 @@ struct JobAnswer {
 /// Throws InputError if the job is refused, and std::runtime_error with the command for any other failure.
 sim::JobPrediction predict(const CommandJob& job);
 JobAnswer answer(const CommandJob& job);
+/// Predicts the scenario that `simulate job --scenario` writes.
+sim::PointResult replay_scenario(const CommandJob& job);
 
 }  // namespace lockstep::tests

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/collective/nccl.hpp"
 #include "sim/job_prediction/all_reduce_times.hpp"
+#include "sim/program/nccl_system.hpp"
 #include "tests/catalogue/catalogue.hpp"
 #include "tests/laws/law.hpp"
 
@@ -22,6 +24,20 @@ struct Machine {
   }
   sim::AllReduceTime time() const { return sim::all_reduce_times(question, catalogue(), 0).rows.at(0); }
 };
+
+// Returns NCCL's algorithm and protocol, or nothing if the machine names an algorithm.
+std::string nccl_choice_of(const Machine& machine) {
+  std::string choice;
+  if (!machine.question.algorithm.empty()) return choice;
+  const auto read_choice = [&](const sim::Workload& workload) {
+    const sim::Scenario& s = workload.scenario;
+    const sim::NcclTime time = sim::nccl_choice(sim::nccl_system(s.cluster, s.communication.nccl, workload.gpus),
+                                                sim::NcclOperation::all_reduce, machine.time().bytes);
+    choice = sim::to_string(time.algorithm) + " " + sim::to_string(time.protocol);
+  };
+  sim::all_reduce_times(machine.question, catalogue(), 0, read_choice);
+  return choice;
+}
 
 Machine random_machine(Draws& draws) {
   const CommandJob job = random_replicas(draws);
@@ -55,13 +71,15 @@ bool is_joined(const Machine& machine) {
 }
 
 // Halving and doubling exchanges most between the farthest GPUs. With more nodes, more of that crosses the network,
-// which may be faster than the node's links.
+// which may be faster than the node's links. NCCL chooses by its own tables, which know nothing of slow sockets and host
+// memory: with more nodes it may change to an algorithm that is faster there.
 Case reduce_more_nodes(Draws& draws) {
   Machine machine = random_machine(draws);
   if (machine.question.algorithm == "halving-doubling" || is_joined(machine)) return std::nullopt;
   if (machine.question.gpus[0] % machine.question.gpus_per_node != 0) return std::nullopt;
   Machine more = machine;
   more.question.gpus[0] *= 2;
+  if (nccl_choice_of(machine) != nccl_choice_of(more)) return std::nullopt;
   return compared(machine, more);
 }
 
@@ -71,6 +89,17 @@ Case reduce_faster_network(Draws& draws) {
   Machine faster = machine;
   faster.question.network = *with_double_rate(machine.question.network);
   return compared(faster, machine);
+}
+
+Case reduce_lower_latency(Draws& draws) {
+  const Machine machine = random_machine(draws);
+  if (machine.question.gpus[0] <= machine.question.gpus_per_node) return std::nullopt;
+  const auto halve = [](sim::Workload& workload) {
+    sim::ClusterSpec& cluster = workload.scenario.cluster;
+    for (sim::LinkSpec* link : {&cluster.nic.link, &cluster.fabric.link}) link->latency_s /= 2;
+  };
+  const double halved_s = sim::all_reduce_times(machine.question, catalogue(), 0, halve).rows.at(0).seconds;
+  return Compared{halved_s / machine.time().seconds - 1, {machine.command() + "  # with half the network's latency"}};
 }
 
 // Tests the optimistic bound: bytes that leave a node in a ring cross its ports.
@@ -93,6 +122,7 @@ const std::vector<Law>& laws_of_all_reduces() {
       {"more bytes take no less time", 0.005, reduce_more_bytes},
       {"more nodes take no less time", 0.005, reduce_more_nodes},
       {"all-reduce: a network of twice the rate is no slower", 0.005, reduce_faster_network},
+      {"all-reduce: half the network's latency is no slower", 1e-9, reduce_lower_latency},
       {"all-reduce: no bound beats the wire", 1e-9, no_faster_than_the_wire}};
   return all;
 }

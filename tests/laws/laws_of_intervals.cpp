@@ -27,7 +27,9 @@ Case bounds_hold_the_value(Draws& draws) {
 
 Case utilisation_is_a_share(Draws& draws) {
   const CommandJob job = random_job(draws);
-  return Compared{answer(job).mfu - 1, {job.command()}};
+  const double mfu = answer(job).mfu;
+  if (mfu == 0) return std::nullopt;
+  return Compared{mfu - 1, {job.command()}};
 }
 
 Case a_rate_widens_nothing(Draws& draws) {

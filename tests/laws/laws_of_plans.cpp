@@ -70,6 +70,35 @@ Case plan_says_the_same(Draws& draws) {
       {job.command(), job.command("plan job")}};
 }
 
+// Every point of a plan over two GPUs and three numbers of them says the same as `simulate job` for it alone. The plan
+// searches splits for all GPUs in one software, so that the jobs name it.
+Case points_say_the_same(Draws& draws) {
+  CommandJob job = random_training(draws);
+  const int gpus = std::stoi(job.value("--gpus"));
+  if (!job.has("--software")) job.give("--software", job.has("--micro-batch") ? "megatron" : "pytorch");
+  if (job.has("--micro-batch")) job.give("--global-batch", 4.0 * gpus * std::stoi(job.value("--micro-batch")));
+  CommandJob plan = job;
+  const std::string other = draws.of({"a100-sxm4", "v100-sxm2", "l40s"});
+  plan.give("--gpu", job.value("--gpu") + "," + other);
+  plan.give("--gpus", std::to_string(gpus) + "," + std::to_string(2 * gpus) + "," + std::to_string(4 * gpus));
+  Json options = plan.options();
+  options["gpu"] = {job.value("--gpu"), other};
+  double most = -1;
+  std::string worst;
+  const Json answered = sim::answer("plan_job", options, catalogue());
+  for (const Json& point : answered.at("points")) {
+    if (point.at("status") != "ok") continue;
+    job.give("--gpu", point.at("setting").at("GPU").get<std::string>()).give("--gpus", point.at("gpus").get<double>());
+    const double difference =
+        largest_difference(bounded(point, "samples_per_s"), bounded(predict(job).largest().samples_per_s));
+    if (difference <= most) continue;
+    most = difference;
+    worst = job.command();
+  }
+  if (most < 0) return std::nullopt;
+  return Compared{most, {plan.command("plan job"), worst}};
+}
+
 Case json_says_the_same(Draws& draws) {
   const CommandJob job = random_training(draws);
   const sim::JobRow row = predict(job).largest();
@@ -205,18 +234,54 @@ Case more_budget(Draws& draws) {
   return with_twice_the_limit(job, "--budget", random_limit(job, draws, "cost"), "USD", "time_s");
 }
 
+// If a job runs, so does its point in a plan that has an impossible combination, too: a T4 holds none of these models
+// with one GPU per replica.
+Case impossible_combination(Draws& draws) {
+  CommandJob job = random_training(draws);
+  if (!job.has("--software")) job.give("--software", job.has("--micro-batch") ? "megatron" : "pytorch");
+  job.leave_out("--ignore-memory");
+  (void)answer(job);
+  Json options = job.options();
+  options["gpu"] = {"t4", job.value("--gpu")};
+  CommandJob plan = job;
+  plan.give("--gpu", "t4," + job.value("--gpu"));
+  double beyond = 1;
+  try {
+    const Json answered = sim::answer("plan_job", options, catalogue());
+    for (const Json& point : answered.at("points"))
+      if (point.at("setting").at("GPU") == job.value("--gpu") && point.at("status") == "ok") beyond = 0;
+  } catch (const InputError& refused) {
+    if (std::string(refused.what()).find("the same name twice") != std::string::npos) return std::nullopt;
+  }
+  return Compared{beyond, {job.command(), plan.command("plan job")}};
+}
+
+// Counts the messages and steps that are replayed one by one: about 3 million a second with flows, 10 million a second
+// with rounds. results/trust/time_limits.py measures the seconds.
+Case bounded_work(Draws& draws) {
+  constexpr double kMostEvents = 7e7;
+  CommandJob job = random_replicas(draws);
+  job.give("--gpus", std::stod(job.value("--gpus-per-node")) * draws.of({32, 64, 256, 1024}));
+  job.give("--algorithm", draws.of({"ring", "hierarchical", "double-binary-tree", "parameter-server", "torus", "tree",
+                                    "halving-doubling", "sharded", "sma", "kvstore", "one-bit", "hybrid"}));
+  return Compared{static_cast<double>(replay_scenario(job).events) / kMostEvents - 1, {job.command()}};
+}
+
 }  // namespace
 
 const std::vector<Law>& laws_of_plans() {
   static const std::vector<Law> all{
       {"job and plan say the same", 1e-9, plan_says_the_same, 2},
+      {"each point of a plan and its job say the same", 1e-9, points_say_the_same, 4},
       {"job and its JSON say the same", 1e-12, json_says_the_same},
       {"a job's table says the same to its digits", 1e-9, table_says_the_same},
       {"plan: a measured rate is predicted and widens no interval", 1e-9, plan_keeps_the_rate, 4},
       {"a training takes at least an iteration", 1e-9, at_least_an_iteration},
       {"twice the price is twice the cost", 1e-9, twice_the_price, 4},
       {"a later deadline costs no more", 1e-9, later_deadline, 6},
-      {"more budget is no slower", 1e-9, more_budget, 6}};
+      {"more budget is no slower", 1e-9, more_budget, 6},
+      {"an impossible combination ends no plan", 0, impossible_combination, 2},
+      {"work is bounded on up to 8,192 GPUs", 0, bounded_work, 6}};
   return all;
 }
 

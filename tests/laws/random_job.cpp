@@ -118,7 +118,7 @@ std::vector<std::string> precisions_of(const std::string& gpu) {
   const sim::GpuSpec& spec = catalogue().gpus.with_id(gpu)->spec;
   std::vector<std::string> all{"fp32"};
   if (spec.peak_flops(sim::Precision::tf32) > 0) all.emplace_back("tf32");
-  all.emplace_back("mixed");
+  if (std::max(spec.fp16_flops, spec.bf16_flops) > spec.fp32_flops) all.emplace_back("mixed");
   if (spec.peak_flops(sim::Precision::fp8) > 0) all.emplace_back("fp8");
   if (spec.peak_flops(sim::Precision::fp4) > 0) all.emplace_back("fp4");
   return all;

@@ -21,7 +21,7 @@ CommandJob random_open_job(Draws& draws);
 /// Returns true if NVLink joins all GPUs of the job, so that it has no network.
 bool is_one_node(const CommandJob& job);
 
-/// Returns the precisions of the GPU's units, and single precision, from wide to narrow.
+/// Returns single precision, and the precisions for which the GPU has units that are faster, from wide to narrow.
 std::vector<std::string> precisions_of(const std::string& gpu);
 
 /// "8x 100 Gb/s InfiniBand" -> "8x 200 Gb/s InfiniBand"; nullopt: the job gives no rate.

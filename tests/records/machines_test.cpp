@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/json.hpp"
 #include "sim/job/gpu_name.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -150,6 +152,9 @@ TEST_CASE("a GPU of one's own is a file like an entry of the catalogue, and is l
   CHECK(ratio <= 2.05);
   job.job.gpu.stated = "my own";
   CHECK(rate_of(job, with).predicted == own.predicted);
+  const Json gpu = sim::job_scenario(sim::predict_job(job, with, 1), with).at("cluster").at("gpu");
+  CHECK(gpu.at("memory_bandwidth").at("source") == "a guess");
+  CHECK(gpu.at("peak").at("fp16").at("source") == "a guess");
 }
 
 TEST_CASE("a file that is no entry of a GPU is refused with its place") {

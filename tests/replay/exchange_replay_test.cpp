@@ -130,6 +130,17 @@ TEST_CASE("nccl's calls take longer where a link is narrower than NCCL thinks") 
   for (double time : times) CHECK(time == Approx(plan.call->latency_s + 140e6 / 6e9).epsilon(1e-6));
 }
 
+TEST_CASE("NCCL's rings over PCIe cross from socket to socket once, whatever the number of NICs") {
+  ClusterSpec spec = tests::pcie_cluster(2, 8);
+  spec.nic.per_node = 4;
+  spec.nic.attach = {0, 0, 1, 1};
+  spec.intra_node.pcie.switches = {{0, {0, 1, 2, 3}}, {1, {4, 5, 6, 7}}};
+  // The four rings leave the node at different GPUs.
+  CHECK(nccl_system(spec, hopper(), 16).rings ==
+        std::vector<std::vector<int>>{
+            {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}});
+}
+
 TEST_CASE("what NCCL finds on the machines") {
   const NcclSystem node = nccl_system(hopper_cluster(1, 8), hopper(), 8);
   CHECK(node.ring.channels * node.ring.intra_bytes_per_s == 360e9);
@@ -149,6 +160,10 @@ TEST_CASE("what NCCL finds on the machines") {
   ClusterSpec two = hopper_cluster(2, 4);
   two.nic.per_node = 2;
   CHECK(nccl_system(two, hopper(), 8).entry_gpus == std::vector<int>{0, 2});
+  // Four NICs for two GPUs: two for each.
+  ClusterSpec four = hopper_cluster(2, 2);
+  four.nic.per_node = 4;
+  CHECK(nccl_system(four, hopper(), 4).entry_gpus == std::vector<int>{0, 0, 1, 1});
   // A domain of 72 GPUs has no more channels in the switch than a GPU's links carry at the slowest speed: 18 x 40.1 GB/s
   // are 40 channels of 18 GB/s.
   NcclSpec blackwell;

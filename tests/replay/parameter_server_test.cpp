@@ -9,6 +9,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/schedule/parameter_server.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"
@@ -185,6 +186,13 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
   CHECK(three.details.parameter_server->schemes.size() == 3);
   CHECK(three.details.parameter_server->schemes[0].scheme == "sufficient factors");
   CHECK(three.notes.size() == 1);
+}
+
+TEST_CASE("more messages of 1 bit than a replay can hold are refused before any is made") {
+  Scenario s = scenario_of_scheme(ServerScheme::one_bit);
+  s.cluster = tests::pcie_cluster(4096, 1);
+  CHECK_THAT(error_of([&] { (void)sim::parameter_server_program(s, 4096, 32, 2); }),
+             Contains("17 million messages for each layer; allowed: 10 million"));
 }
 
 TEST_CASE("1 bit costs every worker its passes over the gradient, but not one that is alone") {
