@@ -3,6 +3,7 @@
 // job`.
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,12 @@ class Facts {
   void give_whole(const std::string& option, LaunchSettings& settings, const std::string& key);
   void give_flag(const std::string& option, LaunchSettings& settings, const std::string& key);
 
+  /// Removes the option. Returns the key that gave it; none: it is not given.
+  std::optional<std::string> drop(const std::string& option);
+
   bool has(const std::string& option) const;
+  /// Empty: the option is not given, or is a flag.
+  std::string value_of(const std::string& option) const;
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
   std::optional<std::int64_t> gpus() const;
 
@@ -58,6 +64,8 @@ class Facts {
   /// defaults of precision, sharding and recomputation are not certain, and are listed in `open_options`.
   bool has_open_part = false;
   std::vector<std::string> open_options;
+  /// Options whose default is not the software's but that of a recipe, which is not read. give_default() ignores them.
+  std::set<std::string> options_of_recipe;
 
   /// Returns all options in the order of `simulate job --help`. Machine, batch and length of the training are included.
   /// `gpus`: numbers on the command line, which override the file's; empty: none.

@@ -4,7 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/own_model.hpp"
-#include "sim/launch/tree.hpp"
+#include "sim/launch/tree_syntax.hpp"
 
 namespace lockstep::sim::launch {
 
@@ -16,7 +16,8 @@ void append_named_file(LaunchSettings& s, const std::string& key, const std::str
   for (const LaunchSetting& one : s.all())
     if (one.key == key) setting = one;
   s.mark(key, Use::read, "");
-  const NamedFile file = read_named(*name);
+  const bool is_text = name->find_first_not_of(" \t\n") != std::string::npos && name->front() == '{';
+  const NamedFile file = is_text ? NamedFile{*name, ""} : read_named(*name);
   if (!file.text) {
     s.mark(key, Use::not_simulated, "its keys are not read: " + file.why);
     const bool is_known = setting.unknown.empty();
@@ -24,7 +25,8 @@ void append_named_file(LaunchSettings& s, const std::string& key, const std::str
                             is_known ? file.why + "; put it right, or give the option"
                                      : one_line(setting.unknown) + " cannot be evaluated");
   }
-  const LaunchSettings named = read_tree(*file.text, setting.place.file + ": " + *name, syntax_of(*name, *file.text));
+  const std::string place = is_text ? setting.place.text() : setting.place.file + ": " + *name;
+  const LaunchSettings named = read_tree(*file.text, place, is_text ? TreeSyntax::json : syntax_of(*name, *file.text));
   for (LaunchSetting one : named.all()) {
     one.key = prefix + one.key;
     s.add(std::move(one));

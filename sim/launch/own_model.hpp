@@ -23,4 +23,7 @@ ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& c
 /// "name@4096"; the name alone if no length is given.
 std::string sized_name(const std::string& name, std::int64_t tokens);
 
+/// Whether the value of --model is known to be a model without experts. False: it has experts, or it is not known.
+bool has_no_experts(const std::string& model, const Catalogue& catalogue);
+
 }  // namespace lockstep::sim::launch

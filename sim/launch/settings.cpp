@@ -225,6 +225,15 @@ void LaunchSettings::replace_hyphens() {
   for (LaunchSetting& setting : all_) std::replace(setting.key.begin(), setting.key.end(), '-', '_');
 }
 
+void LaunchSettings::set_aside(const std::string& key, const std::string& why) {
+  for (LaunchSetting& setting : all_) {
+    if (setting.key != key) continue;
+    setting.key = "overridden " + key;
+    setting.use = Use::overridden;
+    setting.why = why;
+  }
+}
+
 void LaunchSettings::set_aside_auto() {
   for (LaunchSetting& setting : all_) {
     if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16")
@@ -268,6 +277,14 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
   for (LaunchSetting& setting : all_)
     if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {
+      setting.use = use;
+      setting.why = why;
+    }
+}
+
+void LaunchSettings::mark_written(const std::string& written, Use use, const std::string& why) {
+  for (LaunchSetting& setting : all_)
+    if (setting.written == written && setting.use != Use::overridden) {
       setting.use = use;
       setting.why = why;
     }
