@@ -57,6 +57,9 @@ class Prediction(collections.abc.Mapping):
         self.job = job
         self._answered = answered
 
+    def __reduce__(self):
+        return predict, (self.job,)  # another process predicts again
+
     @functools.cached_property
     def _document(self):
         return json.loads(self._answered.job())
