@@ -50,7 +50,8 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
 }
 
 void Facts::give_default(const std::string& option, const std::string& value, const std::string& why) {
-  const bool may_be_open = option == "--precision" || option == "--sharding" || option == "--recompute";
+  const bool may_be_open = option == "--precision" || option == "--sharding" || option == "--recompute" ||
+                           (has_open_output && (option == "--tensor" || option == "--pipeline"));
   if (has(option) || options_of_recipe.count(option) > 0) return;
   if (has_open_part && may_be_open) return open_options.push_back(option);
   options_.push_back({option, value, {}, why});
@@ -101,7 +102,7 @@ std::int64_t Facts::number_of(const std::string& option, std::int64_t otherwise)
 
 std::optional<std::int64_t> Facts::gpus() const {
   if (gpus_) return gpus_->value;
-  if (!gpus_per_node_) return std::nullopt;
+  if (!gpus_per_node_ || (has_unknown_nodes && !nodes_)) return std::nullopt;
   return gpus_per_node_->value * (nodes_ ? nodes_->value : 1);
 }
 

@@ -57,12 +57,15 @@ class Facts {
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;
   std::int64_t sequence = 0;        ///< tokens per sample; 0: not given
+  bool has_unknown_nodes = false;   ///< a number of nodes is given, but not a fixed one: "2-4"
   bool shards_in_nodes = false;     ///< weights are sharded within a node; each node has a copy
   std::int64_t sharded_copies = 1;  ///< number of copies of the sharded weights
   std::vector<std::string> notes;
   /// Whether the command has an unknown part, which the script sets under a test that cannot be evaluated. Then
   /// defaults of precision, sharding and recomputation are not certain, and are listed in `open_options`.
   bool has_open_part = false;
+  /// Whether that part is the output of a program, which may give any argument. Then ranks are not certain either.
+  bool has_open_output = false;
   std::vector<std::string> open_options;
   /// Options whose default is not the software's but that of a recipe, which is not read. give_default() ignores them.
   std::set<std::string> options_of_recipe;

@@ -130,6 +130,9 @@ class Launch {
     check_stray_arguments();
     const std::vector<Candidate> found =
         find_candidates(request_, script_, [this](const std::string& name) { return text_of_named(name); });
+    if (found.empty() && !script_.missing_scripts.empty())
+      throw InputError(request_.path + ": starts a script that is not there: " + joined(script_.missing_scripts) +
+                       "; put it beside this one, or give it instead");
     if (found.empty())
       throw InputError(request_.path +
                        ": no command starts a training with arguments that are known; allowed: a launch script or a "
@@ -179,16 +182,24 @@ class Launch {
     const std::optional<LaunchSetting> part = open_part(job.settings);
     const std::optional<LaunchSetting>& open = part ? part : candidate.missing_configuration;
     reading.facts.has_open_part = open.has_value();
+    reading.facts.has_open_output = part && is_output(part->unknown);
     read_by_reader(reading);
     for (const std::string& option : reading.facts.open_options)
       job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
     return reading;
   }
 
-  // An unknown word of the command: a variable that the script sets under a test that cannot be evaluated.
+  // Whether it is the output of a program: "$(python3 get_args.py)".
+  static bool is_output(const std::string& unknown) {
+    return unknown.compare(0, 2, "$(") == 0 || unknown.compare(0, 1, "`") == 0;
+  }
+
+  // An unknown word of the command: the output of a program, or a variable that the script sets under a test that cannot
+  // be evaluated.
   std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
     for (const LaunchSetting& setting : settings.all()) {
       if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
+      if (is_output(setting.unknown)) return setting;
       std::string name;
       for (const char c : setting.unknown)
         if (c != '$' && c != '{' && c != '}') name += c;
@@ -225,7 +236,9 @@ class Launch {
   }
 
   NamedFile text_of_named(const std::string& name) const {
-    const auto written = script_.written_files.find(name);
+    auto written = script_.written_files.find(name);
+    if (written == script_.written_files.end())
+      written = script_.written_files.find(name.compare(0, 2, "./") == 0 ? name.substr(2) : "./" + name);
     if (written != script_.written_files.end()) {
       const std::string& unknown = written->second.unknown;
       if (unknown.empty()) return {written->second.text, ""};

@@ -54,7 +54,8 @@ std::vector<Word> option_words(const Value& value) {
   if (value.size() == 1) {
     words.clear();
     std::istringstream stream(value.front().text);
-    for (std::string word; stream >> word;) words.push_back({word, "", value.front().place});
+    for (std::string word; stream >> word;)
+      words.push_back({word, word.find('$') == std::string::npos ? "" : word, value.front().place});
   }
   while (!words.empty() && words.front().text.compare(0, 2, "--") != 0 && words.front().text.find('$') == 0)
     words.erase(words.begin());

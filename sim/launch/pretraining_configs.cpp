@@ -78,6 +78,7 @@ const std::vector<UnreadKeys>& sections_unread() {
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
       {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* lora_* target_modules"},
+      {Use::no_effect, "another key decides", "fp32 ft"},
       {Use::no_effect, "configurations that this one is composed of", "defaults defaults.* extends"},
       {Use::no_effect, "inference, evaluation and numbers on which no kernel's time depends",
        "chatbot_config.* inference.* chat port server share username password web_* answer_only_loss test_ds.* "

@@ -150,6 +150,10 @@ std::optional<double> LaunchSettings::number(const std::string& key, const std::
   if (setting->value.is_number()) return setting->value.get<double>();
   const std::string text = plain_text(setting->value);
   const std::optional<double> number = number_in(text);
+  if (!number && text.find('$') != std::string::npos) {
+    require_option(*setting, option, text + " cannot be evaluated");
+    return std::nullopt;
+  }
   if (!number) fail_at(*setting, in_quotes(text) + " is no number", "give a number");
   return number;
 }

@@ -119,6 +119,8 @@ void read_titan_recomputation(LaunchSettings& s, Facts& f) {
 }
 
 void read_titan_precision(LaunchSettings& s, Facts& f) {
+  const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
+  const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
   for (const char* key : {"model.converters", "model.converters.0"}) {
     const std::string converters = lower_case(s.text(key, "--precision").value_or(""));
     if (converters.find("nvfp4") != std::string::npos) return f.give_from("--precision", "fp4", s, key);
@@ -128,8 +130,6 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
   }
   if (s.is_on("float8.enable_float8_linear", "--precision"))
     return f.give_from("--precision", "fp8", s, "float8.enable_float8_linear");
-  const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
-  const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
   f.give_default("--precision",
                  type == "float32" ? "fp32"
                  : is_pure         ? "bf16-true"

@@ -48,7 +48,7 @@ std::string table_of(const AnsweredJob& job) {
   return job.table();
 }
 
-// {"options": [[option, value], ...], "unevaluated": [[option, why], ...], "read": the text that --from prints}.
+// {"options": [[option, value], ...], "unevaluated": [[option, why], ...], "unknown_words": unknown_words(), "read": the text that --from prints}.
 // `gpus`: numbers that override the file's. `frees_split`: omits the options that --free-split leaves to the search.
 std::string read_launch_json(const std::string& path, const std::string& text, const std::string& format,
                              const std::vector<int>& gpus, bool frees_split) {
@@ -67,7 +67,11 @@ std::string read_launch_json(const std::string& path, const std::string& text, c
     if (!frees_split || std::find(searched.begin(), searched.end(), option.name) == searched.end())
       options.push_back({option.name, option.value});
   for (const Unevaluated& value : job.settings.unevaluated()) unevaluated.push_back({value.option, value.why});
-  return Json{{"options", options}, {"unevaluated", unevaluated}, {"read", launch_text(job, {})}}.dump();
+  return Json{{"options", options},
+              {"unevaluated", unevaluated},
+              {"unknown_words", unknown_words(job)},
+              {"read", launch_text(job, {})}}
+      .dump();
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ class Job:
                    if key and key not in options]
         missing += [key for key in ("model", "gpu", "gpus") if key not in options]
         if missing:
-            raise _core.LockstepError(f"{path}: also give " + ", ".join(missing))
+            unknown = read["unknown_words"] if "model" in missing else ""
+            raise _core.LockstepError(f"{path}: also give " + ", ".join(missing) + unknown)
         job = cls(**options)
         job.__dict__["read"] = read["read"]
         return job
