@@ -56,6 +56,7 @@ class Facts {
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;
+  std::int64_t given_gpus = 0;      ///< on the command line, which overrides the file; 0: none, or several numbers
   std::int64_t sequence = 0;        ///< tokens per sample; 0: not given
   bool has_unknown_nodes = false;   ///< a number of nodes is given, but not a fixed one: "2-4"
   bool shards_in_nodes = false;     ///< weights are sharded within a node; each node has a copy

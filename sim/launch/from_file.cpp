@@ -97,6 +97,7 @@ class Launch {
     reading.job.title = reader.title;
     reading.job.settings = std::move(settings);
     reading.reader = &reader;
+    if (request_.gpus.size() == 1) reading.facts.given_gpus = request_.gpus.front();
     return reading;
   }
 

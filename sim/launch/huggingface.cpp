@@ -163,7 +163,8 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
 }
 
 void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
-  if (!f.has("--sharding") && software.has_defaults()) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--sharding") && software.has_defaults() && !s.needs_option("--sharding"))
+    f.give_default("--sharding", "none", "no sharding is given");
   const std::string key =
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});

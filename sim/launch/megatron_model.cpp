@@ -85,14 +85,27 @@ void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
 }
 
 void copy_experts(LaunchSettings& s, Json& config) {
+  const std::vector<std::string> list = s.words("num_experts", kModel);
+  if (std::any_of(list.begin(), list.end(), [&](const std::string& one) { return one != list.front(); }))
+    return s.require_option(*s.take("num_experts"), kModel,
+                            "layers with different numbers of experts are not modelled");
+  if (list.size() > 1) s.replace("num_experts", list.front());
   auto experts = s.whole("num_experts", kModel);
   if (!experts) experts = s.whole("num_moe_experts", kModel);
   if (!experts || *experts <= 1) return;
   config["num_experts"] = *experts;
   auto active = s.whole("moe_router_topk", kModel);
   if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed's name
-  config["moe_router_topk"] = active.value_or(2);
+  const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
+  config["moe_router_topk"] = active.value_or(is_deepspeed ? 1 : 2);
   copy_pattern(s, "moe_layer_freq", config);
+  if (!is_deepspeed || config.contains("moe_layer_freq") || !config.contains("num_layers")) return;
+  // Megatron-DeepSpeed: every second layer by default, the last one of each interval.
+  const std::int64_t interval = std::max<std::int64_t>(1, s.whole("expert_interval", kModel).value_or(2));
+  Json pattern = Json::array();
+  for (std::int64_t layer = 1; layer <= config["num_layers"].get<std::int64_t>(); ++layer)
+    pattern.push_back(layer % interval == 0 ? 1 : 0);
+  config["moe_layer_freq"] = pattern;
 }
 
 // Reads a hybrid's layer pattern: one letter per layer, "|" between pipeline stages, "/" before multi-token prediction.

@@ -33,14 +33,29 @@ void append_named_file(LaunchSettings& s, const std::string& key, const std::str
   }
 }
 
+namespace {
+
+// The configuration at a path, or in a folder, from here or from the folder of the file that names it. Empty: none.
+std::string path_of_model(const std::string& name, const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(file.substr(0, file.find(": "))).parent_path();
+  std::error_code error;
+  for (const fs::path& path : {fs::path(name), folder / name}) {
+    if (path.extension() == ".json" && fs::is_regular_file(path, error)) return path.string();
+    if (fs::is_regular_file(path / "config.json", error)) return (path / "config.json").string();
+  }
+  return "";
+}
+
+}  // namespace
+
 void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const Catalogue& catalogue) {
   const auto name = s.text(key, "--model");
   if (!name || f.has("--model")) return;
   if (const ModelEntry* entry = model_named(*name, catalogue))
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, key);
-  std::error_code error;
-  const std::string config = *name + "/config.json";
-  if (std::filesystem::exists(config, error)) return f.give_from("--model", sized_name(config, f.sequence), s, key);
+  if (const std::string path = path_of_model(*name, s.take(key)->place.file); !path.empty())
+    return f.give_from("--model", sized_name(path, f.sequence), s, key);
   s.require_option(*s.take(key), "--model",
                    in_quotes(*name) + " is no model of the catalogue; its config.json will do");
 }

@@ -84,6 +84,14 @@ ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& c
                                " words are assumed"};
 }
 
+int layers_of(const std::string& option, const Catalogue& catalogue) {
+  const ModelEntry* const entry = catalogue.models.named(job::split_sized_name(option).model);
+  if (entry == nullptr || entry->tokens == 0) return 0;
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
+  return graph.transformer ? graph.transformer->spec.layers : 0;
+}
+
 bool has_no_experts(const std::string& option, const Catalogue& catalogue) {
   const std::string name = option.empty() ? "" : job::split_sized_name(option).model;
   if (name.empty()) return false;

@@ -15,7 +15,15 @@ void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) 
   if (!name || f.has("--model")) return;
   const std::string ending = ".yaml";
   const std::size_t at = name->rfind(ending);
-  if (at != std::string::npos) s.replace("primus.model", name->substr(0, at));
+  if (at != std::string::npos) name = name->substr(0, at);
+  // Primus' models for torchtitan with "-fp8" have a converter, "quantize.linear.float8".
+  const std::string fp8 = "-fp8";
+  const bool is_fp8 = name->size() > fp8.size() && name->compare(name->size() - fp8.size(), fp8.size(), fp8) == 0;
+  if (is_fp8) name->resize(name->size() - fp8.size());
+  if (is_fp8 && !f.has("--precision")) f.give_from("--precision", "fp8", s, "primus.model");
+  if (*name == "deepseek_v3_16b") name = "deepseek_v2_lite";  // torchtitan's flavors have these shapes
+  if (*name == "deepseek_v3_236b") name = "deepseek_v2";
+  s.replace("primus.model", *name);
   give_named_model(s, f, "primus.model", catalogue);
 }
 
@@ -51,7 +59,11 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
   if (!s.has("sequence_parallel")) f.give_default("--sequence-parallel", "", "Primus' default");
-  if (s.is_on("lora.enabled", "--lora-rank")) f.give_whole("--lora-rank", s, "lora.rank");
+  if (s.is_on("lora.enabled", "--lora-rank")) {
+    for (const char* rank : {"lora.rank", "lora.dim"})
+      if (!f.has("--lora-rank")) f.give_whole("--lora-rank", s, rank);
+    f.give_default("--lora-rank", "32", "the default of Megatron-Bridge's LoRA");
+  }
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
@@ -121,7 +133,9 @@ std::vector<LaunchReader> pretraining_readers() {
       {LaunchFormat::nemo, "NeMo's configuration", is_nemo, read_nemo, megatron},
       {LaunchFormat::megatron_bridge, "Megatron-Bridge's configuration",
        [](const LaunchSettings& s) {
-         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"});
+         // LitGPT's configuration has the same keys.
+         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"}) &&
+                !has_any_key(s, {"out_dir", "train.max_tokens", "train.epochs", "checkpoint_dir", "model_name"});
        },
        read_bridge, megatron},
       {LaunchFormat::primus, "Primus' configuration",

@@ -144,6 +144,11 @@ void LaunchSettings::require_option(const LaunchSetting& setting, const std::str
   unevaluated_.push_back({setting, option, why});
 }
 
+bool LaunchSettings::needs_option(const std::string& option) const {
+  return std::any_of(unevaluated_.begin(), unevaluated_.end(),
+                     [&](const Unevaluated& value) { return value.option == option; });
+}
+
 std::optional<double> LaunchSettings::number(const std::string& key, const std::string& option) {
   const LaunchSetting* setting = take(key, option);
   if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;

@@ -97,6 +97,8 @@ class LaunchSettings {
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
   const std::deque<LaunchSetting>& all() const { return all_; }
+  /// Whether the user must give the option, because a setting cannot be read.
+  bool needs_option(const std::string& option) const;
   const std::vector<Unevaluated>& unevaluated() const { return unevaluated_; }
 
  private:
