@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdint>
 
+#include "engine/base/text.hpp"
 #include "sim/launch/shell_tests.hpp"
 #include "sim/launch/shell_tokens.hpp"
 #include "sim/launch/shell_values.hpp"
@@ -97,6 +98,33 @@ std::optional<std::string> apply_operator(const std::string& value, const std::s
   const Word by = expand_to_one(slash < rest.size() ? rest.substr(slash + 1) : "", variables, place);
   if (!pattern.unknown.empty() || !by.unknown.empty()) return std::nullopt;
   return transformed(value, op, pattern.text, by.text);
+}
+
+std::vector<Word> words_of_braces(const std::string& raw, const Place& place) {
+  std::vector<Word> words;
+  if (raw.size() < 4 || raw.front() != '{' || raw.back() != '}') return words;
+  const std::string inside = raw.substr(1, raw.size() - 2);
+  if (inside.find_first_of("{}$\"'`\\ ") != std::string::npos) return words;
+  const std::size_t dots = inside.find("..");
+  if (dots != std::string::npos) {
+    constexpr std::int64_t kMostWords = 1024;
+    const std::string first = inside.substr(0, dots), last = inside.substr(dots + 2);
+    const auto is_number = [](const std::string& text) {
+      return !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), is_digit);
+    };
+    if (!is_number(first) || !is_number(last) || std::stoll(last) - std::stoll(first) > kMostWords) return words;
+    for (std::int64_t n = std::stoll(first); n <= std::stoll(last); ++n)
+      words.push_back({std::to_string(n), "", place});
+    return words;
+  }
+  if (inside.find(',') == std::string::npos) return words;
+  words.push_back({"", "", place});
+  for (const char c : inside)
+    if (c == ',')
+      words.push_back({"", "", place});
+    else
+      words.back().text += c;
+  return words;
 }
 
 }  // namespace lockstep::sim::launch

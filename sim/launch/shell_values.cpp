@@ -401,6 +401,7 @@ const Value* Variables::find(const std::string& name) const {
 }
 
 std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place) {
+  if (std::vector<Word> words = words_of_braces(raw, place); !words.empty()) return words;
   Expander expander(variables, place, true, false, 0);
   expander.add_raw(raw);
   return expander.finish();

@@ -67,4 +67,7 @@ std::optional<std::pair<std::size_t, std::size_t>> range_of(const std::string& r
 std::optional<std::string> apply_operator(const std::string& value, const std::string& rest, Variables& variables,
                                           const Place& place);
 
+/// Returns the words of "{1..4}" and "{1,2,4}"; empty: the word is another one.
+std::vector<Word> words_of_braces(const std::string& raw, const Place& place);
+
 }  // namespace lockstep::sim::launch

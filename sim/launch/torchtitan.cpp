@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
 #include "sim/launch/pretraining_configs.hpp"
 
@@ -121,6 +122,8 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
   if (const auto tokens = s.whole("training.num_tokens_per_train_step", "--global-batch");
       tokens && *tokens > 0 && f.sequence > 0)
     global = *tokens / f.sequence;
+  if (!local && !f.options_of_recipe.empty())
+    return s.require_option(*s.take("config"), "--micro-batch", "the configuration in Python sets it");
   const std::int64_t of_rank = local.value_or(8);  // torchtitan's default
   const std::string key = section_key(s, "pipeline_parallel_microbatch_size");
   const std::int64_t of_stage = key.empty() ? 1 : s.whole(key, "--micro-batch").value_or(1);
@@ -198,6 +201,17 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   }
 }
 
+// "--module llama3 --config llama3_8b": a configuration in Python, which is not read. Only its name and what the command
+// overrides are known.
+void read_python_configuration(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  if (!s.has("config") || has_any_key(s, {"model.flavor", "model_spec.flavor"})) return;
+  give_named_model(s, f, "config", catalogue);
+  s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
+  f.options_of_recipe = {"--tensor", "--pipeline", "--context", "--sharding", "--recompute", "--precision"};
+  if (f.sequence == 0) s.require_option(*s.take("config"), "--seq-length", "the configuration in Python sets it");
+  f.notes.push_back("the configuration in Python is not read; the search chooses ranks, sharding and recomputation");
+}
+
 }  // namespace
 
 bool is_torchtitan(const LaunchSettings& s) {
@@ -211,7 +225,9 @@ bool is_torchtitan(const LaunchSettings& s) {
 void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give_default("--software", "torchtitan", "its configuration");
   f.sequence = s.whole("training.seq_len", "--model").value_or(0);
-  if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(2048);
+  if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(0);
+  read_python_configuration(s, f, catalogue);
+  if (f.sequence == 0 && f.options_of_recipe.empty()) f.sequence = 2048;  // torchtitan's default
   f.iterations = s.whole("training.steps", "--tokens");
   read_titan_ranks(s, f);
   read_titan_sharding(s, f);

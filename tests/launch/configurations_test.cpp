@@ -114,6 +114,17 @@ TEST_CASE("the configuration that a command names is read even if the other argu
              Contains("--precision") && Contains("--sharding") && Contains("--recompute"));
 }
 
+TEST_CASE("torchtitan's configurations in Python are not read: only their names and overrides are known") {
+  const sim::LaunchedJob job = launched_text(
+      "torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b --training.seq_len 4096 "
+      "--parallelism.tensor_parallel_degree 2\n");
+  CHECK(option_of(job, "--model") == "llama3_8b@4096");
+  CHECK(option_of(job, "--tensor") == "2");
+  CHECK(option_of(job, "--recompute") == "absent");
+  CHECK(option_of(job, "--pipeline") == "absent");
+  CHECK_THAT(needed_of(job), Contains("--micro-batch the configuration in Python sets it"));
+}
+
 TEST_CASE("accelerate launch: its options override the file that it names") {
   const TemporaryFolder folder;
   folder.write("fsdp.yaml",

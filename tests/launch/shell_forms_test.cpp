@@ -70,6 +70,8 @@ TEST_CASE("assignments in arithmetic, let and printf -v") {
         "run|9|9|16|4");
   CHECK(words_of("printf -v A -- '--n %d' 3\nrun $A $((2**10))") == "run|--n|3|1024");
   CHECK(words_of("N=(4 8)\nrun $(( ${N[1]} * ${#N[@]} ))") == "run|16");
+  CHECK(words_of("for A in {1..3} {a,b}; do run $A; done; run \"{1..2}\" {a}") ==
+        "run|1\nrun|2\nrun|3\nrun|a\nrun|b\nrun|{1..2}|{a}");
   CHECK(words_of("f() { shift 2; run $1; }\nf a b c") == "run|c");
 }
 
