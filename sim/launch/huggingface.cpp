@@ -140,7 +140,8 @@ void refuse_other_stages(LaunchSettings& s) {
             "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));
   if (!other.empty()) fail_at(*s.take("rl"), "cannot be predicted", "leave it out");
-  for (const char* key : {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model"})
+  for (const char* key :
+       {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model", "process_reward_model"})
     if (const LaunchSetting* setting = s.take(key); setting != nullptr && setting->value != Json(false))
       fail_at(*setting,
               "preference tuning and reward models cannot be predicted: only pre-training and supervised "

@@ -89,8 +89,14 @@ const std::vector<UnreadKeys>& sections_unread() {
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* lora_* target_modules"},
+      {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* peft_* lora_* target_modules"},
       {Use::no_effect, "another key decides", "fp32 ft"},
+      {Use::not_simulated, "every batch is predicted as equal and full", "packed_sequence lb_mini* odc_*"},
+      {Use::not_simulated, "recomputed as the other keys say", "recompute_layer_ids"},
+      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "comm_overlap_config torch_compile.* optimizer_foreach torch_fsdp2_*"},
+      {Use::no_effect, "data, logs and numbers on which no kernel's time depends",
+       "mmap_bin_files empty_cache_interval prefetch_factor wall_clock_* max_samples_per_sequence target_val_loss"},
       {Use::no_effect, "configurations that this one is composed of", "defaults defaults.* extends"},
       {Use::no_effect, "inference, evaluation and numbers on which no kernel's time depends",
        "chatbot_config.* inference.* chat port server share username password web_* answer_only_loss test_ds.* "
