@@ -251,7 +251,7 @@ std::optional<bool> Interpreter::run_while(bool is_sure) {
 std::optional<bool> Interpreter::run_case(bool is_sure) {
   const int line = peek().line;
   ++at_;
-  const Word subject = expand_in_test(peek().text, variables_, {name_, line});
+  const Word subject = skipping_ > 0 ? Word{} : expand_in_test(peek().text, variables_, {name_, line});
   ++at_;
   expect("in");
   const bool is_known = subject.unknown.empty();
@@ -263,7 +263,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
     if (peek().kind == Token::Kind::end) fail(line, "a case without \"esac\"");
     bool matches = false;
     for (; !is_op(")") && peek().kind != Token::Kind::end; ++at_)
-      if (peek().kind == Token::Kind::word)
+      if (peek().kind == Token::Kind::word && skipping_ == 0)
         matches =
             matches || matches_pattern(subject.text, expand_to_one(peek().text, variables_, {name_, peek().line}).text);
     if (is_op(")")) ++at_;

@@ -143,6 +143,8 @@ TEST_CASE("accelerate launch: its options override the file that it names") {
 
 TEST_CASE("adapters are read from NeMo, Megatron-Bridge and Primus; other methods are refused") {
   CHECK(option_of(launched_text(kBridge, "a.yaml"), "--lora-rank") == "absent");
+  CHECK(option_of(launched("megatron_bridge_lora.yaml"), "--lora-rank") == "16");
+  CHECK(option_of(launched("megatron_bridge_lora.yaml"), "--model") == "llama3_8b@4096");
   CHECK(option_of(launched_text(kBridge + "peft: null\n", "a.yaml"), "--lora-rank") == "absent");
   const std::string lora = "peft: {_target_: megatron.bridge.peft.lora.LoRA, dim: 16}\n";
   CHECK(option_of(launched_text(kBridge + lora, "a.yaml"), "--lora-rank") == "16");
@@ -202,6 +204,9 @@ TEST_CASE("NeMo 2: ranks below trainer.strategy, batch below data, model by its 
   CHECK(option_of(job, "--precision") == "bf16");
   CHECK(option_of(job, "--sharding") == "zero1");
   CHECK(option_of(job, "--tokens") == std::to_string(10LL * 64 * 8192));
+  const sim::LaunchedJob shipped = launched("nemo2_llama3_1_8b.yaml");
+  CHECK(option_of(shipped, "--tensor") == "2");
+  CHECK(option_of(shipped, "--global-batch") == "256");
   CHECK_THAT(needed_of(launched_text(head + "Llama3Config8B\n    num_layers: 4\n", "a.yaml")),
              Contains("--model it changes the shape"));
   CHECK_THAT(needed_of(launched_text(head + "NoSuchConfig8B\n", "a.yaml")), Contains("no model of the catalogue"));

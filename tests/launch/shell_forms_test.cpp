@@ -92,6 +92,14 @@ TEST_CASE("scripts that a script starts are followed, with the launcher before t
         "16");
 }
 
+TEST_CASE("the example of shell forms describes one job") {
+  const sim::LaunchedJob job = launched("megatron_shell_forms.sh");
+  CHECK(option_of(job, "--model") == "llama3_8b@8192");
+  CHECK(option_of(job, "--gpus") == "16");
+  CHECK(option_of(job, "--tensor") == "2");
+  CHECK(option_of(job, "--tokens") == std::to_string(1000LL * 1000 / 128 * 128 * 8192));
+}
+
 TEST_CASE("machines: glued options, ranges of nodes, processes per node") {
   const std::string srun = "srun -N4 -n32 python" + kArguments;
   CHECK(option_of(launched_text(srun + "2\n"), "--gpus") == "32");
