@@ -94,6 +94,8 @@ void copy_experts(LaunchSettings& s, Json& config) {
   if (!experts) experts = s.whole("num_moe_experts", kModel);
   if (!experts || *experts <= 1) return;
   config["num_experts"] = *experts;
+  if (lower_case(s.text("mlp_type", kModel).value_or("")) == "residual")
+    s.require_option(*s.take("mlp_type"), kModel, "experts with a residual MLP are not modelled");
   auto active = s.whole("moe_router_topk", kModel);
   if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed's name
   const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
@@ -241,6 +243,8 @@ void drop_defaults(Json& config) {
 void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
   if (s.is_on("perform_rl_step"))
     fail_at(*s.take("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
+  for (const char* key : {"grpo_iterations", "grpo_group_size", "grpo_prompts_per_step"})
+    if (s.has(key)) fail_at(*s.take(key), "reinforcement learning cannot be predicted", "leave it out");
   require_modelled(s);
   Json config = config_of(s, catalogue, kind);
   drop_defaults(config);

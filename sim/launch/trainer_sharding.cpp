@@ -137,7 +137,10 @@ void read_trainer_ranks(LaunchSettings& s, Facts& f) {
   }
   if (s.is_on("use_distributed_optimizer", "--sharding") && !f.has("--sharding"))
     f.give_from("--sharding", "zero1", s, "use_distributed_optimizer");
-  if (f.number_of("--tensor", 1) > 1) f.give_flag("--sequence-parallel", s, "sequence_parallel");
+  if (f.number_of("--tensor", 1) > 1)
+    f.give_flag("--sequence-parallel", s, "sequence_parallel");
+  else
+    s.mark("sequence_parallel", Use::no_effect, "one tensor rank");
 }
 
 void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {

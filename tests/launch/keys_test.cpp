@@ -54,6 +54,10 @@ TEST_CASE("Megatron-DeepSpeed: experts in every second layer, one per token") {
   const std::string every =
       option_of(launched_text(kDeepSpeed + "--fp16 --num-experts 8 8 --expert-interval 1 --topk 2\n"), "--model");
   CHECK_THAT(every, Contains("\"moe_layer_freq\":[1,1,1,1]") && Contains("\"moe_router_topk\":2"));
+  CHECK_THAT(needed_of(launched_text(kDeepSpeed + "--fp16 --num-experts 8 --mlp-type residual\n")),
+             Contains("residual MLP"));
+  CHECK_THAT(error_of([] { launched_text(kDeepSpeed + "--fp16 --grpo-iterations 1\n"); }),
+             Contains("reinforcement learning"));
   CHECK_THAT(needed_of(launched_text(kDeepSpeed + "--fp16 --num-experts 4 8\n")),
              Contains("different numbers of experts"));
 }
