@@ -100,6 +100,7 @@ class CandidateFinder {
  private:
   // Reads the configuration that a command names. The command's other arguments override it.
   void add_named_configuration(Candidate& candidate) const {
+    if (add_hydra_configuration(candidate) || add_neox_configurations(candidate)) return;
     for (const LaunchSetting& setting : candidate.settings.all()) {
       const std::string name = plain_text(setting.value);
       const bool is_option = setting.key != "argument";
@@ -111,6 +112,55 @@ class CandidateFinder {
       if (!text) return note_missing(candidate, setting, "the file is not there");
       if (merge_configuration(candidate, setting, name, *text)) return;
     }
+  }
+
+  static std::optional<LaunchSetting> last_setting(const Candidate& candidate, const std::string& key) {
+    std::optional<LaunchSetting> found;
+    for (const LaunchSetting& setting : candidate.settings.all())
+      if (setting.key == key) found = setting;
+    return found;
+  }
+
+  // Hydra, as in NeMo: "--config-path conf --config-name gpt". Returns whether the file was read.
+  bool add_hydra_configuration(Candidate& candidate) const {
+    const auto name = last_setting(candidate, "config_name"), folder = last_setting(candidate, "config_path");
+    if (!name || !name->unknown.empty()) return false;
+    std::string file = plain_text(name->value);
+    if (!folder && !has_ending_of_configuration(file))
+      return false;  // a model's configuration, in HuggingFace's scripts
+    if (!has_ending_of_configuration(file)) file += ".yaml";
+    for (const std::string& path : {folder ? plain_text(folder->value) + "/" + file : file, file}) {
+      const std::optional<std::string> text = read_named_(path).text;
+      if (!text || !merge_configuration(candidate, *name, path, *text)) continue;
+      candidate.settings.take("config_path");
+      return true;
+    }
+    if (candidate.reader != nullptr)
+      candidate.line.notes.push_back(name->text() + ": the file is not there; the software's defaults are taken");
+    return false;
+  }
+
+  // GPT-NeoX joins several files: "deepy.py train.py -d configs 125M.yml local_setup.yml".
+  bool add_neox_configurations(Candidate& candidate) const {
+    const std::string program = std::filesystem::path(candidate.line.program).filename().string();
+    if (program != "deepy.py" && program != "deepy") return false;
+    const auto short_folder = last_setting(candidate, "d"), folder = last_setting(candidate, "conf_dir");
+    const std::string place = short_folder ? plain_text(short_folder->value) + "/"
+                              : folder     ? plain_text(folder->value) + "/"
+                                           : "";
+    LaunchSettings merged;
+    for (const LaunchSetting& setting : candidate.settings.all()) {
+      const std::string name = plain_text(setting.value);
+      if (setting.key != "argument" || std::filesystem::path(name).extension() == ".py") continue;
+      std::optional<std::string> text;
+      for (const std::string& path : {place + name, place + name + ".yml", name})
+        if (!text) text = read_named_(path).text;
+      if (!text) throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      merged.append(read_tree(*text, request_.path + ": " + name, syntax_of("neox.yml", *text)));
+    }
+    candidate.reader = &reader_of(LaunchFormat::gpt_neox);
+    candidate.settings = std::move(merged);
+    return true;
   }
 
   static bool may_be_positional(const Candidate& candidate) {

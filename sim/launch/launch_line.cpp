@@ -33,7 +33,7 @@ const std::vector<std::string>& framework_commands() {
 
 bool is_process_launcher(const std::string& name) {
   return is_among(name, {"torchrun", "torchrun-hpc", "torch.distributed.run", "torch.distributed.launch", "deepspeed",
-                         "accelerate"});
+                         "accelerate", "composer"});
 }
 
 bool is_task_launcher(const std::string& name) {
@@ -224,7 +224,8 @@ class LineReader {
 
   bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth) {
     line_.starts_processes = true;
-    const std::string prefix = name == "deepspeed" ? "deepspeed." : name == "accelerate" ? "accelerate." : "torchrun.";
+    const bool has_own = name == "deepspeed" || name == "accelerate" || name == "composer";
+    const std::string prefix = has_own ? name + "." : "torchrun.";
     if (name == "accelerate") {
       if (i >= words.size() || words[i].text != "launch") return false;
       ++i;
@@ -345,6 +346,12 @@ bool is_open(const Word& word) {
   return !word.unknown.empty() && word.unknown == word.text;
 }
 
+// Options with exactly one value: "--config full.yaml batch_size=4" overrides the batch.
+bool takes_one_value(const std::string& key) {
+  return is_among(key, {"config", "config_file", "config_name", "config_path", "recipe", "factory", "d", "conf_dir",
+                        "nproc_per_node", "nnodes"});
+}
+
 // "model.seq_length=8192" is a setting of its own, not another value of the option before it.
 bool is_dotted_assignment(const Word& word) {
   const std::size_t equals = word.text.find('=');
@@ -367,8 +374,9 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
       const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Adds further values of the same option.
-      while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
-             !is_option(arguments[i]) && !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
+      while (equals == std::string::npos && !next_is_lost && !takes_one_value(setting.key) &&
+             !setting.value.is_null() && i < arguments.size() && !is_option(arguments[i]) &&
+             !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
         setting.value = setting.value.get<std::string>() + " " + arguments[i].text;
         if (setting.unknown.empty()) setting.unknown = arguments[i].unknown;
         ++i;

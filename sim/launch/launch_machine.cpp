@@ -193,7 +193,10 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
     read_count(s, key, &Facts::give_nodes, f);
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
     read_gpus_of_node(s, key, f, catalogue);
-  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus"})
+  if (line.is_framework) read_count(s, "nnodes", &Facts::give_nodes, f);  // tune run
+  if (line.is_framework) read_count(s, "nproc_per_node", &Facts::give_gpus_per_node, f);
+  read_count(s, "composer.world_size", &Facts::give_gpus, f);
+  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus", "composer.n", "composer.nproc"})
     read_count(s, key, &Facts::give_gpus_per_node, f);
   for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
     read_count(s, key, &Facts::give_gpus, f);

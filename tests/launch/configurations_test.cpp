@@ -1,4 +1,6 @@
 // Configurations without a file's ending, those that a command names, and those of NeMo, Megatron-Bridge and Primus.
+#include <filesystem>
+
 #include "sim/launch/tree_syntax.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -123,6 +125,43 @@ TEST_CASE("torchtitan's configurations in Python are not read: only their names 
   CHECK(option_of(job, "--recompute") == "absent");
   CHECK(option_of(job, "--pipeline") == "absent");
   CHECK_THAT(needed_of(job), Contains("--micro-batch the configuration in Python sets it"));
+}
+
+TEST_CASE("configurations of Hydra, GPT-NeoX, torchtune and Composer are found as their commands name them") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("conf"));
+  folder.write("conf/gpt.yaml",
+               "trainer: {devices: 8, num_nodes: 1, precision: bf16}\nmodel: {micro_batch_size: 4, global_batch_size: "
+               "64, num_layers: 12, hidden_size: 768, num_attention_heads: 12, encoder_seq_length: 2048, "
+               "activations_checkpoint_granularity: selective}\n");
+  const std::string nemo = "python megatron_gpt_pretraining.py trainer.num_nodes=2 ";
+  for (const char* name : {"--config-path=conf --config-name=gpt.yaml", "--config-path conf --config-name gpt"}) {
+    const sim::LaunchedJob job = read_in(folder, "a.sh", nemo + name + "\n");
+    CHECK(option_of(job, "--gpus") == "16");
+    CHECK(option_of(job, "--recompute") == "selective");
+  }
+  folder.write("conf/125M.yml",
+               "{\"pipe-parallel-size\": 1, \"model-parallel-size\": 2, \"num-layers\": 12, "
+               "\"hidden-size\": 768, \"num-attention-heads\": 12, \"seq-length\": 2048, "
+               "\"max-position-embeddings\": 2048, \"train_micro_batch_size_per_gpu\": 4}\n");
+  folder.write("conf/more.yml", "{\"gradient_accumulation_steps\": 4}\n");
+  const sim::LaunchedJob neox = read_in(folder, "b.sh", "python ./deepy.py train.py -d conf 125M.yml more\n");
+  CHECK(option_of(neox, "--tensor") == "2");
+  CHECK(option_of(neox, "--accumulation") == "4");
+  CHECK_THAT(error_of([&] { read_in(folder, "c.sh", "python deepy.py train.py none.yml\n"); }),
+             Contains("the file is not there"));
+  folder.write("tune.yaml",
+               "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\nbatch_size: 2\ndtype: bf16\n"
+               "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: 8192}\n");
+  const sim::LaunchedJob tune = read_in(
+      folder, "d.sh", "tune run --nproc_per_node 4 full_finetune_distributed --config tune.yaml batch_size=3\n");
+  CHECK(option_of(tune, "--gpus") == "4");
+  CHECK(option_of(tune, "--micro-batch") == "3");
+  folder.write("f.yaml",
+               "model: {name: mpt_causal_lm, d_model: 768, n_layers: 12, n_heads: 12, max_seq_len: 2048, "
+               "vocab_size: 50368}\nmax_seq_len: 2048\nglobal_train_batch_size: 64\n"
+               "device_train_microbatch_size: 4\nprecision: amp_bf16\nmax_duration: 10ba\n");
+  CHECK(option_of(read_in(folder, "e.sh", "composer -n 8 train.py f.yaml\n"), "--gpus") == "8");
 }
 
 TEST_CASE("accelerate launch: its options override the file that it names") {

@@ -1,4 +1,6 @@
 // Keys whose meaning depends on the software: DeepSpeed, Megatron-DeepSpeed, torchtitan, the Trainer, Primus.
+#include <filesystem>
+
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/launch/corpus.hpp"

@@ -1,4 +1,6 @@
 // Output of functions and filters, read, tables, operators on values, and scripts that a script starts.
+#include <map>
+
 #include "sim/launch/shell.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
