@@ -346,7 +346,7 @@ bool is_open(const Word& word) {
   return !word.unknown.empty() && word.unknown == word.text;
 }
 
-// Options with exactly one value: "--config full.yaml batch_size=4" overrides the batch.
+// Whether the option has exactly one value. In "--config full.yaml batch_size=4", the second word overrides the batch.
 bool takes_one_value(const std::string& key) {
   return is_among(key, {"config", "config_file", "config_name", "config_path", "recipe", "factory", "d", "conf_dir",
                         "nproc_per_node", "nnodes"});
