@@ -182,7 +182,7 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
     return std::nullopt;
   }
   if ((name == "sbatch" || name == "bash" || name == "sh") && body_ != nullptr) return run_body(is_sure);
-  if (run_remote(command, is_sure)) return std::nullopt;
+  if (run_remote(command, is_sure) || run_shell_text(command, is_sure)) return std::nullopt;
   if (name == "sed" || (name == "cat" && body_ == nullptr && command.words.size() > 1)) {
     output_ = edit_text(command, input_, target_);
     if (!output_ && captured_ != nullptr) captured_->reset();
@@ -262,6 +262,21 @@ bool Interpreter::run_remote(const ShellCommand& command, bool is_sure) {
   if (name == "ssh") ++first;  // the host
   if (first >= command.words.size()) return true;
   run_text(text_of_words(command, first), command.place.line, is_sure);
+  return true;
+}
+
+bool Interpreter::run_shell_text(const ShellCommand& command, bool is_sure) {
+  const std::vector<Word>& words = command.words;
+  std::size_t shell = 0;
+  while (shell < words.size() && words[shell].text != "bash" && words[shell].text != "sh") ++shell;
+  const bool has_text = shell + 2 < words.size() && words[shell + 1].text.compare(0, 1, "-") == 0 &&
+                        words[shell + 1].text.find('c') != std::string::npos;
+  if (!has_text || words[shell + 2].text.find(".sh") == std::string::npos) return false;
+  const std::size_t first = script_.commands.size();
+  run_text(words[shell + 2].text, command.place.line, is_sure);
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    script_.commands[i].words.insert(script_.commands[i].words.begin(), words.begin(),
+                                     words.begin() + static_cast<std::ptrdiff_t>(shell));
   return true;
 }
 

@@ -62,6 +62,8 @@ class Interpreter : private ShellState {
   std::optional<bool> run_function(const ShellCommand& command, const std::vector<Token>& body, bool is_sure);
   /// Follows the text that ssh, or sbatch with --wrap, starts. False: the command is another one.
   bool run_remote(const ShellCommand& command, bool is_sure);
+  /// Follows the text in "srun bash -c 'cd dir; ./train.sh'", which starts scripts. False: the command is another one.
+  bool run_shell_text(const ShellCommand& command, bool is_sure);
   /// Adds the command's output to that of "$(...)". The output of unknown programs is not known.
   void write_output(const ShellCommand& command, bool is_sure);
   /// The text that the command reads: a here-document, a here-string, or the output of the command before.

@@ -83,6 +83,8 @@ TEST_CASE("scripts that a script starts are followed, with the launcher before t
   CHECK(words_of("srun -N 2 ./x.sh 3", files) == "srun|-N|2|run|3");
   CHECK(words_of("./x.sh 4", files) == "run|4");
   CHECK(words_of("exec ./x.sh 5", files) == "run|5");
+  CHECK(words_of("srun -N 2 bash -c 'cd d; ./x.sh 3'", files) == "srun|-N|2|cd|d\nsrun|-N|2|run|3");
+  CHECK(words_of("srun -N 2 singularity exec i.sif bash x.sh 3", files) == "srun|-N|2|singularity|exec|i.sif|run|3");
   CHECK(words_of("cat > y.sh <<E\nrun \\$1 $NONE\nE\nchmod +x y.sh\n./y.sh 6") ==
         "cat\nchmod|+x|y.sh\nrun|6|$NONE<$NONE>");
   CHECK(words_of("echo run a > y.sh\necho run b >> y.sh\nbash y.sh") == "echo|run|a\necho|run|b\nrun|a\nrun|b");

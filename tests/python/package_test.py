@@ -314,6 +314,13 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(own.samples_per_s, probe.rate(8), delta=1e-6 * probe.rate(8))
         self.assertNotEqual(lockstep.predict(probe.job(batch=8, gpu="H100", gpus=1)).samples_per_s, own.samples_per_s)
 
+    def test_a_probe_without_torch_raises_the_package_error(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            with self.assertRaisesRegex(lockstep.LockstepError, "torch"):
+                lockstep.fit_probe(object(), None, None)
+
     def test_rows_have_the_batch_and_the_split(self):
         split = lockstep.predict(model="llama3_8b", gpu="H100", gpus=64)
         spec = split.splits[0]["parallel"]
