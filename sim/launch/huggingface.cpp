@@ -133,7 +133,36 @@ void read_adapters(LaunchSettings& s, Facts& f) {
   read_frozen_weights(s, f);
 }
 
+// Whether a part of the name, such as "dpo" in "run_dpo.py", is a method other than supervised training.
+bool is_other_method(const std::string& name) {
+  std::string part;
+  const std::string file = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  for (const char c : lower_case(file) + ".") {
+    if ((c >= 'a' && c <= 'z') || is_digit(c)) {
+      part += c;
+      continue;
+    }
+    for (const char* other : {"dpo", "grpo", "ppo", "kto", "orpo", "simpo", "rloo", "rlhf", "reward"})
+      if (part == other) return true;
+    part.clear();
+  }
+  return false;
+}
+
+// "dpo.py", and "trl dpo".
+void refuse_other_programs(LaunchSettings& s) {
+  const LaunchSetting* const program = s.take("program");
+  if (program == nullptr) return;
+  const std::string wrong = "preference tuning and reinforcement learning cannot be predicted";
+  if (is_other_method(plain_text(program->value))) fail_at(*program, wrong, "give a supervised training");
+  if (plain_text(program->value) != "trl") return;
+  for (const LaunchSetting& setting : s.all())
+    if (setting.key == "argument" && is_other_method(plain_text(setting.value)))
+      fail_at(setting, wrong, "give a supervised training");
+}
+
 void refuse_other_stages(LaunchSettings& s) {
+  refuse_other_programs(s);
   const std::string stage = lower_case(s.text("stage").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
     fail_at(*s.take("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are",

@@ -27,7 +27,7 @@ bool is_python(const std::string& name) {
 
 // Commands of frameworks, which are programs themselves.
 const std::vector<std::string>& framework_commands() {
-  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf"};
+  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl"};
   return all;
 }
 

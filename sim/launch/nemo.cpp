@@ -86,8 +86,8 @@ void leave_to_recipe(Facts& f) {
       "--sharding",  "--expert-dispatch", "--no-expert-overlap", "--recompute", "--no-sequence-parallel"};
 }
 
-// Recipes pre-train and fine-tune with the distributed optimizer (megatron/bridge/recipes/common.py). Those with
-// adapters differ.
+// Recipes pre-train and fine-tune with the distributed optimizer (megatron/bridge/recipes/common.py, and NeMo's
+// llm/recipes/optim/adam.py). Those with adapters differ.
 void finish_recipe(Facts& f) {
   f.options_of_recipe.clear();
   if (!f.has("--lora-rank"))

@@ -110,6 +110,16 @@ TEST_CASE("the Trainer: recomputation and precision however they are written, an
   CHECK_THAT(needed_of(missing), Contains("--sharding the file is not there"));
 }
 
+TEST_CASE("programs of preference tuning and reinforcement learning are refused") {
+  const std::string more = " --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True\n";
+  for (const char* program :
+       {"accelerate launch --num_processes 8 trl/scripts/dpo.py", "python run_grpo.py", "trl dpo"})
+    CHECK_THAT(error_of([&] { launched_text(program + more); }),
+               Contains("reinforcement learning cannot be predicted"));
+  CHECK(option_of(launched_text("trl sft" + more), "--model") == "gpt2");
+  CHECK(option_of(launched_text("python support.py" + more), "--model") == "gpt2");
+}
+
 TEST_CASE("a model's configuration is found from the script's folder") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("m"));
