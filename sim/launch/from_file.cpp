@@ -218,7 +218,8 @@ class Launch {
                          "): the line above ends the command; remove the comment, or add a backslash");
   }
 
-  // The text of the file at this path; else of the file in the script's folder at the path's last components.
+  // Returns the text of the file at this path, or at the path's last components in the script's folder. Launch files
+  // name paths from the root of their repository, so folders above are tried, too.
   std::optional<std::string> file_beside(const std::string& name) const {
     std::vector<std::filesystem::path> places{name};
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
@@ -226,6 +227,12 @@ class Launch {
       if (name[begin] != '/') places.push_back(folder / name.substr(begin));
       const std::size_t slash = name.find('/', begin);
       begin = slash == std::string::npos ? name.size() : slash + 1;
+    }
+    constexpr int kMostFolders = 8;
+    std::filesystem::path above = folder;
+    for (int i = 0; i < kMostFolders && !above.empty() && above.has_relative_path(); ++i) {
+      above = above.parent_path();
+      places.push_back(above / name);
     }
     for (const std::filesystem::path& place : places) {
       std::error_code error;

@@ -110,6 +110,17 @@ TEST_CASE("the Trainer: recomputation and precision however they are written, an
   CHECK_THAT(needed_of(missing), Contains("--sharding the file is not there"));
 }
 
+TEST_CASE("a file is found by its path from a folder above the one that names it") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("examples/train"));
+  folder.write("ds.json", "{\"zero_optimization\": {\"stage\": 3}}");
+  const std::string text =
+      "model_name_or_path: gpt2\nfinetuning_type: full\ncutoff_len: 64\nbf16: true\ndeepspeed: ds.json\n";
+  const sim::LaunchedJob job =
+      sim::read_launch({folder.write("examples/train/a.yaml", text), {}, {}}, launch_catalogue());
+  CHECK(option_of(job, "--sharding") == "zero3");
+}
+
 TEST_CASE("programs of preference tuning and reinforcement learning are refused") {
   const std::string more = " --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True\n";
   for (const char* program :
