@@ -46,8 +46,14 @@ std::string AnsweredJob::table() const {
   return job_table(predicted_, catalogue_.get());
 }
 
+// With several numbers of GPUs and a split, the scenario has a variant for each number.
 LoadedScenario AnsweredJob::loaded() const {
-  return ScenarioTemplate::parse(scenario().dump(), predicted_.scenario.name).with({});
+  const Json file = scenario();
+  const std::string largest = std::to_string(predicted_.largest().gpus) + " GPUs";
+  bool has_variant = false;
+  for (const Json& variant : file.value("variants", Json::array()))
+    has_variant = has_variant || variant.at("name") == Json(largest);
+  return ScenarioTemplate::parse(file.dump(), predicted_.scenario.name, has_variant ? largest : "").with({});
 }
 
 Json AnsweredJob::result() const {

@@ -5,6 +5,7 @@
 
 #include "engine/base/progress_line.hpp"
 #include "engine/base/text.hpp"
+#include "sim/job/sized_name.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
@@ -12,6 +13,14 @@
 
 namespace lockstep::sim::job_prediction {
 namespace {
+
+// " (8192 tokens per sample are assumed: --seq-length gives others)"; empty: the job gives the length.
+std::string assumed_length(const JobPrediction& predicted) {
+  const std::int64_t tokens = predicted.scenario.model.tokens;
+  const bool is_given = !split_sized_name(predicted.question.job.model.stated).tokens.empty();
+  if (tokens == 0 || is_given || predicted.question.job.shape.sequence > 0) return "";
+  return " (" + std::to_string(tokens) + " tokens per sample are assumed: --seq-length gives others)";
+}
 
 // Returns the search on `gpus` GPUs. It multiplies a batch per GPU by that number, which also divides a default batch.
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
@@ -70,7 +79,7 @@ void search_splits(JobPrediction& predicted) {
     try {
       predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
     } catch (const NoSplit& none) {
-      throw NoSplitOfJob{none.why, gpus, none.exceeds_memory};
+      throw NoSplitOfJob{none.why + (none.exceeds_memory ? assumed_length(predicted) : ""), gpus, none.exceeds_memory};
     } catch (const InputError& error) {
       throw InputError(std::string("simulate job: ") + error.what());
     }

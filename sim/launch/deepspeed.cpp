@@ -6,6 +6,9 @@ namespace lockstep::sim::launch {
 namespace {
 
 void read_stage(LaunchSettings& s, Facts& f) {
+  // Old versions: "zero_optimization": true means stage 1.
+  if (s.has("zero_optimization"))
+    s.replace_key("zero_optimization", "zero_optimization.stage", s.is_on("zero_optimization", "--sharding") ? 1 : 0);
   const auto stage = s.whole("zero_optimization.stage", "--sharding");
   if (!stage) return;
   const LaunchSetting* setting = s.take("zero_optimization.stage");
@@ -53,7 +56,8 @@ void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
   if (micro && !f.micro_batch) f.micro_batch = micro;
   if (all && !f.global_batch) f.global_batch = all;
   if (steps && !f.accumulation) f.accumulation = steps;
-  const std::int64_t gpus = f.gpus().value_or(0), ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1);
+  const std::int64_t gpus = f.given_gpus > 0 ? f.given_gpus : f.gpus().value_or(0),
+                     ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1);
   const std::int64_t replicas = ranks > 0 ? gpus / ranks : 0;
   if (f.global_batch && !f.micro_batch && replicas > 0 &&
       *f.global_batch % (replicas * f.accumulation.value_or(1)) == 0)
@@ -76,12 +80,15 @@ void read_deepspeed(LaunchSettings& s, Facts& f) {
     f.give("--tensor", std::to_string(*size), setting->place, setting->written);
   }
   const std::string optimizer = lower_case(s.text("optimizer.type").value_or(""));
+  const bool is_compressed = optimizer.find("onebit") == 0 || optimizer.find("zeroone") == 0;
   if (optimizer.find("adam") != std::string::npos)
     f.give("--optimizer", "adam", s.take("optimizer.type")->place, "optimizer.type");
-  else if (optimizer == "lamb" || optimizer == "fusedlamb")
+  else if (optimizer == "lamb" || optimizer == "fusedlamb" || optimizer == "onebitlamb")
     f.give("--optimizer", "lamb", s.take("optimizer.type")->place, "optimizer.type");
-  else if (!optimizer.empty())
+  else if (!optimizer.empty() && !is_compressed)
     s.mark("optimizer.type", Use::not_simulated, "the software's default is predicted");
+  if (is_compressed)
+    s.mark("optimizer.type", Use::not_simulated, "its compressed gradients: the exchange is predicted uncompressed");
 }
 
 const std::vector<UnreadKeys>& deepspeed_unread() {

@@ -14,7 +14,7 @@ std::string source_text(const Place& place, const std::string& written) {
 [[noreturn]] void refuse_conflict(const std::string& what, const std::string& first, const std::string& first_source,
                                   const std::string& second, const std::string& second_source) {
   throw InputError(second_source + ": " + what + " " + in_quotes(second) + " contradicts " + in_quotes(first) + " at " +
-                   first_source + "; make them agree, or give the option on the command line and remove one");
+                   first_source + "; make them agree, or remove one");
 }
 
 }  // namespace
@@ -50,8 +50,9 @@ void Facts::give(const std::string& option, const std::string& value, const Plac
 }
 
 void Facts::give_default(const std::string& option, const std::string& value, const std::string& why) {
-  const bool may_be_open = option == "--precision" || option == "--sharding" || option == "--recompute";
-  if (has(option)) return;
+  const bool may_be_open = option == "--precision" || option == "--sharding" || option == "--recompute" ||
+                           (has_open_output && (option == "--tensor" || option == "--pipeline"));
+  if (has(option) || options_of_recipe.count(option) > 0) return;
   if (has_open_part && may_be_open) return open_options.push_back(option);
   options_.push_back({option, value, {}, why});
 }
@@ -74,6 +75,21 @@ void Facts::give_flag(const std::string& option, LaunchSettings& settings, const
   give(option, "", setting->place, setting->written);
 }
 
+std::optional<std::string> Facts::drop(const std::string& option) {
+  const auto given =
+      std::find_if(options_.begin(), options_.end(), [&](const LaunchOption& o) { return o.name == option; });
+  if (given == options_.end()) return std::nullopt;
+  const std::string written = given->written;
+  options_.erase(given);
+  return written;
+}
+
+std::string Facts::value_of(const std::string& option) const {
+  for (const LaunchOption& known : options_)
+    if (known.name == option) return known.value;
+  return "";
+}
+
 bool Facts::has(const std::string& option) const {
   return std::any_of(options_.begin(), options_.end(), [&](const LaunchOption& o) { return o.name == option; });
 }
@@ -86,7 +102,7 @@ std::int64_t Facts::number_of(const std::string& option, std::int64_t otherwise)
 
 std::optional<std::int64_t> Facts::gpus() const {
   if (gpus_) return gpus_->value;
-  if (!gpus_per_node_) return std::nullopt;
+  if (!gpus_per_node_ || (has_unknown_nodes && !nodes_)) return std::nullopt;
   return gpus_per_node_->value * (nodes_ ? nodes_->value : 1);
 }
 

@@ -3,6 +3,7 @@
 // job`.
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,20 +45,31 @@ class Facts {
   void give_whole(const std::string& option, LaunchSettings& settings, const std::string& key);
   void give_flag(const std::string& option, LaunchSettings& settings, const std::string& key);
 
+  /// Removes the option. Returns the key that gave it; none: it is not given.
+  std::optional<std::string> drop(const std::string& option);
+
   bool has(const std::string& option) const;
+  /// Empty: the option is not given, or is a flag.
+  std::string value_of(const std::string& option) const;
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
   std::optional<std::int64_t> gpus() const;
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;
+  std::int64_t given_gpus = 0;      ///< on the command line, which overrides the file; 0: none, or several numbers
   std::int64_t sequence = 0;        ///< tokens per sample; 0: not given
+  bool has_unknown_nodes = false;   ///< a number of nodes is given, but not a fixed one: "2-4"
   bool shards_in_nodes = false;     ///< weights are sharded within a node; each node has a copy
   std::int64_t sharded_copies = 1;  ///< number of copies of the sharded weights
   std::vector<std::string> notes;
   /// Whether the command has an unknown part, which the script sets under a test that cannot be evaluated. Then
   /// defaults of precision, sharding and recomputation are not certain, and are listed in `open_options`.
   bool has_open_part = false;
+  /// Whether that part is the output of a program, which may give any argument. Then ranks are not certain either.
+  bool has_open_output = false;
   std::vector<std::string> open_options;
+  /// Options whose default is not the software's but that of a recipe, which is not read. give_default() ignores them.
+  std::set<std::string> options_of_recipe;
 
   /// Returns all options in the order of `simulate job --help`. Machine, batch and length of the training are included.
   /// `gpus`: numbers on the command line, which override the file's; empty: none.

@@ -24,8 +24,29 @@ void rename_argument_section(LaunchSettings& s) {
   s.replace_hyphens();
 }
 
+// Sections of Megatron-LM's --yaml-cfg (megatron/training/yaml_arguments.py).
+void rename_yaml_sections(LaunchSettings& s) {
+  for (const char* section : {"language_model.", "model_parallel."}) s.strip_prefix(section);
+  if (lower_case(s.text("activation_func", "--model").value_or("")) == "swiglu")
+    s.replace_key("activation_func", "swiglu", true);
+}
+
+// With bf16, without ZeRO and in its pipeline engine, DeepSpeed's BF16_Optimizer divides the optimizer's state over the
+// replicas (deepspeed/runtime/engine.py, bf16_optimizer.py). Megatron-DeepSpeed uses that engine unless --no-pipeline-
+// parallel is given.
+void give_sharding_of_bf16(LaunchSettings& s, Facts& f) {
+  const bool is_none = !f.has("--sharding") || f.value_of("--sharding") == "none";
+  if (f.value_of("--precision") != "bf16" || !is_none || s.has("no_pipeline_parallel") || s.needs_option("--sharding"))
+    return;
+  f.drop("--sharding");
+  f.give_default("--sharding", "zero1", "DeepSpeed's BF16_Optimizer");
+  f.notes.push_back("bf16 without ZeRO: DeepSpeed's BF16_Optimizer divides the optimizer's state, as ZeRO 1 does");
+}
+
 void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   if (has_argument_section(s)) rename_argument_section(s);
+  const bool is_yaml = s.has("language_model.num_layers");
+  if (is_yaml) rename_yaml_sections(s);
   const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
   if (is_deepspeed) {
     const LaunchSetting* setting = s.take(s.has("deepspeed") ? "deepspeed" : "deepspeed_config");
@@ -38,9 +59,11 @@ void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catal
   } else {
     f.give_default("--software", "Megatron-LM", "its arguments");
   }
-  read_megatron(s, f, catalogue, MegatronKeys::arguments);
+  read_megatron(s, f, catalogue, is_yaml ? MegatronKeys::configuration : MegatronKeys::arguments);
   if (is_deepspeed) read_deepspeed(s, f);
-  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
+  if (is_deepspeed) give_sharding_of_bf16(s, f);
+  if (!f.has("--sharding") && !s.needs_option("--sharding"))
+    f.give_default("--sharding", "none", "no sharding is given");
   if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
 }
 
@@ -56,7 +79,10 @@ const std::vector<LaunchReader>& launch_readers() {
     std::vector<LaunchReader> readers{
         {LaunchFormat::megatron, "Megatron-LM arguments",
          [](const LaunchSettings& s) {
-           if (has_argument_section(s)) return true;
+           if (has_argument_section(s) || s.has("language_model.num_layers")) return true;
+           if (has_any_key(s, {"modules.pre_trainer.framework", "modules.post_trainer.framework",
+                               "modules.sft_trainer.framework"}))
+             return false;
            return has_any_key(s, {"tensor_model_parallel_size", "micro_batch_size", "pipeline_model_parallel_size"}) &&
                   has_any_key(s, {"num_layers", "seq_length", "train_iters", "train_samples", "global_batch_size"});
          },

@@ -1,5 +1,4 @@
 #include "sim/launch/from_file.hpp"
-#include "sim/launch/megatron_model.hpp"
 
 #include <filesystem>
 #include <sstream>
@@ -7,10 +6,10 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_format.hpp"
 #include "engine/base/text.hpp"
-#include "sim/launch/launch_line.hpp"
+#include "sim/launch/launch_candidates.hpp"
 #include "sim/launch/megatron.hpp"
-#include "sim/launch/python_repr.hpp"
-#include "sim/launch/tree.hpp"
+#include "sim/launch/own_model.hpp"
+#include "sim/launch/tree_syntax.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -33,83 +32,12 @@ bool is_valid_text(const std::string& text) {
   }
 }
 
-std::string format_list() {
-  return joined(choice_names<LaunchFormat>());
-}
-
-// Options that have no value.
-std::vector<std::string> argument_flags() {
-  std::vector<std::string> all{"bf16",
-                               "fp16",
-                               "group_query_attention",
-                               "use_rotary_position_embeddings",
-                               "no_position_embedding",
-                               "disable_bias_linear",
-                               "multi_latent_attention",
-                               "sequence_parallel",
-                               "overlap_moe_expert_parallel_comm",
-                               "moe_enable_deepep",
-                               "tp_comm_overlap",
-                               "use_tp_pp_dp_mapping",
-                               "use_distributed_optimizer",
-                               "use_megatron_fsdp",
-                               "use_custom_fsdp",
-                               "use_torch_fsdp2",
-                               "recompute_activations",
-                               "checkpoint_activations",
-                               "deepspeed_activation_checkpointing",
-                               "fp8_hybrid",
-                               "fp8_e4m3",
-                               "optimizer_cpu_offload",
-                               "deepspeed",
-                               "cpu_optimizer"};
-  all.insert(all.end(), megatron_model_flags().begin(), megatron_model_flags().end());
-  return all;
-}
-
-std::vector<const LaunchReader*> recognisers_of(const LaunchSettings& settings,
-                                                const std::optional<LaunchFormat>& forced) {
-  std::vector<const LaunchReader*> found;
-  for (const LaunchReader& reader : launch_readers())
-    if (forced ? reader.format == *forced : reader.recognises(settings)) found.push_back(&reader);
-  return found;
-}
-
-// False for programs that accept training arguments but do not train.
-bool may_train(const std::string& program) {
-  const std::string name = lower_case(std::filesystem::path(program).filename().string());
-  for (const char* other : {"generat", "text_gen", "preprocess", "convert", "inference", "server", "evaluat", "analyz"})
-    if (name.find(other) != std::string::npos) return false;
-  return true;
-}
-
-// A command that starts a training, with everything that the script gives for it.
-struct Candidate {
-  LaunchLine line;
-  LaunchSettings settings;
-  const LaunchReader* reader = nullptr;
-};
-
 // All options except the length of the training. Commands with the same ones run equally fast.
 std::string options_of_rate(const std::vector<LaunchOption>& options) {
   std::vector<LaunchOption> kept;
   for (const LaunchOption& option : options)
     if (option.name != "--tokens") kept.push_back(option);
   return command_text(kept);
-}
-
-// The words of a variable that contains options, such as MODEL_ARGS="--num-layers 2 ..."; empty if it contains none.
-std::vector<Word> option_words(const Value& value) {
-  std::vector<Word> words = value;
-  if (value.size() == 1) {
-    words.clear();
-    std::istringstream stream(value.front().text);
-    for (std::string word; stream >> word;) words.push_back({word, "", value.front().place});
-  }
-  while (!words.empty() && words.front().text.compare(0, 2, "--") != 0 && words.front().text.find('$') == 0)
-    words.erase(words.begin());
-  const bool has_options = !words.empty() && words.front().text.compare(0, 2, "--") == 0;
-  return has_options ? words : std::vector<Word>{};
 }
 
 // A job that was read, with its facts.
@@ -124,9 +52,11 @@ class Launch {
   Launch(const LaunchRequest& request, const Catalogue& catalogue) : request_(request), catalogue_(catalogue) {}
 
   LaunchedJob read(const std::string& text) {
-    Reading reading = is_tree(text) ? read_configuration(text) : read_script(text);
+    if (const auto logged = find_logged_configuration(text)) return read(*logged);
+    Reading reading = find_syntax(request_.path, text) ? read_configuration(text) : read_script(text);
     std::vector<UnreadKeys> tables = reading.reader->unread;
     tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
+    if (has_no_experts(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
     const std::vector<std::string>& notes = reading.facts.notes;
@@ -135,23 +65,29 @@ class Launch {
   }
 
  private:
-  bool is_tree(const std::string& text) const {
-    const std::string ending = std::filesystem::path(request_.path).extension().string();
-    if (ending == ".json" || ending == ".yaml" || ending == ".yml" || ending == ".toml") return true;
-    if (ending == ".sh" || ending == ".bash" || ending == ".slurm" || ending == ".sbatch") return false;
-    if (is_python_repr(text)) return true;
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    return first != std::string::npos && text[first] == '{';
+  // Keys of experts are in many configurations of models that have none.
+  static void ignore_experts(Reading& reading) {
+    for (const char* option : {"--expert", "--expert-tensor", "--expert-overlap", "--no-expert-overlap",
+                               "--expert-dispatch", "--expert-capacity"})
+      if (const auto written = reading.facts.drop(option))
+        reading.job.settings.mark_written(*written, Use::no_effect, "the model has no experts");
   }
 
-  const LaunchReader& chosen(const std::vector<const LaunchReader*>& found) const {
-    if (found.size() == 1) return *found.front();
-    std::vector<std::string> names;
-    for (const LaunchReader* reader : found) names.push_back(name_of(reader->format));
-    throw InputError(request_.path + ": " +
-                     (found.empty() ? "no known format of launch scripts and configurations"
-                                    : "keys of several formats (" + joined(names) + ")") +
-                     "; force one by --from-format: " + format_list());
+  // Puts the settings of the files that "extends" names before those of this file, which override them.
+  LaunchSettings with_extended(LaunchSettings settings, int depth = 0) const {
+    constexpr int kMostLevels = 8;
+    const std::vector<std::string> names = settings.words("extends");
+    if (names.empty() || depth > kMostLevels) return settings;
+    LaunchSettings all;
+    for (const std::string& name : names) {
+      const std::optional<std::string> text = text_of_named(name).text;
+      if (!text)
+        throw InputError(settings.take("extends")->text() + ": " + name +
+                         ": the file is not there; put it beside this file");
+      all.append(with_extended(read_tree(*text, request_.path + ": " + name, syntax_of(name, *text)), depth + 1));
+    }
+    all.append(settings);
+    return all;
   }
 
   Reading reading_of(const LaunchReader& reader, LaunchSettings settings) const {
@@ -161,6 +97,7 @@ class Launch {
     reading.job.title = reader.title;
     reading.job.settings = std::move(settings);
     reading.reader = &reader;
+    if (request_.gpus.size() == 1) reading.facts.given_gpus = request_.gpus.front();
     return reading;
   }
 
@@ -170,16 +107,14 @@ class Launch {
   }
 
   Reading read_configuration(const std::string& text) {
-    const std::optional<Json> printed = is_python_repr(text) ? tree_of_python_repr(text) : std::nullopt;
-    LaunchSettings settings = printed ? read_tree(printed->dump(), request_.path, TreeSyntax::json)
-                                      : read_tree(text, request_.path, syntax_of(request_.path, text));
+    LaunchSettings settings = with_extended(read_tree(text, request_.path, syntax_of(request_.path, text)));
     if (settings.has("model_type") && settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);
     if (settings.has("schema")) refuse_known_format(request_.path);
     if (settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
-    const LaunchReader& reader = chosen(recognisers_of(settings, request_.format));
+    const LaunchReader& reader = only_reader(recognisers_of(settings, request_.format), request_.path);
     Reading reading = reading_of(reader, std::move(settings));
     read_by_reader(reading);
     return reading;
@@ -194,7 +129,11 @@ class Launch {
     const ShellSurroundings surroundings{slurm_environment(directives), read_file};
     script_ = read_shell(text, request_.path, surroundings);
     check_stray_arguments();
-    const std::vector<Candidate> found = candidates();
+    const std::vector<Candidate> found =
+        find_candidates(request_, script_, [this](const std::string& name) { return text_of_named(name); });
+    if (found.empty() && !script_.missing_scripts.empty())
+      throw InputError(request_.path + ": starts a script that is not there: " + joined(script_.missing_scripts) +
+                       "; put it beside this one, or give it instead");
     if (found.empty())
       throw InputError(request_.path +
                        ": no command starts a training with arguments that are known; allowed: a launch script or a "
@@ -241,18 +180,27 @@ class Launch {
       job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
                  [this](const std::string& name) { return text_of_named(name); });
-    const std::optional<LaunchSetting> open = open_part(job.settings);
+    const std::optional<LaunchSetting> part = open_part(job.settings);
+    const std::optional<LaunchSetting>& open = part ? part : candidate.missing_configuration;
     reading.facts.has_open_part = open.has_value();
+    reading.facts.has_open_output = part && is_output(part->unknown);
     read_by_reader(reading);
     for (const std::string& option : reading.facts.open_options)
       job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
     return reading;
   }
 
-  // An unknown word of the command: a variable that the script sets under a test that cannot be evaluated.
+  // Whether it is the output of a program: "$(python3 get_args.py)".
+  static bool is_output(const std::string& unknown) {
+    return unknown.compare(0, 2, "$(") == 0 || unknown.compare(0, 1, "`") == 0;
+  }
+
+  // An unknown word of the command: the output of a program, or a variable that the script sets under a test that cannot
+  // be evaluated.
   std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
     for (const LaunchSetting& setting : settings.all()) {
       if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
+      if (is_output(setting.unknown)) return setting;
       std::string name;
       for (const char c : setting.unknown)
         if (c != '$' && c != '{' && c != '}') name += c;
@@ -270,95 +218,8 @@ class Launch {
                          "): the line above ends the command; remove the comment, or add a backslash");
   }
 
-  // Reads the configuration that a command names: "train.yaml" in "llamafactory-cli train train.yaml".
-  // MaxText's base configuration may be missing.
-  void add_named_configuration(Candidate& candidate) {
-    const bool is_needed = candidate.reader == nullptr;
-    for (const LaunchSetting& setting : candidate.settings.all()) {
-      const std::string name = plain_text(setting.value);
-      const std::string ending = std::filesystem::path(name).extension().string();
-      const bool is_argument = setting.key == "argument" || setting.key == "job.config_file" ||
-                               setting.key == "config" || setting.key == "config_file" || setting.key == "exp";
-      if (!is_argument || (ending != ".yaml" && ending != ".yml" && ending != ".toml" && ending != ".json")) continue;
-      const std::optional<std::string> text = text_of_named(name).text;
-      if (!text && !is_needed) {
-        candidate.line.notes.push_back(setting.text() + ": the file is not there; the software's defaults are taken");
-        continue;
-      }
-      if (!text && candidate.line.is_framework)
-        throw InputError(setting.text() + ": the file is not there; put it beside the script");
-      if (!text) continue;
-      LaunchSettings merged = read_tree(*text, request_.path + ": " + name, syntax_of(name, ""));
-      const std::vector<const LaunchReader*> found = recognisers_of(merged, request_.format);
-      if (found.empty()) continue;
-      candidate.reader = &chosen(found);
-      const std::string key = setting.key;
-      merged.append(candidate.settings);
-      candidate.settings = std::move(merged);
-      candidate.settings.take(key);
-      return;
-    }
-  }
-
-  std::vector<Candidate> candidates() {
-    std::vector<Candidate> found;
-    const std::vector<LaunchLine> lines = launch_lines(script_);
-    for (const LaunchLine& line : lines) {
-      if (!may_train(line.program)) continue;
-      Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
-      const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-      if (!readers.empty()) candidate.reader = &chosen(readers);
-      if (candidate.reader == nullptr || candidate.reader->format == LaunchFormat::maxtext)
-        add_named_configuration(candidate);
-      if (candidate.reader != nullptr) found.push_back(std::move(candidate));
-    }
-    if (!found.empty()) return found;
-    for (const Candidate& candidate : {variable_candidate(), environment_candidate()})
-      if (candidate.reader != nullptr) return {candidate};
-    return program_candidates(lines);
-  }
-
-  // For a script that only sets MODEL_ARGS="--num-layers ..." and is sourced by another one.
-  Candidate variable_candidate() const {
-    Candidate candidate;
-    std::vector<Word> words;
-    for (const auto& [name, value] : script_.variables) {
-      const std::vector<Word> options = option_words(value);
-      words.insert(words.end(), options.begin(), options.end());
-      if (!options.empty())
-        candidate.line.notes.push_back("no command starts a training: the options in " + name + " are read");
-    }
-    if (words.empty()) return candidate;
-    candidate.line.place = words.front().place;
-    candidate.settings = argument_settings(words, argument_flags());
-    const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-    if (readers.size() == 1) candidate.reader = readers.front();
-    return candidate;
-  }
-
-  // For a script that only exports variables for another one, as MLPerf's submissions do.
-  Candidate environment_candidate() const {
-    Candidate candidate;
-    const std::vector<const LaunchReader*> readers = recognisers_of(environment_settings(script_), request_.format);
-    if (readers.size() == 1) candidate.reader = readers.front();
-    return candidate;
-  }
-
-  // Users' own training programs: those started by a launcher; if there are none, all others.
-  std::vector<Candidate> program_candidates(const std::vector<LaunchLine>& lines) const {
-    for (const bool needs_launcher : {true, false}) {
-      std::vector<Candidate> found;
-      for (const LaunchLine& line : lines) {
-        const bool has_launcher = line.starts_processes || !line.launchers.all().empty();
-        if (!may_train(line.program) || has_launcher != needs_launcher) continue;
-        found.push_back({line, argument_settings(line.arguments, argument_flags()), &reader_of(LaunchFormat::program)});
-      }
-      if (!found.empty()) return found;
-    }
-    return {};
-  }
-
-  // The text of the file at this path; else of the file in the script's folder at the path's last components.
+  // Returns the text of the file at this path, or at the path's last components in the script's folder. Launch files
+  // name paths from the root of their repository, so folders above are tried, too.
   std::optional<std::string> file_beside(const std::string& name) const {
     std::vector<std::filesystem::path> places{name};
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
@@ -366,6 +227,12 @@ class Launch {
       if (name[begin] != '/') places.push_back(folder / name.substr(begin));
       const std::size_t slash = name.find('/', begin);
       begin = slash == std::string::npos ? name.size() : slash + 1;
+    }
+    constexpr int kMostFolders = 8;
+    std::filesystem::path above = folder;
+    for (int i = 0; i < kMostFolders && !above.empty() && above.has_relative_path(); ++i) {
+      above = above.parent_path();
+      places.push_back(above / name);
     }
     for (const std::filesystem::path& place : places) {
       std::error_code error;
@@ -377,7 +244,9 @@ class Launch {
   }
 
   NamedFile text_of_named(const std::string& name) const {
-    const auto written = script_.written_files.find(name);
+    auto written = script_.written_files.find(name);
+    if (written == script_.written_files.end())
+      written = script_.written_files.find(name.compare(0, 2, "./") == 0 ? name.substr(2) : "./" + name);
     if (written != script_.written_files.end()) {
       const std::string& unknown = written->second.unknown;
       if (unknown.empty()) return {written->second.text, ""};

@@ -92,6 +92,15 @@ inline std::string written_option(const CLI::Option& option) {
   return text;
 }
 
+/// "; $ARGS (train.sh:3) cannot be evaluated": words of the command that may hold what is missing; empty: there are none.
+inline std::string unknown_words(const LaunchedJob& job) {
+  std::string text;
+  for (const LaunchSetting& setting : job.settings.all())
+    if (setting.key == "argument" && !setting.unknown.empty())
+      text += (text.empty() ? "; " : ", ") + beginning_of(setting.unknown, 60) + " (" + setting.place.text() + ")";
+  return text.empty() ? text : text + " cannot be evaluated";
+}
+
 /// Throws an error with all options that a prediction needs and that neither the file nor the command line gives.
 inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   std::vector<std::string> missing;
@@ -109,7 +118,7 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
     });
     if (!is_read && !is_listed && given_instead(app, name) == nullptr) missing.push_back(name + " " + why);
   };
-  require("--model", "(the file describes none)");
+  require("--model", "(the file describes none" + unknown_words(job) + ")");
   require("--gpu", "(the file names none)");
   require("--gpus", "(the file gives no number of GPUs)");
   if (missing.empty()) return;

@@ -1,12 +1,12 @@
 #include "sim/launch/huggingface.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/trainer_sharding.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -50,10 +50,15 @@ void read_model_name(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     if (s.has(key)) give_named_model(s, f, key, catalogue);
 }
 
-// True for true, yes, 1, and "auto", which means bf16 if the GPU supports it.
+bool is_off(const std::string& text) {
+  const std::string small = lower_case(text);
+  return small == "false" || small == "no" || small == "0" || small == "off" || small == "none";
+}
+
+// True for true, yes, 1, and "auto", which means bf16 if the GPU supports it. "full" is axolotl's: no fp32 at all.
 bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
   const std::string text = lower_case(s.text(key, "--precision").value_or(s.has(key) ? "true" : "false"));
-  return text == "true" || text == "auto" || text == "1" || text == "yes";
+  return text == "true" || text == "auto" || text == "1" || text == "yes" || text == "full" || text == "on";
 }
 
 void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& software) {
@@ -64,8 +69,14 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
   const bool is_pure = s.is_on("pure_bf16", "--precision");
   if (is_pure) return f.give_from("--precision", "bf16-true", s, "pure_bf16");
   if (s.is_on("fp8", "--precision")) return f.give_from("--precision", "fp8", s, "fp8");
+  if (lower_case(s.text("bf16", "--precision").value_or("")) == "full")
+    return f.give_from("--precision", "bf16-true", s, "bf16");
   for (const char* name : {"bf16", "fp16"})
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
+  // axolotl: without automatic mixed precision, weights are bf16 or fp16 themselves.
+  for (const auto& [name, precision] :
+       {std::pair<const char*, const char*>{"bfloat16", "bf16-true"}, {"float16", "fp16"}})
+    if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", precision, s, name);
   if (launched == "bf16" || launched == "fp16" || launched == "fp8")
     return f.give_from("--precision", launched, s, key);
   const std::string type = lower_case(s.text("dtype", "--precision").value_or(""));
@@ -73,45 +84,6 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
     return f.give_from("--precision", type[0] == 'b' ? "bf16" : "fp16", s, "dtype");
   if (software.has_defaults())
     f.give_default("--precision", s.is_on("tf32", "--precision") ? "tf32" : "fp32", "no half precision is given");
-}
-
-// Accelerate also writes a strategy by number (torch.distributed.fsdp.ShardingStrategy, starting at 1).
-std::string strategy_name(const std::string& strategy) {
-  static const std::map<std::string, std::string> numbers{{"1", "full_shard"},
-                                                          {"2", "shard_grad_op"},
-                                                          {"3", "no_shard"},
-                                                          {"4", "hybrid_shard"},
-                                                          {"5", "hybrid_shard_zero2"}};
-  const auto found = numbers.find(strategy);
-  return found == numbers.end() ? lower_case(strategy) : found->second;
-}
-
-void read_fsdp(LaunchSettings& s, Facts& f) {
-  std::string key = "fsdp";
-  std::string words = lower_case(s.text("fsdp", "--sharding").value_or(""));
-  if (words == "[]" || words == "false") words.clear();
-  for (const char* other :
-       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy", "accelerate.fsdp_sharding_strategy",
-        "accelerate_config.fsdp_config.fsdp_sharding_strategy", "fsdp_sharding_strategy"})
-    if (const auto strategy = s.text(other, "--sharding")) {
-      words += " " + strategy_name(*strategy);
-      key = other;
-    }
-  const bool reshards = s.boolean("fsdp_config.fsdp_reshard_after_forward", "--sharding").value_or(true);
-  if (words.empty()) {
-    // FSDP2 has no strategies. It shards everything; weights are freed after the forward pass, or kept.
-    for (const char* other : {"fsdp_config.fsdp_version", "accelerate.use_fsdp", "fsdp_version"})
-      if (s.has(other)) f.give_from("--sharding", reshards ? "zero3" : "zero2", s, other);
-    return;
-  }
-  const bool is_hybrid = words.find("hybrid") != std::string::npos || words.find("_zero2") != std::string::npos;
-  const bool keeps_weights =
-      words.find("shard_grad_op") != std::string::npos || words.find("hybrid_shard_zero2") != std::string::npos;
-  if (words.find("no_shard") != std::string::npos) return f.give_from("--sharding", "none", s, key);
-  f.give_from("--sharding", keeps_weights || !reshards ? "zero2" : "zero3", s, key);
-  f.shards_in_nodes = is_hybrid;
-  if (words.find("offload") != std::string::npos || s.is_on("fsdp_config.fsdp_offload_params"))
-    f.give_from("--offload-optimizer", "", s, key);
 }
 
 void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& software) {
@@ -171,14 +143,44 @@ void read_adapters(LaunchSettings& s, Facts& f) {
   read_frozen_weights(s, f);
 }
 
+// Whether a part of the name, such as "dpo" in "run_dpo.py", is a method other than supervised training.
+bool is_other_method(const std::string& name) {
+  std::string part;
+  const std::string file = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  for (const char c : lower_case(file) + ".") {
+    if ((c >= 'a' && c <= 'z') || is_digit(c)) {
+      part += c;
+      continue;
+    }
+    for (const char* other : {"dpo", "grpo", "ppo", "kto", "orpo", "simpo", "rloo", "rlhf", "reward"})
+      if (part == other) return true;
+    part.clear();
+  }
+  return false;
+}
+
+// "dpo.py", and "trl dpo".
+void refuse_other_programs(LaunchSettings& s) {
+  const LaunchSetting* const program = s.take("program");
+  if (program == nullptr) return;
+  const std::string wrong = "preference tuning and reinforcement learning cannot be predicted";
+  if (is_other_method(plain_text(program->value))) fail_at(*program, wrong, "give a supervised training");
+  if (plain_text(program->value) != "trl") return;
+  for (const LaunchSetting& setting : s.all())
+    if (setting.key == "argument" && is_other_method(plain_text(setting.value)))
+      fail_at(setting, wrong, "give a supervised training");
+}
+
 void refuse_other_stages(LaunchSettings& s) {
+  refuse_other_programs(s);
   const std::string stage = lower_case(s.text("stage").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
     fail_at(*s.take("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are",
             "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));
   if (!other.empty()) fail_at(*s.take("rl"), "cannot be predicted", "leave it out");
-  for (const char* key : {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model"})
+  for (const char* key :
+       {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model", "process_reward_model"})
     if (const LaunchSetting* setting = s.take(key); setting != nullptr && setting->value != Json(false))
       fail_at(*setting,
               "preference tuning and reward models cannot be predicted: only pre-training and supervised "
@@ -201,11 +203,12 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
 }
 
 void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
-  if (!f.has("--sharding") && software.has_defaults()) f.give_default("--sharding", "none", "no sharding is given");
+  if (!f.has("--sharding") && software.has_defaults() && !s.needs_option("--sharding"))
+    f.give_default("--sharding", "none", "no sharding is given");
   const std::string key =
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});
-  const bool recomputes = !key.empty() && lower_case(s.text(key, "--recompute").value_or("true")) != "false";
+  const bool recomputes = !key.empty() && !is_off(s.text(key, "--recompute").value_or("true"));
   const bool is_factory = s.has("finetuning_type");
   if (s.text("recompute_granularity", "--recompute").value_or("") == "full")
     f.give_from("--recompute", "full", s, "recompute_granularity");
@@ -215,83 +218,6 @@ void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
     f.give_default("--recompute", "full", "LLaMA-Factory's default");
   else if (software.has_defaults())
     f.give_default("--recompute", "none", "no recomputation is given");
-}
-
-// Without a value, "--deepspeed" is a flag; then another argument names the file.
-bool is_file_name(const LaunchSettings& s, const std::string& key) {
-  bool is_name = false;
-  for (const LaunchSetting& setting : s.all())
-    if (setting.key == key)
-      is_name = plain_text(setting.value).find('.') != std::string::npos || !setting.unknown.empty();
-  return is_name;
-}
-
-// Accepts "ds_z3.json", "zero3", or the configuration's keys below "deepspeed".
-void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
-  for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
-                          "deepspeed_config_file", "deepspeed_config", "ds_config", "ds_config_path"})
-    if (is_file_name(s, key)) append_named_file(s, key, "", read_named, "--sharding");
-  std::vector<LaunchSetting> below;
-  for (const LaunchSetting& setting : s.all())
-    if (setting.key.compare(0, 10, "deepspeed.") == 0 && setting.key.compare(0, 13, "deepspeed.num") != 0 &&
-        setting.written.compare(0, 2, "--") != 0)
-      below.push_back(setting);
-  for (LaunchSetting setting : below) {
-    s.mark(setting.key, Use::read, "");
-    setting.key.erase(0, 10);
-    s.add(setting);
-  }
-  s.set_aside_auto();
-  for (const char* key : {"deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"})
-    if (const auto stage = s.whole(key, "--sharding"))
-      f.give_from("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), s, key);
-  const std::string offload = s.text("deepspeed_config.offload_optimizer_device")
-                                  .value_or(s.text("accelerate.offload_optimizer_device").value_or("none"));
-  if (offload != "none")
-    f.give_flag("--offload-optimizer",
-                s.take(s.has("accelerate.offload_optimizer_device") ? "accelerate.offload_optimizer_device"
-                                                                    : "deepspeed_config.offload_optimizer_device")
-                    ->place,
-                "offload_optimizer_device");
-  if (s.has("deepspeed_config.gradient_accumulation_steps"))
-    f.accumulation = s.whole("deepspeed_config.gradient_accumulation_steps", "--accumulation");
-  if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"}))
-    f.give_default("--software", "DeepSpeed", "its configuration");
-  read_deepspeed(s, f);
-}
-
-// Reads tensor, context and expert parallelism of axolotl, Accelerate and LLaMA-Factory.
-void read_trainer_ranks(LaunchSettings& s, Facts& f) {
-  static const std::vector<std::pair<std::string, std::string>> kDegrees{
-      {"tensor_parallel_size", "--tensor"},
-      {"tensor_model_parallel_size", "--tensor"},
-      {"parallelism_config.parallelism_config_tp_size", "--tensor"},
-      {"accelerate.parallelism_config_tp_size", "--tensor"},
-      {"pipeline_model_parallel_size", "--pipeline"},
-      {"context_parallel_size", "--context"},
-      {"sequence_parallel_degree", "--context"},
-      {"sequence_parallel_size", "--context"},
-      {"ulysses_degree", "--context"},
-      {"cp_size", "--context"},
-      {"parallelism_config.parallelism_config_cp_size", "--context"},
-      {"accelerate.parallelism_config_cp_size", "--context"},
-      {"parallelism_config.parallelism_config_sp_size", "--context"},
-      {"accelerate.parallelism_config_sp_size", "--context"},
-      {"expert_model_parallel_size", "--expert"},
-      {"expert_parallel_size", "--expert"},
-      {"dist_config.ep_size", "--expert"}};
-  for (const auto& [key, option] : kDegrees)
-    if (s.whole(key, option).value_or(1) > 1) f.give_whole(option, s, key);
-  for (const std::string prefix : {"", "parallelism_config.parallelism_config_", "accelerate.parallelism_config_"}) {
-    const bool is_axolotl = prefix.empty();
-    const std::string shards = prefix + "dp_shard_size", copies = prefix + "dp_replicate_size";
-    const auto shard = s.whole(shards, "--sharding-group"), copy = s.whole(copies, "--sharding-group");
-    if (!is_axolotl && shard && *shard > 1 && !f.has("--sharding")) f.give_from("--sharding", "zero3", s, shards);
-    if (shard && *shard > 1 && copy && *copy > 1) f.give_from("--sharding-group", std::to_string(*shard), s, shards);
-  }
-  if (s.is_on("use_distributed_optimizer", "--sharding") && !f.has("--sharding"))
-    f.give_from("--sharding", "zero1", s, "use_distributed_optimizer");
-  if (f.number_of("--tensor", 1) > 1) f.give_flag("--sequence-parallel", s, "sequence_parallel");
 }
 
 // LLaMA-Factory's second format has other names for the same settings.
@@ -306,15 +232,6 @@ void rename_factory_keys(LaunchSettings& s) {
     if (lower_case(plain_text(kind->value)).find("fsdp") == 0) s.replace_key("dist_config.name", "fsdp", "full_shard");
 }
 
-void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
-  const LaunchSetting* nodes = s.take("num_machines", "--gpus");
-  if (nodes != nullptr) f.give_nodes(s.whole("num_machines").value_or(1), nodes->place, nodes->written);
-  const LaunchSetting* processes = s.take("num_processes", "--gpus");
-  if (processes != nullptr) f.give_gpus(s.whole("num_processes").value_or(1), processes->place, processes->written);
-  s.text("distributed_type");
-  s.text("use_fsdp");
-}
-
 // The Trainer's --deepspeed names a file. Without a value, it belongs to a user's own program, such as DeepSpeed-Chat.
 bool is_own_program(const LaunchSettings& s) {
   bool is_flag = s.has("zero_stage");
@@ -326,8 +243,7 @@ bool is_own_program(const LaunchSettings& s) {
 void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
                   const Software& given_software) {
   const Software software = is_own_program(s) ? Software{} : given_software;
-  for (const char* key : {"accelerate.config_file", "accelerate_config"})
-    append_named_file(s, key, "", read_named, "--sharding");
+  append_accelerate_file(s, read_named);
   if (s.file_name("fsdp_config")) append_named_file(s, "fsdp_config", "fsdp_config.", read_named, "");
   rename_factory_keys(s);
   refuse_other_stages(s);

@@ -27,13 +27,13 @@ bool is_python(const std::string& name) {
 
 // Commands of frameworks, which are programs themselves.
 const std::vector<std::string>& framework_commands() {
-  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf"};
+  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl"};
   return all;
 }
 
 bool is_process_launcher(const std::string& name) {
   return is_among(name, {"torchrun", "torchrun-hpc", "torch.distributed.run", "torch.distributed.launch", "deepspeed",
-                         "accelerate"});
+                         "accelerate", "composer"});
 }
 
 bool is_task_launcher(const std::string& name) {
@@ -58,6 +58,12 @@ bool is_option(const Word& word) {
          text.substr(0, text.find('=')).find(' ') == std::string::npos;
 }
 
+// Whether it is a short option of a launcher with its number: "-N4", "-n32".
+bool is_glued(const std::string& text) {
+  return text.size() > 2 && text[0] == '-' && text[1] != '-' && !is_digit(text[1]) &&
+         text.find_first_not_of("0123456789", 2) == std::string::npos;
+}
+
 // Reads an option and its value from `words[i]` on; moves `i` behind them.
 LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, const std::string& prefix, bool is_flag) {
   const Word& word = words[i++];
@@ -67,6 +73,11 @@ LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, con
   const std::size_t equals = word.text.find('=');
   setting.written = word.text.substr(0, equals);
   setting.key = prefix + key_of(setting.written);
+  if (!prefix.empty() && is_glued(word.text)) {
+    setting.key = prefix + word.text.substr(1, 1);
+    setting.value = word.text.substr(2);
+    return setting;
+  }
   if (equals != std::string::npos) {
     setting.value = word.text.substr(equals + 1);
   } else if (!is_flag && i < words.size() && !is_option(words[i])) {
@@ -178,7 +189,10 @@ class LineReader {
   bool read_shell_text(const std::vector<Word>& words, std::size_t i, int depth) {
     while (i < words.size() && is_option(words[i]) && words[i].text.find('c') == std::string::npos) ++i;
     if (i < words.size() && is_option(words[i]) && i + 1 < words.size()) {
-      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {script_.exported, {}});
+      std::map<std::string, Word> environment = script_.exported;
+      for (const auto& [name, value] : script_.variables)
+        if (name.compare(0, 6, "SLURM_") == 0 && value.size() == 1) environment[name] = value.front();
+      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}});
       for (const ShellCommand& command : inner.commands) {
         std::vector<Word> moved = command.words;
         for (Word& word : moved) word.place = line_.place;
@@ -210,7 +224,8 @@ class LineReader {
 
   bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth) {
     line_.starts_processes = true;
-    const std::string prefix = name == "deepspeed" ? "deepspeed." : name == "accelerate" ? "accelerate." : "torchrun.";
+    const bool has_own = name == "deepspeed" || name == "accelerate" || name == "composer";
+    const std::string prefix = has_own ? name + "." : "torchrun.";
     if (name == "accelerate") {
       if (i >= words.size() || words[i].text != "launch") return false;
       ++i;
@@ -304,8 +319,12 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
   LaunchSettings settings = directive_settings(directives);
   std::map<std::string, Word> environment;
   const auto give = [&](const std::string& key, const std::vector<std::string>& names) {
-    if (const LaunchSetting* setting = settings.take(key))
-      for (const std::string& name : names) environment[name] = {plain_text(setting->value), "", setting->place};
+    const LaunchSetting* setting = settings.take(key);
+    if (setting == nullptr) return;
+    const std::string text = plain_text(setting->value);
+    const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);  // not "2-4"
+    for (const std::string& name : names)
+      environment[name] = is_number ? Word{text, "", setting->place} : Word{"$" + name, "$" + name, setting->place};
   };
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
@@ -325,6 +344,12 @@ namespace {
 // "$EXTRA" after a value may contain options.
 bool is_open(const Word& word) {
   return !word.unknown.empty() && word.unknown == word.text;
+}
+
+// Whether the option has exactly one value. In "--config full.yaml batch_size=4", the second word overrides the batch.
+bool takes_one_value(const std::string& key) {
+  return is_among(key, {"config", "config_file", "config_name", "config_path", "recipe", "factory", "d", "conf_dir",
+                        "nproc_per_node", "nnodes"});
 }
 
 // "model.seq_length=8192" is a setting of its own, not another value of the option before it.
@@ -349,8 +374,9 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
       const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Adds further values of the same option.
-      while (equals == std::string::npos && !next_is_lost && !setting.value.is_null() && i < arguments.size() &&
-             !is_option(arguments[i]) && !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
+      while (equals == std::string::npos && !next_is_lost && !takes_one_value(setting.key) &&
+             !setting.value.is_null() && i < arguments.size() && !is_option(arguments[i]) &&
+             !is_dotted_assignment(arguments[i]) && !is_open(arguments[i])) {
         setting.value = setting.value.get<std::string>() + " " + arguments[i].text;
         if (setting.unknown.empty()) setting.unknown = arguments[i].unknown;
         ++i;

@@ -44,6 +44,7 @@ void read_count(LaunchSettings& s, const std::string& key,
   if (setting == nullptr) return;
   const std::string text = plain_text(setting->value);
   if (!is_count(text)) {
+    f.has_unknown_nodes = f.has_unknown_nodes || give == &Facts::give_nodes;
     s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");
     f.notes.push_back(setting->text() + ": no fixed number; give --gpus and --gpus-per-node");
     return;
@@ -127,6 +128,18 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
   }
 }
 
+// "--map-by ppr:8:node": processes per node.
+void read_mapping(LaunchSettings& s, Facts& f) {
+  const auto text = s.text("mpirun.map_by", "--gpus-per-node");
+  if (!text) return;
+  const std::vector<std::string> parts = parts_of(*text, ':');
+  const bool is_of_node =
+      parts.size() >= 3 && lower_case(parts[0]) == "ppr" && is_count(parts[1]) && parts[2] == "node";
+  if (!is_of_node) return s.mark("mpirun.map_by", Use::no_effect, "where processes run within a node");
+  const LaunchSetting* const setting = s.take("mpirun.map_by");
+  f.give_gpus_per_node(std::stoll(parts[1]), setting->place, setting->written);
+}
+
 // Reads Summit's jsrun: resource sets (-n) of -g GPUs each.
 void read_resource_sets(LaunchSettings& s, Facts& f) {
   const auto sets = s.whole("jsrun.n", "--gpus"), gpus = s.whole("jsrun.g", "--gpus");
@@ -180,7 +193,10 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
     read_count(s, key, &Facts::give_nodes, f);
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
     read_gpus_of_node(s, key, f, catalogue);
-  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus"})
+  if (line.is_framework) read_count(s, "nnodes", &Facts::give_nodes, f);  // tune run
+  if (line.is_framework) read_count(s, "nproc_per_node", &Facts::give_gpus_per_node, f);
+  read_count(s, "composer.world_size", &Facts::give_gpus, f);
+  for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus", "composer.n", "composer.nproc"})
     read_count(s, key, &Facts::give_gpus_per_node, f);
   for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
     read_count(s, key, &Facts::give_gpus, f);
@@ -197,6 +213,7 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
     else
       s.mark(key, Use::no_effect, "each task starts the launcher of a node");
   }
+  if (!starts_processes) read_mapping(s, f);
   read_included_gpus(s, f);
   read_host_list(s, starts_processes, f);
   read_host_file(s, starts_processes, f, read_named);

@@ -183,7 +183,7 @@ void read_precision(LaunchSettings& s, Facts& f) {
   const bool is_bf16 = s.is_on("bf16", "--precision"), is_fp16 = s.is_on("fp16", "--precision");
   const auto eight = s.text("fp8_format", "--precision"), hybrid = s.text("fp8", "--precision");
   const auto four = s.text("fp4_format", "--precision"), other_four = s.text("fp4", "--precision");
-  if (four || other_four) return give(four ? "fp4_format" : "fp4", "fp4");
+  if (four || (other_four && *other_four != "false")) return give(four ? "fp4_format" : "fp4", "fp4");
   if (eight || s.is_on("fp8_hybrid", "--precision") || s.is_on("fp8_e4m3", "--precision") ||
       (hybrid && *hybrid != "false"))
     return give(eight                 ? "fp8_format"

@@ -85,14 +85,29 @@ void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
 }
 
 void copy_experts(LaunchSettings& s, Json& config) {
+  const std::vector<std::string> list = s.words("num_experts", kModel);
+  if (std::any_of(list.begin(), list.end(), [&](const std::string& one) { return one != list.front(); }))
+    return s.require_option(*s.take("num_experts"), kModel,
+                            "layers with different numbers of experts are not modelled");
+  if (list.size() > 1) s.replace("num_experts", list.front());
   auto experts = s.whole("num_experts", kModel);
   if (!experts) experts = s.whole("num_moe_experts", kModel);
   if (!experts || *experts <= 1) return;
   config["num_experts"] = *experts;
+  if (lower_case(s.text("mlp_type", kModel).value_or("")) == "residual")
+    s.require_option(*s.take("mlp_type"), kModel, "experts with a residual MLP are not modelled");
   auto active = s.whole("moe_router_topk", kModel);
   if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed's name
-  config["moe_router_topk"] = active.value_or(2);
+  const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
+  config["moe_router_topk"] = active.value_or(is_deepspeed ? 1 : 2);
   copy_pattern(s, "moe_layer_freq", config);
+  if (!is_deepspeed || config.contains("moe_layer_freq") || !config.contains("num_layers")) return;
+  // Megatron-DeepSpeed: every second layer by default, the last one of each interval.
+  const std::int64_t interval = std::max<std::int64_t>(1, s.whole("expert_interval", kModel).value_or(2));
+  Json pattern = Json::array();
+  for (std::int64_t layer = 1; layer <= config["num_layers"].get<std::int64_t>(); ++layer)
+    pattern.push_back(layer % interval == 0 ? 1 : 0);
+  config["moe_layer_freq"] = pattern;
 }
 
 // Reads a hybrid's layer pattern: one letter per layer, "|" between pipeline stages, "/" before multi-token prediction.
@@ -228,6 +243,8 @@ void drop_defaults(Json& config) {
 void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
   if (s.is_on("perform_rl_step"))
     fail_at(*s.take("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
+  for (const char* key : {"grpo_iterations", "grpo_group_size", "grpo_prompts_per_step"})
+    if (s.has(key)) fail_at(*s.take(key), "reinforcement learning cannot be predicted", "leave it out");
   require_modelled(s);
   Json config = config_of(s, catalogue, kind);
   drop_defaults(config);

@@ -28,7 +28,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "min_loss_scale loss_scale_window hysteresis moe_aux_loss_coeff moe_z_loss_coeff moe_input_jitter_eps "
        "moe_router_bias_update_rate mtp_loss_scaling_factor use_mup mup_* calculate_per_token_loss softmax_scale "
        "head_lr_mult iterations_to_skip norm_epsilon layernorm_epsilon rotary_base rotary_interleaved "
-       "rotary_seq_len_interpolation_factor rotary_scaling_factor rope_scaling_factor use_rope_scaling rope_type "
+       "rotary_seq_len_interpolation_factor rotary_scaling_factor rotary_position_embeddings_theta rope_scaling_factor "
+       "use_rope_scaling rope_type "
        "yarn_* no_yarn_* mscale mscale_all_dim apply_layernorm_1p apply_query_key_layer_scaling "
        "*attention_softmax_in_fp32 apply_residual_connection_post_layernorm moe_router_topk_scaling_factor "
        "moe_router_pre_softmax moe_router_score_function moe_router_dtype openai_gelu bias_gelu glu_linear_offset "
@@ -136,10 +137,10 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "linear_* retro_* hybrid_attention_ratio hybrid_mlp_ratio embed_layernorm use_alibi_mask rotary_scale_factor "
        "disable_bias_linear_fc disable_bias_attn_fc mamba_inference_* online_evaluation* packing_*"},
       {Use::not_simulated, "the schedule and the layers' division over stages are predicted as Megatron-LM's",
-       "pp_partition_method enable_zbh1* no_async_tensor_model_parallel_allreduce mup"},
+       "ds_sequence_parallel_fpdt* pp_partition_method enable_zbh1* no_async_tensor_model_parallel_allreduce mup"},
       {Use::not_simulated, "every batch is predicted as equal and full",
        "step_batch_size_schedule decrease_batch_size_if_needed variable_seq_lengths sft freeze_all_layers "
-       "kd kd_* *_teacher distill* compression* transformer_type "
+       "mos mlp_type kd kd_* *_teacher distill* compression* transformer_type "
        "attention_output_gate qk_l2_norm random_ltd curriculum_learning* mrope_section logits_* "
        "cache_mla_latents mla_down_proj_fusion"},
   };

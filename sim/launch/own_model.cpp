@@ -6,6 +6,7 @@
 #include "engine/model/transformer/huggingface.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job/shape_model.hpp"
+#include "sim/job/sized_name.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -81,6 +82,28 @@ ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& c
           has_vocabulary ? ""
                          : "the vocabulary is the tokenizer's, which is not read: " + std::to_string(kUsualVocabulary) +
                                " words are assumed"};
+}
+
+int layers_of(const std::string& option, const Catalogue& catalogue) {
+  const ModelEntry* const entry = catalogue.models.named(job::split_sized_name(option).model);
+  if (entry == nullptr || entry->tokens == 0) return 0;
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
+  return graph.transformer ? graph.transformer->spec.layers : 0;
+}
+
+bool has_no_experts(const std::string& option, const Catalogue& catalogue) {
+  const std::string name = option.empty() ? "" : job::split_sized_name(option).model;
+  if (name.empty()) return false;
+  if (name.front() == '{') {
+    const Json config = Json::parse(name, nullptr, false);
+    return config.is_object() && !config.contains("num_experts");
+  }
+  const ModelEntry* const entry = catalogue.models.named(name);
+  if (entry == nullptr || entry->tokens == 0) return false;
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
+  return graph.transformer && graph.transformer->spec.mixture.count == 0;
 }
 
 }  // namespace lockstep::sim::launch

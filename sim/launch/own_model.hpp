@@ -23,4 +23,10 @@ ModelOption model_of_config(Json config, std::int64_t tokens, const Catalogue& c
 /// "name@4096"; the name alone if no length is given.
 std::string sized_name(const std::string& name, std::int64_t tokens);
 
+/// Returns the layers of the catalogue's model in a value of --model; 0: it is another model.
+int layers_of(const std::string& option, const Catalogue& catalogue);
+
+/// Whether the value of --model is known to be a model without experts. False: it has experts, or it is not known.
+bool has_no_experts(const std::string& option, const Catalogue& catalogue);
+
 }  // namespace lockstep::sim::launch

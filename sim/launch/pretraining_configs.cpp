@@ -4,114 +4,10 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/nemo.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
-
-void give_megatron_defaults(Facts& f) {
-  if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
-  if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
-}
-
-void give_count(LaunchSettings& s, Facts& f, const std::string& key,
-                void (Facts::*give)(std::int64_t, const Place&, const std::string&)) {
-  const auto value = s.whole(key, "--gpus");
-  if (!value || *value < 1) return;
-  const LaunchSetting* setting = s.take(key);
-  (f.*give)(*value, setting->place, setting->written);
-}
-
-// Lightning writes "bf16-mixed", 32 or "16".
-void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
-  const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
-  if (precision.empty()) return;
-  LaunchSetting setting = *s.take(key);
-  setting.key = precision.find("bf16") == 0                                ? "bf16"
-                : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16"
-                                                                           : "";
-  setting.value = true;
-  if (!setting.key.empty()) as_megatron.add(setting);
-}
-
-// Renames NeMo's keys to Megatron-LM's.
-void rename_nemo_keys(LaunchSettings& s) {
-  s.rename("activations_checkpoint_granularity", "recompute_granularity");
-  s.rename("activations_checkpoint_method", "recompute_method");
-  s.rename("activations_checkpoint_num_layers", "recompute_num_layers");
-  s.rename("bias", "add_bias_linear");
-  s.rename("qkv_bias", "add_qkv_bias");
-  s.rename("rotary_percentage", "rotary_percent");
-  s.rename("ub_tp_comm_overlap", "tp_comm_overlap");
-  s.rename("moe_grouped_gemm_nemo", "moe_grouped_gemm");
-}
-
-void read_nemo_names(LaunchSettings& s) {
-  const std::string norm = lower_case(s.text("normalization", "--model").value_or(""));
-  if (!norm.empty()) s.replace("normalization", norm == "rmsnorm" ? "RMSNorm" : "LayerNorm");
-  const std::string activation = lower_case(s.text("activation", "--model").value_or(""));
-  if (activation.find("swiglu") != std::string::npos) s.replace_key("activation", "swiglu", true);
-  if (activation.find("geglu") != std::string::npos) s.replace_key("activation", "quick_geglu", true);
-  if (activation.find("squared") != std::string::npos) s.replace_key("activation", "squared_relu", true);
-}
-
-void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give_default("--software", "NeMo", "its configuration");
-  give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
-  give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
-  give_lightning_precision(s, "trainer.precision", s);
-  s.rename("trainer.max_steps", "train_iters");
-  const std::string optimizer = lower_case(s.text("model.optim.name").value_or(""));
-  if (optimizer.find("distributed") == 0 || optimizer == "mcore_distributed_optim")
-    s.replace_key("model.optim.name", "use_distributed_optimizer", true);
-  s.strip_prefix("model.");
-  rename_nemo_keys(s);
-  read_nemo_names(s);
-  if (s.is_on("fsdp", "--sharding")) {
-    const std::string strategy = lower_case(s.text("fsdp_sharding_strategy", "--sharding").value_or("full"));
-    f.give_from("--sharding", strategy == "grad" ? "zero2" : "zero3", s, "fsdp");
-    f.shards_in_nodes = strategy == "hybrid";
-  }
-  read_megatron(s, f, catalogue, MegatronKeys::configuration);
-  give_megatron_defaults(f);
-}
-
-// Requires the values that a recipe sets, unless the command overrides them.
-void require_values_of_recipe(LaunchSettings& s, const Facts& f) {
-  // A file of overrides does not name its recipe.
-  const bool has_precision = has_any_key(s, {"bf16", "fp16", "fp8", "mixed_precision"});
-  const std::string key = s.has("micro_batch_size") ? "micro_batch_size" : "global_batch_size";
-  if (!s.has("recipe") && !has_precision && s.has(key))
-    s.require_option(*s.take(key), "--precision", "no key gives it");
-  if (!s.has("recipe")) return;
-  LaunchSetting setting;
-  for (const LaunchSetting& one : s.all())
-    if (one.key == "recipe") setting = one;
-  s.mark("recipe", Use::not_simulated, "values that only the recipe sets are not known");
-  const auto require = [&](const std::string& option, bool is_given) {
-    if (!is_given) s.require_option(setting, option, "the recipe sets it");
-  };
-  require("--tensor", has_any_key(s, {"tensor_model_parallel_size"}));
-  require("--pipeline", has_any_key(s, {"pipeline_model_parallel_size"}));
-  require("--precision", has_any_key(s, {"bf16", "fp16", "fp8"}));
-  require("--micro-batch", f.micro_batch || has_any_key(s, {"micro_batch_size"}));
-  require("--global-batch", f.global_batch || has_any_key(s, {"global_batch_size"}));
-}
-
-void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
-  f.give_default("--software", "Megatron-Bridge", "its configuration");
-  const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
-  if (mixed.find("fp8") != std::string::npos) s.replace_key("mixed_precision", "fp8", "hybrid");
-  if (mixed.find("bf16") == 0 && mixed.find("fp8") == std::string::npos) s.replace_key("mixed_precision", "bf16", true);
-  if (mixed.find("fp16") == 0) s.replace_key("mixed_precision", "fp16", true);
-  s.strip_prefix("mixed_precision.");
-  for (const char* section : {"tokenizer.", "dataset.", "optimizer.", "ddp.", "dist.", "train.", "model."})
-    s.strip_prefix(section);
-  s.rename("sequence_length", "seq_length");
-  rename_nemo_keys(s);
-  require_values_of_recipe(s, f);
-  read_megatron(s, f, catalogue, MegatronKeys::configuration);
-  give_megatron_defaults(f);
-}
 
 // Gives the model by the name of Primus' model file: "llama3_8B.yaml".
 void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
@@ -119,7 +15,15 @@ void give_primus_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) 
   if (!name || f.has("--model")) return;
   const std::string ending = ".yaml";
   const std::size_t at = name->rfind(ending);
-  if (at != std::string::npos) s.replace("primus.model", name->substr(0, at));
+  if (at != std::string::npos) name = name->substr(0, at);
+  // Primus' models for torchtitan with "-fp8" have a converter, "quantize.linear.float8".
+  const std::string fp8 = "-fp8";
+  const bool is_fp8 = name->size() > fp8.size() && name->compare(name->size() - fp8.size(), fp8.size(), fp8) == 0;
+  if (is_fp8) name->resize(name->size() - fp8.size());
+  if (is_fp8 && !f.has("--precision")) f.give_from("--precision", "fp8", s, "primus.model");
+  if (*name == "deepseek_v3_16b") name = "deepseek_v2_lite";  // torchtitan's flavors have these shapes
+  if (*name == "deepseek_v3_236b") name = "deepseek_v2";
+  s.replace("primus.model", *name);
   give_named_model(s, f, "primus.model", catalogue);
 }
 
@@ -140,6 +44,9 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     return read_maxtext(s, f, catalogue, read_named);
   }
   if (framework == "megatron_bridge") {
+    for (const char* key : {"dataset.seq_length", "dataset.sequence_length", "model.seq_length"})
+      if (!s.has("seq_length")) s.rename(key, "seq_length");
+    f.sequence = s.whole("seq_length", "--model").value_or(0);
     give_primus_model(s, f, catalogue);
     return read_bridge(s, f, catalogue, read_named);
   }
@@ -147,12 +54,16 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     fail_at(*s.take("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' base files (primus/configs/modules/megatron/trainer_base.yaml).
-  if (!s.has("bf16") && !s.has("fp16"))
-    f.give_default("--precision", s.text("fp8").value_or("false") != "false" ? "fp8" : "bf16", "Primus' default");
+  const bool has_narrow = s.text("fp8").value_or("false") != "false" || s.text("fp4").value_or("false") != "false";
+  if (!s.has("bf16") && !s.has("fp16") && !has_narrow) f.give_default("--precision", "bf16", "Primus' default");
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
   if (!s.has("sequence_parallel")) f.give_default("--sequence-parallel", "", "Primus' default");
-  if (s.is_on("lora.enabled", "--lora-rank")) f.give_whole("--lora-rank", s, "lora.rank");
+  if (s.is_on("lora.enabled", "--lora-rank")) {
+    for (const char* rank : {"lora.rank", "lora.dim"})
+      if (!f.has("--lora-rank")) f.give_whole("--lora-rank", s, rank);
+    f.give_default("--lora-rank", "32", "the default of Megatron-Bridge's LoRA");
+  }
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
@@ -165,9 +76,10 @@ const std::vector<UnreadKeys>& sections_unread() {
        "name restore_from_path trainer.logger trainer.enable_checkpointing trainer.*_every_n_steps trainer.max_epochs "
        "trainer.max_time trainer.log_* trainer.val_* trainer.limit_* trainer.gradient_clip_val trainer.benchmark "
        "trainer.num_sanity_val_steps trainer.accelerator trainer.use_distributed_sampler trainer.enable_* "
-       "exp_manager.* tokenizer.* data.* optim.* run.* nsys_profile.* megatron_amp_* native_amp* hydra.* "
+       "exp_manager.* _partial_ log.* resume.* num_*_samples trainer.callbacks* tokenizer.* data.* optim.* run.* "
+       "nsys_profile.* megatron_amp_* native_amp* hydra.* "
        "checkpoint.* logger.* rng.* scheduler.* profiling.* straggler.* nvrx_straggler.* rerun_state_machine.* "
-       "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ peft.* "
+       "validation.* inprocess_restart.* ft.* tensor_inspect.* _target_ *._target_ *._call_ *._args_ *._name_ "
        "dataset.* "
        "sft_* stage lora.* mock_dataset.* mock flavor skip_save path use_hf_vision_model model_type add_lm_head "
        "source.* enable_in_batch_packing "
@@ -177,7 +89,15 @@ const std::vector<UnreadKeys>& sections_unread() {
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
-      {Use::no_effect, "configurations that this one is composed of", "defaults defaults.*"},
+      {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* peft_* lora_* target_modules"},
+      {Use::no_effect, "another key decides", "fp32 ft"},
+      {Use::not_simulated, "every batch is predicted as equal and full", "packed_sequence lb_mini* odc_*"},
+      {Use::not_simulated, "recomputed as the other keys say", "recompute_layer_ids"},
+      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "comm_overlap_config torch_compile.* optimizer_foreach torch_fsdp2_*"},
+      {Use::no_effect, "data, logs and numbers on which no kernel's time depends",
+       "mmap_bin_files empty_cache_interval prefetch_factor wall_clock_* max_samples_per_sequence target_val_loss"},
+      {Use::no_effect, "configurations that this one is composed of", "defaults defaults.* extends"},
       {Use::no_effect, "inference, evaluation and numbers on which no kernel's time depends",
        "chatbot_config.* inference.* chat port server share username password web_* answer_only_loss test_ds.* "
        "validation_ds.* train_ds.* do_layer_norm_weight_decay bert_binary_head restore_from_* megatron_legacy "
@@ -216,14 +136,12 @@ std::vector<LaunchReader> pretraining_readers() {
   const std::vector<UnreadKeys> megatron = both_tables(megatron_unread(), sections_unread());
   return {
       {LaunchFormat::torchtitan, "torchtitan's configuration", is_torchtitan, read_torchtitan, torchtitan_unread()},
-      {LaunchFormat::nemo, "NeMo's configuration",
-       [](const LaunchSettings& s) {
-         return s.has("model.micro_batch_size") && has_any_key(s, {"trainer.devices", "trainer.num_nodes"});
-       },
-       read_nemo, megatron},
+      {LaunchFormat::nemo, "NeMo's configuration", is_nemo, read_nemo, megatron},
       {LaunchFormat::megatron_bridge, "Megatron-Bridge's configuration",
        [](const LaunchSettings& s) {
-         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"});
+         // LitGPT's configuration has the same keys.
+         return has_any_key(s, {"train.micro_batch_size", "train.global_batch_size"}) &&
+                !has_any_key(s, {"out_dir", "train.max_tokens", "train.epochs", "checkpoint_dir", "model_name"});
        },
        read_bridge, megatron},
       {LaunchFormat::primus, "Primus' configuration",

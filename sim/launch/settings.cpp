@@ -144,12 +144,21 @@ void LaunchSettings::require_option(const LaunchSetting& setting, const std::str
   unevaluated_.push_back({setting, option, why});
 }
 
+bool LaunchSettings::needs_option(const std::string& option) const {
+  return std::any_of(unevaluated_.begin(), unevaluated_.end(),
+                     [&](const Unevaluated& value) { return value.option == option; });
+}
+
 std::optional<double> LaunchSettings::number(const std::string& key, const std::string& option) {
   const LaunchSetting* setting = take(key, option);
   if (setting == nullptr || is_nothing(setting->value)) return std::nullopt;
   if (setting->value.is_number()) return setting->value.get<double>();
   const std::string text = plain_text(setting->value);
   const std::optional<double> number = number_in(text);
+  if (!number && text.find('$') != std::string::npos) {
+    require_option(*setting, option, text + " cannot be evaluated");
+    return std::nullopt;
+  }
   if (!number) fail_at(*setting, in_quotes(text) + " is no number", "give a number");
   return number;
 }
@@ -225,6 +234,15 @@ void LaunchSettings::replace_hyphens() {
   for (LaunchSetting& setting : all_) std::replace(setting.key.begin(), setting.key.end(), '-', '_');
 }
 
+void LaunchSettings::set_aside(const std::string& key, const std::string& why) {
+  for (LaunchSetting& setting : all_) {
+    if (setting.key != key) continue;
+    setting.key = "overridden " + key;
+    setting.use = Use::overridden;
+    setting.why = why;
+  }
+}
+
 void LaunchSettings::set_aside_auto() {
   for (LaunchSetting& setting : all_) {
     if (setting.value != Json("auto") || setting.use != Use::unread || setting.key == "bf16" || setting.key == "fp16")
@@ -268,6 +286,14 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
   for (LaunchSetting& setting : all_)
     if (matches_pattern(setting.key, key) && setting.use != Use::overridden) {
+      setting.use = use;
+      setting.why = why;
+    }
+}
+
+void LaunchSettings::mark_written(const std::string& written, Use use, const std::string& why) {
+  for (LaunchSetting& setting : all_)
+    if (setting.written == written && setting.use != Use::overridden) {
       setting.use = use;
       setting.why = why;
     }

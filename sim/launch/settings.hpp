@@ -82,6 +82,8 @@ class LaunchSettings {
   /// "num-layers" becomes "num_layers".
   void replace_hyphens();
   void strip_prefix(const std::string& prefix) { replace_prefix(prefix, ""); }
+  /// Marks all settings of that key as overridden, and hides them from readers.
+  void set_aside(const std::string& key, const std::string& why);
   /// Ignores DeepSpeed's "auto", which the Trainer fills in. In axolotl, "bf16: auto" is a value.
   void set_aside_auto();
   /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by 8. Others are unknown.
@@ -89,10 +91,14 @@ class LaunchSettings {
 
   /// Sets the use of all settings of that key.
   void mark(const std::string& key, Use use, const std::string& why);
+  /// Does so for all settings with that spelling.
+  void mark_written(const std::string& written, Use use, const std::string& why);
   /// Marks each unread setting as the tables define, or as unknown if no table has its key.
   void mark_rest(const std::vector<UnreadKeys>& tables);
 
   const std::deque<LaunchSetting>& all() const { return all_; }
+  /// Whether the user must give the option, because a setting cannot be read.
+  bool needs_option(const std::string& option) const;
   const std::vector<Unevaluated>& unevaluated() const { return unevaluated_; }
 
  private:

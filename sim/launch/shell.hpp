@@ -24,6 +24,7 @@ struct ShellScript {
   std::map<std::string, Value> variables;     ///< all variables at the end
   std::vector<ShellCommand> directives;       ///< words of "#SBATCH" lines
   std::map<std::string, Word> written_files;  ///< here-documents written to files, by path
+  std::vector<std::string> missing_scripts;   ///< scripts that it starts but that are not there, with the line
   std::vector<std::string> notes;             ///< what was not followed, with the line
 };
 

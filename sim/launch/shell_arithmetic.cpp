@@ -84,7 +84,10 @@ class Arithmetic {
   std::int64_t product() {
     std::int64_t value = unary();
     while (true) {
-      if (take("**")) throw Unknown();
+      if (take("**")) {
+        value = power(value, unary());
+        continue;
+      }
       if (take("*")) {
         const std::int64_t other = unary();
         value = checked(
@@ -97,6 +100,15 @@ class Arithmetic {
         return value;
       }
     }
+  }
+  static std::int64_t power(std::int64_t base, std::int64_t exponent) {
+    constexpr std::int64_t kMostExponent = 62;
+    if (exponent < 0 || exponent > kMostExponent) throw Unknown();
+    std::int64_t value = 1;
+    for (std::int64_t i = 0; i < exponent; ++i)
+      value = checked(
+          double(value) * double(base), [](std::int64_t a, std::int64_t b) { return a * b; }, value, base);
+    return value;
   }
   std::int64_t divisor() {
     const std::int64_t value = unary();

@@ -14,15 +14,24 @@ constexpr std::size_t kMostElementsOfArray = 100'000;
 }  // namespace
 
 std::optional<Assignment> assignment_of(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) return std::nullopt;
-  const bool adds = word[equals - 1] == '+';
-  const std::string name = word.substr(0, equals - (adds ? 1 : 0));
   const auto is_of_name = [](char c) {
     return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z');
   };
-  if (name.empty() || is_digit(name.front()) || !std::all_of(name.begin(), name.end(), is_of_name)) return std::nullopt;
-  return Assignment{name, adds, word.substr(equals + 1)};
+  std::size_t end = 0;
+  while (end < word.size() && is_of_name(word[end])) ++end;
+  if (end == 0 || end == word.size() || is_digit(word.front())) return std::nullopt;
+  Assignment assignment{word.substr(0, end), false, ""};
+  if (word[end] == '[') {
+    const std::size_t close = word.find(']', end);
+    if (close == std::string::npos) return std::nullopt;
+    assignment.subscript = word.substr(end + 1, close - end - 1);
+    end = close + 1;
+  }
+  assignment.adds = word.compare(end, 1, "+") == 0;
+  if (assignment.adds) ++end;
+  if (word.compare(end, 1, "=") != 0) return std::nullopt;
+  assignment.raw = word.substr(end + 1);
+  return assignment;
 }
 
 bool is_declaration(const std::string& word) {
@@ -33,20 +42,34 @@ bool is_all_arguments(const std::string& written) {
   return written == "\"$@\"" || written == "$@" || written == "$*" || written == "${@}" || written == "\"${@}\"";
 }
 
-std::size_t index_of_script(const ShellCommand& command) {
+StartedScript started_script(const ShellCommand& command) {
+  const std::vector<Word>& words = command.words;
   const auto is_script = [](const std::string& text) {
     for (const std::string ending : {".sh", ".bash", ".slurm", ".sbatch"})
-      if (text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0)
+      if (text.size() > ending.size() && text.front() != '-' && text.find('=') == std::string::npos &&
+          text.compare(text.size() - ending.size(), ending.size(), ending) == 0)
         return true;
     return false;
   };
-  const std::string& name = command.words.front().text;
-  if (name == "source" || name == ".") return command.words.size() > 1 ? 1 : 0;
-  if (name == "bash" || name == "sh" || name == "sbatch") {
-    for (std::size_t i = 1; i < command.words.size(); ++i)
-      if (is_script(command.words[i].text)) return i;
+  const std::string& name = words.front().text;
+  const std::string last = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  if (name == "source" || name == ".") return {words.size() > 1 ? 1 : words.size(), 0};
+  if (is_script(name)) return {0, 0};
+  const bool is_shell = last == "bash" || last == "sh" || last == "sbatch";
+  bool is_launcher = false;
+  for (const char* launcher :
+       {"srun", "mpirun", "mpiexec", "jsrun", "aprun", "nohup", "env", "numactl", "nsys", "singularity", "apptainer",
+        "docker", "podman", "enroot", "timeout", "taskset", "ibrun", "stdbuf"})
+    is_launcher = is_launcher || last == launcher;
+  if (!is_shell && !is_launcher) return {words.size(), 0};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i].text == "-c") break;
+    if (!is_script(words[i].text)) continue;
+    std::size_t end = i;
+    while (end > 0 && (words[end - 1].text == "bash" || words[end - 1].text == "sh")) --end;
+    return {i, is_shell ? 0 : end};
   }
-  return 0;
+  return {words.size(), 0};
 }
 
 std::string text_of_words(const ShellCommand& command, std::size_t first) {
@@ -71,7 +94,9 @@ void ShellState::note(int line, const std::string& text) {
 }
 
 void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
+  if (assignment.subscript) return assign_element(assignment, line, is_sure);
   const bool is_array = assignment.raw.size() > 1 && assignment.raw.front() == '(' && assignment.raw.back() == ')';
+  if (is_array && assign_table(assignment, line, is_sure)) return;
   Value value =
       is_array ? elements_of(assignment.raw, line) : Value{expand_to_one(assignment.raw, variables_, {name_, line})};
   Value& kept = variables_.values[assignment.name];
@@ -95,6 +120,42 @@ void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
   if (texts(kept) != texts(value)) forget(assignment.name, line);
 }
 
+void ShellState::assign_element(const Assignment& assignment, int line, bool is_sure) {
+  const Place place{name_, line};
+  const std::string key = expand_to_one(*assignment.subscript, variables_, place).text;
+  Word word = expand_to_one(assignment.raw, variables_, place);
+  if (!is_sure) word.add_unknown("${" + assignment.name + "[" + key + "]}");
+  const auto array = variables_.values.find(assignment.name);
+  const auto index = arithmetic(key, variables_, place);
+  const bool is_known_index = array != variables_.values.end() && index && *index >= 0 &&
+                              *index <= static_cast<std::int64_t>(array->second.size());
+  if (is_known_index) {
+    Value& elements = array->second;
+    if (*index == static_cast<std::int64_t>(elements.size())) elements.emplace_back();
+    elements[static_cast<std::size_t>(*index)] = word;
+    return;
+  }
+  std::map<std::string, Word>& table = variables_.tables[assignment.name];
+  if (table.size() > kMostElementsOfArray) fail(line, "an array of more than 100,000 values");
+  if (assignment.adds) word.text = table[key].text + word.text;
+  table[key] = std::move(word);
+}
+
+bool ShellState::assign_table(const Assignment& assignment, int line, bool is_sure) {
+  std::vector<Assignment> elements;
+  for (const Token& token : tokens_of(assignment.raw.substr(1, assignment.raw.size() - 2), name_)) {
+    if (token.kind != Token::Kind::word) continue;
+    const auto element = assignment_of(assignment.name + token.text);
+    if (!element || !element->subscript) return false;
+    elements.push_back(*element);
+  }
+  if (elements.empty()) return false;
+  if (!assignment.adds) variables_.tables.erase(assignment.name);
+  variables_.values.erase(assignment.name);
+  for (const Assignment& element : elements) assign_element(element, line, is_sure);
+  return true;
+}
+
 void ShellState::forget(const std::string& variable, int line) {
   variables_.values[variable] = {{"$" + variable, "$" + variable, {name_, line}}};
 }
@@ -109,7 +170,7 @@ Value ShellState::elements_of(const std::string& raw, int line) {
   return elements;
 }
 
-void ShellState::write_file(const ShellCommand& command, const std::string& target, const Token* body) {
+void ShellState::write_file(const ShellCommand& command, const std::string& target, const Token* body, bool appends) {
   const Word path = expand_to_one(target, variables_, command.place);
   Word content{"", "", command.place};
   if (body != nullptr) {
@@ -121,14 +182,19 @@ void ShellState::write_file(const ShellCommand& command, const std::string& targ
       if (content.unknown.empty()) content.unknown = command.words[i].unknown;
     }
   }
+  if (body == nullptr) content.text += "\n";
+  if (const auto before = script_.written_files.find(path.text); appends && before != script_.written_files.end()) {
+    content.text = before->second.text + content.text;
+    content.add_unknown(before->second.unknown);
+  }
   // If an unknown test decides between two texts for a file, the file's text is unknown.
   const auto written = script_.written_files.find(path.text);
-  const bool differs = written != script_.written_files.end() && written->second.text != content.text;
+  const bool differs = !appends && written != script_.written_files.end() && written->second.text != content.text;
   if (command.is_conditional && differs) content.add_unknown("which of its texts is written");
   script_.written_files[path.text] = content;
 }
 
-std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& command) {
+std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& command, bool is_sure) {
   const std::string& name = command.words.front().text;
   if (is_declaration(name)) {
     for (std::size_t i = 1; i < command.words.size(); ++i)
@@ -137,17 +203,29 @@ std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& comm
   }
   if (name == "unset") {
     for (const Word& word : command.words) variables_.values.erase(word.text);
+    for (const Word& word : command.words) variables_.tables.erase(word.text);
     return Done{true};
   }
   if (name == "shift" && variables_.find("@") != nullptr) {
     ShellCommand rest{variables_.values["@"], command.place};
-    set_arguments(rest, std::min<std::size_t>(1, rest.words.size()));
+    const auto count = command.words.size() > 1 ? arithmetic(command.words[1].text, variables_, command.place) : 1;
+    set_arguments(rest, std::min<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(0, count.value_or(1))),
+                                              rest.words.size()));
+    return Done{true};
+  }
+  if (name == "printf" && command.words.size() > 3 && command.words[1].text == "-v") {
+    const std::string& variable = command.words[2].text;
+    const std::optional<Word> text = printf_text(command, 3);
+    if (text && is_sure)
+      variables_.values[variable] = {*text};
+    else
+      forget(variable, command.place.line);
     return Done{true};
   }
   if (name == "true" || name == ":") return Done{true};
   if (name == "false") return Done{false};
-  if (name == "read" || name == "mapfile" || name == "readarray") {
-    for (std::size_t i = 1; i < command.words.size(); ++i) forget(command.words[i].text, command.place.line);
+  if (name == "mapfile" || name == "readarray") {
+    forget_read_words(command);
     return Done{std::nullopt};
   }
   return std::nullopt;

@@ -11,17 +11,34 @@ struct Assignment {
   std::string name;
   bool adds = false;  ///< "NAME+=..."
   std::string raw;
+  std::optional<std::string> subscript = std::nullopt;  ///< as written: "tp" in "NAME[tp]=2"
 };
 
-/// Parses "NAME=value" or "NAME+=value".
+/// Parses "NAME=value", "NAME+=value" or "NAME[subscript]=value".
 std::optional<Assignment> assignment_of(const std::string& word);
 /// Whether it is export, declare, local, readonly or typeset.
 bool is_declaration(const std::string& word);
 
 /// Whether it is "$@" or another spelling of it.
 bool is_all_arguments(const std::string& written);
-/// Returns the index of the script that the command sources or starts: source, bash, sbatch, ./train.sh. 0: none.
-std::size_t index_of_script(const ShellCommand& command);
+/// The script that a command sources or starts: "source X", "bash X.sh", "srun -N 2 ./X.sh".
+struct StartedScript {
+  std::size_t path = 0;          ///< index of its word; the number of words: none is started
+  std::size_t launcher_end = 0;  ///< number of words of the launcher before it: 3
+};
+StartedScript started_script(const ShellCommand& command);
+
+/// Splits an arithmetic expression at its commas.
+std::vector<std::string> parts_of_expression(const std::string& text);
+/// Returns the assignment in "X = Y + 1", "X += 2" and "X++"; none: it is another expression.
+std::optional<Assignment> arithmetic_assignment_of(const std::string& text);
+
+/// What echo, printf, cat and filters (tr, wc, cut, head, tail, seq, basename, dirname) write. Commands that write
+/// nothing give an empty text. nullopt: the output is not known.
+std::optional<Word> output_of(const ShellCommand& command, const std::optional<Word>& input);
+/// Formats the words from `first` on as printf does. nullopt: an unknown format.
+std::optional<Word> printf_text(const ShellCommand& command, std::size_t first);
+
 /// Joins the command's words from `first` on with blanks.
 std::string text_of_words(const ShellCommand& command, std::size_t first);
 
@@ -36,7 +53,13 @@ class ShellState {
   /// Makes the variable's value unknown from here on.
   void forget(const std::string& variable, int line);
   /// Runs cat or echo with an output file. `body`: cat's here-document, or null.
-  void write_file(const ShellCommand& command, const std::string& target, const Token* body);
+  void write_file(const ShellCommand& command, const std::string& target, const Token* body, bool appends);
+  /// Runs "read": splits the text at IFS and assigns its parts.
+  void read_words(const ShellCommand& command, const Word& text);
+  /// Makes the variables of "read" unknown.
+  void forget_read_words(const ShellCommand& command);
+  /// Adds options of "sbatch" on the command line, words from `first` to before `end`, to the directives.
+  void add_submission(const ShellCommand& command, std::size_t first, std::size_t end);
   /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;
   /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
@@ -46,7 +69,7 @@ class ShellState {
   struct Done {
     std::optional<bool> succeeds;
   };
-  std::optional<Done> run_builtin(const ShellCommand& command);
+  std::optional<Done> run_builtin(const ShellCommand& command, bool is_sure);
   /// Whether "exit" ends the script. False for "exit 1" under a test, which tells the user what to set.
   bool ends_script(const ShellCommand& command, bool is_under_test);
   /// Evaluates "[ ... ]" or "test ...", raw words from `first` on.
@@ -65,6 +88,9 @@ class ShellState {
  private:
   const ShellSurroundings& surroundings_;
   Value elements_of(const std::string& raw, int line);
+  void assign_element(const Assignment& assignment, int line, bool is_sure);
+  /// Assigns "([a]=1 [b]=2)". False: the elements have no subscripts.
+  bool assign_table(const Assignment& assignment, int line, bool is_sure);
 };
 
 }  // namespace lockstep::sim::launch

@@ -62,8 +62,11 @@ void apply_replacement(Word& text, const Word& expression) {
 }  // namespace
 
 std::optional<Word> ShellState::file_text(const Word& path) const {
-  const auto written = script_.written_files.find(path.text);
-  if (written != script_.written_files.end()) return written->second;
+  for (const std::string& name :
+       {path.text, path.text.compare(0, 2, "./") == 0 ? path.text.substr(2) : "./" + path.text}) {
+    const auto written = script_.written_files.find(name);
+    if (written != script_.written_files.end()) return written->second;
+  }
   if (!surroundings_.read_file || path.text.empty()) return std::nullopt;
   const auto text = surroundings_.read_file(path.text);
   if (!text || text->size() > kLongestText) return std::nullopt;

@@ -64,6 +64,7 @@ struct Reader {
   std::size_t at = 0;
   int line = 1;
   std::vector<Token> tokens = {};
+  std::string descriptor = {};            // "2" before ">"
   std::vector<std::size_t> waiting = {};  // words after "<<" whose bodies begin at the next line
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const {
@@ -74,6 +75,7 @@ struct Reader {
     token.kind = kind;
     token.text = word;
     token.line = line;
+    if (kind == Token::Kind::op) token.body.swap(descriptor);
     tokens.push_back(token);
   }
   bool starts_with(const std::string& what) const { return text.compare(at, what.size(), what) == 0; }
@@ -162,6 +164,7 @@ void read_word(Reader& r) {
                                           r.text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
     r.at = end;
   }
+  if (is_descriptor(r, word)) r.descriptor = word;
   if (word.empty() || is_descriptor(r, word)) return;
   const bool is_delimiter = !r.tokens.empty() && r.tokens.back().kind == Token::Kind::op &&
                             (r.tokens.back().text == "<<" || r.tokens.back().text == "<<-");

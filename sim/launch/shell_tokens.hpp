@@ -13,7 +13,7 @@ struct Token {
   enum class Kind { word, op, end } kind = Kind::end;
   std::string text;  ///< operator: "\n", ";", "&&", "(", "<<", ...; word: as written
   int line = 0;
-  std::string body;         ///< for the word after "<<": the here-document
+  std::string body;         ///< of the word after "<<": the here-document; of an operator: the descriptor, "2" in "2>"
   bool is_literal = false;  ///< the here-document is not expanded
 };
 

@@ -93,6 +93,7 @@ class Expander {
       add_text(part);
       return;
     }
+    if (c == '\'' && in_name_ == "$" && !is_quoted) return add_escaped(part);
     end_name(is_quoted);
     if (c == '\\') {
       if (is_quoted && std::string("$`\"\\\n").find(part[1]) == std::string::npos) add_text("\\");
@@ -106,6 +107,20 @@ class Expander {
     } else {
       add_substitution(part, is_quoted);
     }
+  }
+
+  // Adds "$'\n'".
+  void add_escaped(const std::string& part) {
+    in_name_.clear();
+    has_word_ = true;
+    std::string text;
+    for (std::size_t i = 1; i + 1 < part.size(); ++i) {
+      const bool is_escape = part[i] == '\\' && i + 2 < part.size();
+      const std::size_t which = is_escape ? std::string("nt\\'").find(part[i + 1]) : std::string::npos;
+      text += which == std::string::npos ? part[i] : "\n\t\\'"[which];
+      if (which != std::string::npos) ++i;
+    }
+    add_text(text);
   }
 
   static bool is_special(char c) { return std::string("@*#?-!$").find(c) != std::string::npos; }
@@ -122,7 +137,7 @@ class Expander {
 
   void add_substitution(const std::string& part, bool is_quoted) {
     if (part.compare(0, 3, "$((") == 0) {
-      const auto number = arithmetic(part.substr(3, part.size() - 5), variables_, place_);
+      const auto number = evaluate(part.substr(3, part.size() - 5), variables_, place_);
       number ? add_text(std::to_string(*number)) : add_unknown(part);
     } else if (part.compare(0, 2, "${") == 0) {
       add_braces(part, is_quoted);
@@ -131,59 +146,99 @@ class Expander {
     }
   }
 
-  // Evaluates "$(echo WORDS)" and "$(expr A op B)". Other commands are not run.
+  // Evaluates "$(expr A op B)", and the output of functions, echo, printf, cat and filters. Other commands are not run.
   void add_command(const std::string& part, bool is_quoted) {
     const std::string inside = part.front() == '`' ? part.substr(1, part.size() - 2) : part.substr(2, part.size() - 3);
+    if (const auto number = value_of_expr(inside)) return add_text(std::to_string(*number));
+    const auto output = variables_.run_command ? variables_.run_command(inside, place_) : std::nullopt;
+    if (!output || (!output->unknown.empty() && output->unknown == output->text)) return add_unknown(part);
+    if (!splits_ || is_quoted) {
+      has_word_ = has_word_ || is_quoted;
+      return add_word(*output);
+    }
+    add_split(*output);
+  }
+
+  std::optional<std::int64_t> value_of_expr(const std::string& inside) {
+    if (inside.compare(0, 5, "expr ") != 0) return std::nullopt;
     std::vector<Token> tokens;
     try {
       tokens = tokens_of(inside, place_.file);
     } catch (const InputError&) {
-      return add_unknown(part);
+      return std::nullopt;
     }
     Value words;
     for (const Token& token : tokens) {
-      if (token.kind == Token::Kind::op && token.text != "\n") return add_unknown(part);
+      if (token.kind == Token::Kind::op && token.text != "\n") return std::nullopt;
       if (token.kind != Token::Kind::word) continue;
       Expander inner(variables_, place_, true, is_test_, depth_ + 1);
       inner.add_raw(token.text);
       for (Word& word : inner.finish()) words.push_back(std::move(word));
     }
-    const std::string command = words.empty() ? "" : words.front().text;
-    if (command != "echo" && command != "expr") return add_unknown(part);
+    if (words.empty() || !first_unknown(words).empty()) return std::nullopt;
     words.erase(words.begin());
-    if (!first_unknown(words).empty()) return add_unknown(part);
-    if (command == "echo") return add_value(words, is_quoted);
-    const auto number = arithmetic(joined_text(words), variables_, place_);
-    number ? add_text(std::to_string(*number)) : add_unknown(part);
+    return arithmetic(joined_text(words), variables_, place_);
   }
 
-  // Expands "${NAME}", "${NAME:-8}", "${#ARRAY[@]}", "${ARRAY[@]}", "${ARRAY[2]}". "${NAME%.sh}" stays unknown.
+  // Expands "${NAME}", "${NAME:-8}", "${#ARRAY[@]}", "${ARRAY[@]}", "${ARRAY[2]}", "${NAME%.sh}", "${!NAME}".
   void add_braces(const std::string& part, bool is_quoted) {
     std::string inside = part.substr(2, part.size() - 3);
     const bool is_count = inside.size() > 1 && inside.front() == '#';
-    if (is_count) inside.erase(0, 1);
-    std::size_t end = 0;
+    const bool is_indirect = inside.size() > 1 && inside.front() == '!';
+    if (is_count || is_indirect) inside.erase(0, 1);
+    std::size_t end = inside.compare(0, 1, "@") == 0 || inside.compare(0, 1, "*") == 0 ? 1 : 0;
     while (end < inside.size() && is_name_character(inside[end])) ++end;
     std::string name = inside.substr(0, end), rest = inside.substr(end);
+    if (is_indirect) {
+      const Value* const target = variables_.find(name);
+      const bool is_known = target != nullptr && target->size() == 1 && first_unknown(*target).empty();
+      if (!is_known || rest.compare(0, 1, "[") == 0) return add_unknown(part);
+      name = target->front().text;
+    }
     const bool is_array = rest.compare(0, 3, "[@]") == 0 || rest.compare(0, 3, "[*]") == 0;
     if (is_array) rest.erase(0, 3);
-    const Value* value = variables_.find(name);
-    if (!rest.empty() && rest.front() == '[') return add_element(part, value, rest);
+    if (is_array && variables_.tables.count(name) > 0) return add_unknown(part);  // its order is not known
+    const Value* value = variables_.find(name == "*" ? "@" : name);
+    Value element;
+    if (!rest.empty() && rest.front() == '[') {
+      const std::size_t close = rest.find(']');
+      const auto found =
+          close == std::string::npos ? std::nullopt : element_of(name, rest.substr(1, close - 1), variables_, place_);
+      rest.erase(0, close == std::string::npos ? rest.size() : close + 1);
+      if (!found && rest.empty()) return add_unknown(part);
+      if (found) element = {*found};
+      value = found ? &element : nullptr;
+      if (rest.empty()) return is_count ? add_text(std::to_string(element.front().text.size())) : add_word(*found);
+    }
     if (is_count) {
       if (value == nullptr || !rest.empty()) return add_unknown(part);
       return add_text(std::to_string(is_array ? value->size() : joined_text(*value).size()));
     }
     if (rest.empty()) return name.empty() ? add_unknown(part) : add_variable(name, part, is_quoted, is_array);
-    add_alternative(part, name, value, rest, is_quoted);
+    const bool is_alternative = rest.find_first_of("-=+?") == (rest.front() == ':' ? 1 : 0);
+    if (is_alternative) return add_alternative(part, name, value, rest, is_quoted);
+    if (value == nullptr || !first_unknown(*value).empty()) return add_unknown(part);
+    if (is_array || name == "@" || name == "*") return add_slice(part, *value, rest, is_quoted);
+    const std::optional<std::string> text = apply_operator(joined_text(*value), rest, variables_, place_);
+    text ? add_known(*text) : add_unknown(part);
   }
 
-  void add_element(const std::string& part, const Value* value, const std::string& rest) {
-    const std::size_t close = rest.find(']');
-    const auto index = close + 1 == rest.size() ? arithmetic(rest.substr(1, close - 1), variables_, place_)
-                                                : std::optional<std::int64_t>();
-    if (value == nullptr || !index || *index < 0 || *index >= static_cast<std::int64_t>(value->size()))
-      return add_unknown(part);
-    add_word((*value)[static_cast<std::size_t>(*index)]);
+  // Adds "${ARRAY[@]:1:2}" and "${@:2}". "$0" is not known, so that "${@:0}" is not either.
+  void add_slice(const std::string& part, const Value& value, const std::string& rest, bool is_quoted) {
+    const bool are_arguments = part.compare(0, 3, "${@") == 0 || part.compare(0, 3, "${*") == 0;
+    auto range =
+        rest.front() == ':' ? range_of(rest, value.size() + (are_arguments ? 1 : 0), variables_, place_) : std::nullopt;
+    if (!range || (are_arguments && range->first == 0)) return add_unknown(part);
+    const std::size_t first = range->first - (are_arguments ? 1 : 0);
+    const std::size_t last = std::min(value.size(), first + range->second);
+    const Value slice(value.begin() + static_cast<std::ptrdiff_t>(std::min(first, last)),
+                      value.begin() + static_cast<std::ptrdiff_t>(last));
+    is_quoted ? add_array(slice) : add_value(slice, false);
+  }
+
+  void add_known(const std::string& text) {
+    if (splits_) return add_split({text, "", place_});
+    add_text(text);
   }
 
   // Evaluates defaults and alternatives; other operators make the value unknown.
@@ -266,7 +321,7 @@ class Expander {
         end_known();
         add_word({part, part, word.place});
         i += part.size();
-      } else if (is_blank_or_newline(word.text[i++])) {
+      } else if (is_separator(word.text[i++])) {
         end_known();
         end_word();
       } else {
@@ -274,6 +329,12 @@ class Expander {
       }
     }
     end_known();
+  }
+
+  bool is_separator(char c) const {
+    const Value* const given = variables_.find("IFS");
+    if (given == nullptr || given->size() != 1) return is_blank_or_newline(c);
+    return given->front().text.find(c) != std::string::npos;
   }
 
   void add_word(const Word& word) {
@@ -340,9 +401,16 @@ const Value* Variables::find(const std::string& name) const {
 }
 
 std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place) {
+  if (std::vector<Word> words = words_of_braces(raw, place); !words.empty()) return words;
   Expander expander(variables, place, true, false, 0);
   expander.add_raw(raw);
   return expander.finish();
+}
+
+std::optional<std::int64_t> evaluate(const std::string& text, Variables& variables, const Place& place) {
+  if (text.find_first_of("$`") == std::string::npos) return arithmetic(text, variables, place);
+  const Word word = expand_to_one(text, variables, place);
+  return word.unknown.empty() ? arithmetic(word.text, variables, place) : std::nullopt;
 }
 
 Word expand_to_one(const std::string& raw, Variables& variables, const Place& place) {

@@ -1,10 +1,12 @@
 #pragma once
 // Values of a shell script: variables, arrays, and the expansion of words. Values that only a running machine has are
 // unknown and keep their text: the output of a command, a variable that the script does not set.
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/launch/place.hpp"
@@ -25,7 +27,13 @@ struct Word {
 using Value = std::vector<Word>;
 
 struct Variables {
-  std::map<std::string, Value> values;
+  using Values = std::map<std::string, Value>;
+  using Tables = std::map<std::string, std::map<std::string, Word>>;
+
+  Values values;
+  Tables tables;  ///< associative arrays, by name and subscript
+  /// Returns the output of the commands in "$(...)"; none: it is not known. Empty function: no command runs.
+  std::function<std::optional<Word>(const std::string& text, const Place& place)> run_command;
   std::set<std::string> exported;
   std::set<std::string> taken_as_unset;  ///< not set by the script, but tested or given a default
   std::size_t expansions = 0;            ///< number of expansions so far, which limits the work
@@ -45,5 +53,21 @@ Word expand_body(const std::string& body, Variables& variables, const Place& pla
 
 /// The value of an expression such as "(8 * NODES)"; none: it contains an unknown or an error.
 std::optional<std::int64_t> arithmetic(const std::string& text, Variables& variables, const Place& place);
+/// Returns the value after the expansion of variables: "${SIZES[0]} * 2".
+std::optional<std::int64_t> evaluate(const std::string& text, Variables& variables, const Place& place);
+
+/// Returns the element of an array; none: it is not set, or its subscript is not known.
+std::optional<Word> element_of(const std::string& name, const std::string& subscript, Variables& variables,
+                               const Place& place);
+/// Reads ":2" or ":2:1": index and number of the elements, or characters, of `size` that it selects.
+std::optional<std::pair<std::size_t, std::size_t>> range_of(const std::string& rest, std::size_t size,
+                                                            Variables& variables, const Place& place);
+/// Applies the operator in "${NAME...}" to a value: ":2:1", "#*-", "%%.*", "/a/b", "//a/b", "^^", ",,". nullopt: the
+/// result is not known.
+std::optional<std::string> apply_operator(const std::string& value, const std::string& rest, Variables& variables,
+                                          const Place& place);
+
+/// Returns the words of "{1..4}" and "{1,2,4}"; empty: the word is another one.
+std::vector<Word> words_of_braces(const std::string& raw, const Place& place);
 
 }  // namespace lockstep::sim::launch

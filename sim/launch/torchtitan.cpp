@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
 #include "sim/launch/pretraining_configs.hpp"
 
@@ -62,7 +63,32 @@ void read_titan_sharding(LaunchSettings& s, Facts& f) {
     f.sharded_copies = copies;
 }
 
-void read_titan_schedule(LaunchSettings& s, Facts& f) {
+// Chunks of layers per rank. torchtitan makes two, or as many as pipeline_parallel_layers_per_stage asks for, and divides
+// layers unevenly (torchtitan/distributed/pipeline_parallel.py).
+std::int64_t chunks_of_rank(LaunchSettings& s, const Facts& f, const Catalogue& catalogue) {
+  constexpr const char* kKey = "parallelism.pipeline_parallel_layers_per_stage";
+  const auto number = [&](const char* end) {
+    const auto less = s.whole(std::string("parallelism.pipeline_parallel_") + end + "_stage_less_layers", "--schedule");
+    return less.value_or(1);
+  };
+  const std::int64_t weights = number("first") + number("last"), stages = f.number_of("--pipeline", 1);
+  const auto of_stage = s.whole(kKey, "--virtual-stages");
+  if (!of_stage || *of_stage < 1) return 2;
+  const std::int64_t layers = layers_of(f.value_of("--model"), catalogue);
+  if (layers == 0) {
+    s.require_option(*s.take(kKey), "--virtual-stages", "the number of layers is not known");
+    return 0;
+  }
+  const std::int64_t chunks = (layers + weights + *of_stage - 1) / *of_stage;
+  if (chunks % stages != 0)
+    fail_at(*s.take(kKey),
+            std::to_string(chunks) + " stages of " + std::to_string(layers) + " layers do not divide into " +
+                std::to_string(stages) + " ranks",
+            "give a number that makes a multiple");
+  return chunks / stages;
+}
+
+void read_titan_schedule(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const std::string key = section_key(s, "pipeline_parallel_schedule");
   if (f.number_of("--pipeline", 1) == 1) {
     if (!key.empty()) s.mark(key, Use::no_effect, "one stage");
@@ -76,7 +102,12 @@ void read_titan_schedule(LaunchSettings& s, Facts& f) {
   }
   if (lower_case(schedule) == "zbvzerobubble" || lower_case(schedule) == "dualpipev")
     return f.give_from("--schedule", lower_case(schedule) == "dualpipev" ? "dualpipe-v" : "zb-v", s, key);
-  if (lower_case(schedule) == "interleaved1f1b") return f.give_from("--schedule", "interleaved", s, key);
+  if (lower_case(schedule) == "interleaved1f1b") {
+    const std::int64_t chunks = chunks_of_rank(s, f, catalogue);
+    if (chunks == 1) fail_at(*s.take(key), "needs two chunks of layers per rank or more", "give smaller stages");
+    if (chunks > 1) f.give_default("--virtual-stages", std::to_string(chunks), "chunks of layers per rank");
+    return f.give_from("--schedule", "interleaved", s, key);
+  }
   s.mark(key, Use::not_simulated, "the fastest of torchtitan's other schedules is predicted");
 }
 
@@ -91,6 +122,8 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
   if (const auto tokens = s.whole("training.num_tokens_per_train_step", "--global-batch");
       tokens && *tokens > 0 && f.sequence > 0)
     global = *tokens / f.sequence;
+  if (!local && !f.options_of_recipe.empty())
+    return s.require_option(*s.take("config"), "--micro-batch", "the configuration in Python sets it");
   const std::int64_t of_rank = local.value_or(8);  // torchtitan's default
   const std::string key = section_key(s, "pipeline_parallel_microbatch_size");
   const std::int64_t of_stage = key.empty() ? 1 : s.whole(key, "--micro-batch").value_or(1);
@@ -119,6 +152,9 @@ void read_titan_recomputation(LaunchSettings& s, Facts& f) {
 }
 
 void read_titan_precision(LaunchSettings& s, Facts& f) {
+  const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
+  const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
+  if (f.has("--precision")) return;
   for (const char* key : {"model.converters", "model.converters.0"}) {
     const std::string converters = lower_case(s.text(key, "--precision").value_or(""));
     if (converters.find("nvfp4") != std::string::npos) return f.give_from("--precision", "fp4", s, key);
@@ -128,8 +164,6 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
   }
   if (s.is_on("float8.enable_float8_linear", "--precision"))
     return f.give_from("--precision", "fp8", s, "float8.enable_float8_linear");
-  const std::string type = s.text("training.mixed_precision_param", "--precision").value_or("bfloat16");
-  const bool is_pure = s.text("training.dtype", "--precision").value_or("float32") == "bfloat16";
   f.give_default("--precision",
                  type == "float32" ? "fp32"
                  : is_pure         ? "bf16-true"
@@ -141,7 +175,12 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
 std::string model_of_flavor(const std::string& name, const std::string& flavor) {
   if (name == "llama4" && flavor == "17bx16e") return "llama4_scout";
   if (name == "llama4" && flavor == "17bx128e") return "llama4_maverick";
-  if (name == "flux" && flavor == "flux-dev") return "flux1_dev";
+  // deepseek_v3's small flavors have the shapes of DeepSeek-V2 (torchtitan/models/deepseek_v3/__init__.py), and llama3's
+  // those of Llama 3.2.
+  if (name == "deepseek_v3" && flavor == "16B") return "deepseek_v2_lite";
+  if (name == "deepseek_v3" && flavor == "236B") return "deepseek_v2";
+  if (name == "llama3" && flavor == "1B") return "llama3_2_1b";
+  if (name == "llama3" && flavor == "3B") return "llama3_2_3b";
   return "";
 }
 
@@ -149,14 +188,28 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   for (const std::string section : {"model.", "model_spec."}) {
     const auto name = s.text(section + "name", "--model"), flavor = s.text(section + "flavor", "--model");
     if (!name || !flavor || f.has("--model")) continue;
-    if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
-      f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
-    else if (const ModelEntry* alias = model_named(model_of_flavor(*name, *flavor), catalogue))
+    const ModelEntry* const alias = model_named(model_of_flavor(*name, *flavor), catalogue);
+    if (alias != nullptr)
       f.give_from("--model", sized_name(alias->id, f.sequence), s, section + "flavor");
+    else if (const ModelEntry* entry = model_named(*name + " " + *flavor, catalogue))
+      f.give_from("--model", sized_name(entry->id, f.sequence), s, section + "flavor");
+    else if (*name == "flux" && *flavor == "flux-dev")
+      f.give_from("--model", "flux1_dev", s, section + "flavor");
     else
       s.require_option(*s.take(section + "flavor"), "--model",
                        in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
   }
+}
+
+// "--module llama3 --config llama3_8b": a configuration in Python, which is not read. Only its name and what the command
+// overrides are known.
+void read_python_configuration(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
+  if (!s.has("config") || has_any_key(s, {"model.flavor", "model_spec.flavor"})) return;
+  give_named_model(s, f, "config", catalogue);
+  s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
+  f.options_of_recipe = {"--tensor", "--pipeline", "--context", "--sharding", "--recompute", "--precision"};
+  if (f.sequence == 0) s.require_option(*s.take("config"), "--seq-length", "the configuration in Python sets it");
+  f.notes.push_back("the configuration in Python is not read; the search chooses ranks, sharding and recomputation");
 }
 
 }  // namespace
@@ -172,15 +225,17 @@ bool is_torchtitan(const LaunchSettings& s) {
 void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
   f.give_default("--software", "torchtitan", "its configuration");
   f.sequence = s.whole("training.seq_len", "--model").value_or(0);
-  if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(2048);
+  if (f.sequence == 0) f.sequence = s.whole("training.max_context_length", "--model").value_or(0);
+  read_python_configuration(s, f, catalogue);
+  if (f.sequence == 0 && f.options_of_recipe.empty()) f.sequence = 2048;  // torchtitan's default
   f.iterations = s.whole("training.steps", "--tokens");
   read_titan_ranks(s, f);
   read_titan_sharding(s, f);
-  read_titan_schedule(s, f);
+  read_titan_model(s, f, catalogue);
+  read_titan_schedule(s, f, catalogue);
   read_titan_batch(s, f);
   read_titan_recomputation(s, f);
   read_titan_precision(s, f);
-  read_titan_model(s, f, catalogue);
   const std::string optimizer = lower_case(s.text("optimizer.name").value_or("adamw"));
   if (optimizer.find("adam") == 0)
     f.give_default("--optimizer", "adam", "optimizer.name");

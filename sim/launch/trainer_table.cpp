@@ -15,7 +15,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "optim_config.* peft_config.lora_alpha peft_config.lora_dropout average_tokens_across_devices asft_* use_asft* "
        "use_dft_loss pref_* rope_theta"},
       {Use::no_effect, "another key decides",
-       "bf16 fp16 lora_r lora_rank use_peft adapter mixed_precision accelerate.mixed_precision"},
+       "bf16 fp16 bfloat16 float16 lora_r lora_rank use_peft adapter mixed_precision accelerate.mixed_precision"},
       {Use::no_effect, "data, templates and tokenizers",
        "dataset* pretraining_dataset* data_* data* train_file validation_file template tokenizer* overwrite_cache "
        "preprocessing_* "

@@ -3,10 +3,12 @@
 #include <toml++/toml.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/python_repr.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -60,13 +62,16 @@ void flatten_json(const Json& node, const std::string& key, int depth, Flattener
   for (const Json& item : node) flatten_json(item, member_key(key, std::to_string(index++)), depth + 1, out);
 }
 
-// Scalars without a tag follow YAML's core schema: null, booleans, numbers, else text.
+// Scalars without a tag follow YAML 1.1, as in PyYAML: null, booleans (also yes, no, on, off), numbers, else text.
 Json scalar_of(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!") return text;  // quoted
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
   const std::string small = lower_case(text);
-  if (small == "true" || small == "false") return small == "true";
+  for (const char* yes : {"true", "yes", "on"})
+    if (small == yes) return true;
+  for (const char* no : {"false", "no", "off"})
+    if (small == no) return false;
   double number = 0;
   std::istringstream stream(text);
   stream.imbue(std::locale::classic());
@@ -79,15 +84,41 @@ Json scalar_of(const YAML::Node& node) {
   return text;
 }
 
+using YamlMembers = std::vector<std::pair<std::string, YAML::Node>>;
+
+bool has_member(const YamlMembers& members, const std::string& name) {
+  return std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+}
+
+// Lists the members of a mapping. Those of "<<: *other" follow, if the mapping and earlier ones do not have them.
+YamlMembers members_of(const YAML::Node& node, int depth, Flattener& out) {
+  out.enter(depth);
+  YamlMembers members;
+  std::vector<YAML::Node> others;
+  for (const auto& member : node) {
+    const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
+    if (name != "<<")
+      members.emplace_back(name, member.second);
+    else if (!member.second.IsSequence())
+      others.push_back(member.second);
+    else
+      for (const auto& one : member.second) others.push_back(one);
+  }
+  for (const YAML::Node& other : others) {
+    if (!other.IsMap()) out.refuse("\"<<\" needs a mapping");
+    for (const auto& member : members_of(other, depth + 1, out))
+      if (!has_member(members, member.first)) members.push_back(member);
+  }
+  return members;
+}
+
 void flatten_yaml(const YAML::Node& node, const std::string& key, int depth, Flattener& out) {
   out.enter(depth);
   const int line = node.Mark().line + 1;
   if (node.IsMap()) {
     if (node.size() == 0 && !key.empty()) return out.add(key, Json(), line);
-    for (const auto& member : node) {
-      const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
-      flatten_yaml(member.second, member_key(key, name), depth + 1, out);
-    }
+    for (const auto& [name, member] : members_of(node, depth, out))
+      flatten_yaml(member, member_key(key, name), depth + 1, out);
     return;
   }
   if (node.IsScalar()) return out.add(key, scalar_of(node), line);
@@ -140,7 +171,16 @@ void flatten_toml(const toml::node& node, const std::string& key, int depth, Fla
 
 void read_yaml(const std::string& text, const std::string& name, Flattener& out) {
   try {
-    flatten_yaml(YAML::Load(text), "", 0, out);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    YAML::Node first;
+    for (const YAML::Node& document : documents) {
+      if (!document.IsDefined() || document.IsNull()) continue;
+      if (first.IsDefined() && !first.IsNull())
+        throw InputError(name + ":" + std::to_string(document.Mark().line + 1) +
+                         ": a second document; give a file with the one that describes the job");
+      first.reset(document);
+    }
+    flatten_yaml(first, "", 0, out);
   } catch (const YAML::Exception& error) {
     throw InputError(name + ":" + std::to_string(std::max(0, error.mark.line) + 1) +
                      ": no YAML: " + one_line(error.msg) + "; correct the file");
@@ -156,18 +196,13 @@ void read_toml(const std::string& text, const std::string& name, Flattener& out)
   }
 }
 
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+void read_python(const std::string& text, const std::string& name, Flattener& out) {
+  const std::optional<Json> printed = tree_of_python_repr(text);
+  if (!printed) throw InputError(name + ": no object that Python printed; correct the text");
+  flatten_json(*printed, "", 0, out);
 }
 
 }  // namespace
-
-TreeSyntax syntax_of(const std::string& path, const std::string& text) {
-  if (ends_with(path, ".toml")) return TreeSyntax::toml;
-  if (ends_with(path, ".yaml") || ends_with(path, ".yml")) return TreeSyntax::yaml;
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{' ? TreeSyntax::json : TreeSyntax::yaml;
-}
 
 LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax) {
   Flattener out(name);
@@ -176,6 +211,8 @@ LaunchSettings read_tree(const std::string& text, const std::string& name, TreeS
     flatten_json(JsonDocument::parse(text, name).json(), "", 0, out);
   else if (syntax == TreeSyntax::toml)
     read_toml(text, name, out);
+  else if (syntax == TreeSyntax::python)
+    read_python(text, name, out);
   else
     read_yaml(text, name, out);
   LaunchSettings settings = out.take();

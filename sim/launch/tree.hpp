@@ -1,5 +1,5 @@
 #pragma once
-// Flattens configurations (JSON, YAML, TOML) to settings: "parallelism.tensor_parallel_degree". A list of scalars is
+// Flattens configurations (JSON, YAML, TOML, printed Python objects) to settings: "parallelism.tensor_parallel_degree". A list of scalars is
 // one setting. Objects in a list have their index in the key: "datasets.0.path".
 #include <string>
 
@@ -7,13 +7,10 @@
 
 namespace lockstep::sim::launch {
 
-enum class TreeSyntax { json, yaml, toml };
+enum class TreeSyntax { json, yaml, toml, python };
 
 /// Throws InputError with `name` if the text cannot be parsed, is nested deeper than 32, or has more than 20,000
-/// values. YAML aliases count at each use.
+/// values, or if YAML has several documents. YAML aliases count at each use; merge keys ("<<") are followed.
 LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
-
-/// Chooses the syntax by the file name's ending, or else by the beginning of the text.
-TreeSyntax syntax_of(const std::string& path, const std::string& text);
 
 }  // namespace lockstep::sim::launch

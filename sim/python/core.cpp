@@ -1,9 +1,12 @@
 // lockstep._core: the questions of sim/api for Python. Options and answers are JSON texts. The GIL is released while an
 // answer is computed, so that threads run in parallel.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/error_report.hpp"
 #include "engine/base/version.hpp"
@@ -50,10 +53,12 @@ std::string table_of(const AnsweredJob& job) {
   return job.table();
 }
 
-// {"options": [[option, value], ...], "unevaluated": [[option, why], ...], "read": the text that --from prints}.
-std::string read_launch_json(const std::string& path, const std::string& text, const std::string& format) {
+// {"options": [[option, value], ...], "unevaluated": [[option, why], ...], "unknown_words": unknown_words(), "read": the text that --from prints}.
+// `gpus`: numbers that override the file's. `frees_split`: omits the options that --free-split leaves to the search.
+std::string read_launch_json(const std::string& path, const std::string& text, const std::string& format,
+                             const std::vector<int>& gpus, bool frees_split) {
   const py::gil_scoped_release others_run;
-  LaunchRequest request{path, {}, {}};
+  LaunchRequest request{path, {}, gpus, frees_split};
   if (!format.empty()) {
     request.format = find_choice<LaunchFormat>(format);
     if (!request.format)
@@ -62,9 +67,16 @@ std::string read_launch_json(const std::string& path, const std::string& text, c
   const LaunchedJob job =
       text.empty() ? read_launch(request, shipped_catalogue()) : read_launch_text(text, request, shipped_catalogue());
   Json options = Json::array(), unevaluated = Json::array();
-  for (const LaunchOption& option : job.options) options.push_back({option.name, option.value});
+  const std::vector<std::string>& searched = searched_options();
+  for (const LaunchOption& option : job.options)
+    if (!frees_split || std::find(searched.begin(), searched.end(), option.name) == searched.end())
+      options.push_back({option.name, option.value});
   for (const Unevaluated& value : job.settings.unevaluated()) unevaluated.push_back({value.option, value.why});
-  return Json{{"options", options}, {"unevaluated", unevaluated}, {"read", launch_text(job, {})}}.dump();
+  return Json{{"options", options},
+              {"unevaluated", unevaluated},
+              {"unknown_words", unknown_words(job)},
+              {"read", launch_text(job, {})}}
+      .dump();
 }
 
 }  // namespace
@@ -85,7 +97,8 @@ PYBIND11_MODULE(_core, m) {
   m.def("answer", &answer_text, py::arg("question"), py::arg("options"));
   m.def("predict", &predict_options, py::arg("options"));
   m.def("alternatives", [] { return Json(alternative_options()).dump(); });
-  m.def("read_launch", &read_launch_json, py::arg("path"), py::arg("text") = "", py::arg("format") = "");
+  m.def("read_launch", &read_launch_json, py::arg("path"), py::arg("text") = "", py::arg("format") = "",
+        py::arg("gpus") = std::vector<int>(), py::arg("frees_split") = false);
   m.def("version", [] { return version_line(); });
   py::class_<AnsweredJob, std::shared_ptr<AnsweredJob>>(m, "AnsweredJob")
       .def("job", &text_of<&AnsweredJob::job>)

@@ -81,8 +81,9 @@ TEST_CASE("simulate job says its memory, and refuses what does not fit") {
   const auto job = [&](const std::string& arguments) {
     return run_program(folder.path(""), "simulate", "job " + arguments);
   };
-  check_refused(job("--model gpt3_175b --gpu H100 --gpus 8 --json out.json"),
-                {"no split over 8 GPUs fits into the GPUs' memory; allowed: ", " GPUs"});
+  check_refused(
+      job("--model gpt3_175b --gpu H100 --gpus 8 --json out.json"),
+      {"no split over 8 GPUs fits into the GPUs' memory (2048 tokens per sample are assumed", "; allowed: ", " GPUs"});
   check_refused(job("--model resnet50 --gpu V100 --gpus 8 --batch 65536 --scenario out.json"),
                 {"memory: batch 65536 needs ", "the largest part activations", "allowed: a batch of at most "});
   CHECK(folder.files() == 0);

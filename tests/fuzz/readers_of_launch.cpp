@@ -52,6 +52,11 @@ std::vector<Reader> readers_of_launch() {
       reader("launch-mlperf", "config.sh", {"mlperf_config_DGXH100_16x8.sh"}),
       reader("launch-program", "train.slurm", {"program_srun_mpi.slurm", "program_deepspeed_hosts.sh"}),
       reader("launch-machine", "machine.sh", {"megatron_mpirun.sh", "bloom_shape.slurm"}),
+      reader("launch-text", "text",
+             {"megatron_bridge_lora.yaml", "torchtitan_llama3_8b.toml", "torchtitan_dump.json",
+              "torchtitan_printed.txt", "megatron_shell_forms.sh"}),
+      reader("launch-shell-forms", "forms.sh", {"megatron_shell_forms.sh"}),
+      reader("launch-nemo-2", "nemo.yaml", {"nemo2_llama3_1_8b.yaml"}),
       reader("launch-model-config", "model_config.yaml", {"megatron_model_config.yaml"}),
   };
 }

@@ -90,6 +90,19 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("opt_30b") == 29'974'540'288);
   CHECK(total("gpt_neox_20b") == 20'554'567'680);
   CHECK(total("pythia_6b9") == 6'857'302'016);
+  CHECK(total("pythia_160m") == 162'322'944);
+  CHECK(total("pythia_410m") == 405'334'016);
+  CHECK(total("pythia_1b") == 1'011'781'632);
+  CHECK(total("pythia_1b4") == 1'414'647'808);
+  CHECK(total("pythia_2b8") == 2'775'208'960);
+  CHECK(total("mistral_nemo_12b") == 12'247'782'400);
+  CHECK(total("t5_small") == 60'506'624);
+  CHECK(total("t5_base") == 222'903'552);
+  CHECK(total("t5_large") == 737'668'096);
+  CHECK(total("t5_3b") == 2'851'598'336);
+  CHECK(total("t5_11b") == 11'307'321'344);
+  CHECK(total("mpt_7b") == 6'649'286'656);
+  CHECK(total("starcoder_15b") == 15'517'456'384);
   CHECK(total("falcon_40b") == 41'303'293'952);
   CHECK(total("falcon_180b") == 179'522'565'120);
   // Attention and the network share one norm.

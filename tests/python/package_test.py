@@ -3,9 +3,12 @@
 
 usage: package_test.py BUILD_FOLDER
 """
+import dataclasses
+import enum
 import json
 import os
 import pathlib
+import pickle
 import random
 import subprocess
 import sys
@@ -145,15 +148,30 @@ class Package(unittest.TestCase):
         self.assertEqual(job.read, "")
         with self.assertRaises(AttributeError):
             job.tensr
+        with self.assertRaisesRegex(AttributeError, "job.replace.gpu="):
+            job.gpu = "A100"
+        self.assertEqual(pickle.loads(pickle.dumps(job)), job)
+
+    def test_predictions_are_pickled_as_their_jobs(self):
+        prediction = lockstep.predict(**RESNET)
+        self.assertEqual(pickle.loads(pickle.dumps(prediction)).rows, prediction.rows)
+
+    def test_several_numbers_of_gpus_and_a_split_have_parts_of_the_largest(self):
+        several = lockstep.predict(**{**SPLIT, "gpus": [16, 64]})
+        alone = lockstep.predict(**SPLIT)
+        self.assertAlmostEqual(several.iteration_s, alone.iteration_s, delta=0.01 * alone.iteration_s)
+        self.assertAlmostEqual(sum(several.breakdown.values()), several.iteration_s, delta=0.01 * several.iteration_s)
+        self.assertTrue(several.timeline())
 
     def test_documentation_and_hints_come_from_the_options(self):
         for key, option in options_of("options").items():
             self.assertIn(f"    {key}: ", lockstep.Job.__doc__)
             self.assertIn(option["help"], lockstep.Job.__doc__)
-        hints = (BUILD / "python/lockstep/_job.pyi").read_text()
-        compile(hints, "_job.pyi", "exec")
-        for key in options_of("options"):
-            self.assertIn(f"    {key}: ", hints)
+        for name, question in (("_job", "options"), ("_prediction", "options"), ("_answers", "plan_options")):
+            hints = (BUILD / f"python/lockstep/{name}.pyi").read_text()
+            compile(hints, f"{name}.pyi", "exec")
+            for key in options_of(question):
+                self.assertIn(f"    {key}: ", hints)
 
     def test_plan_all_reduce_kernel_names(self):
         plan = lockstep.plan(model="resnet50", gpu=["H100", "A100"], nodes=[1, 2], batch=128, epochs=90, price=["2/h"])
@@ -161,6 +179,7 @@ class Package(unittest.TestCase):
         self.assertIn(plan.recommended, list(plan))
         rows = lockstep.all_reduce(gpu="H100", gpus=[8, 16], bytes="1GB")
         self.assertEqual([row["gpus"] for row in rows], [8, 16])
+        self.assertEqual(lockstep.all_reduce(gpu="H100", gpus=[8], bytes=1 << 20)[0]["bytes"], 1 << 20)
         best = lockstep.loss(flops=["5.76e23"])[0]  # Chinchilla's: 70B parameters on 1.4T tokens
         self.assertAlmostEqual(best["parameters"] / 70e9, 1, delta=0.1)
         with self.assertRaises(lockstep.LockstepError):
@@ -186,6 +205,48 @@ class Package(unittest.TestCase):
         with self.assertRaises(lockstep.LockstepError):
             lockstep.predict(job.options)
         self.assertEqual(job.replace(gpus=128).read, job.read)
+        self.assertIsNone(lockstep.Job.from_file(path, gpu="H100", gpus=64, free_split=True).tensor)
+        self.assertNotIn("@", lockstep.Job.from_file(path, gpu="H100", seq_length=4096).model)
+
+    def test_the_given_number_of_gpus_counts_while_a_file_is_read(self):
+        path = SOURCES / "scenarios/launch/torchtitan_llama3_8b.toml"
+        job = lockstep.Job.from_file(path, gpu="H100", gpus=64)
+        self.assertEqual(job.sharding_group, 64)
+        self.assertGreater(int(job.tokens), 0)
+        self.assertEqual(lockstep.Job.from_text(path.read_text(), gpu="H100", gpus=64), job)
+
+    def test_configuration_objects_of_several_kinds_are_read(self):
+        trainer = dict(per_device_train_batch_size=4, bf16=True, model_name_or_path="gpt2", max_length=512)
+
+        class WithDict:
+            def to_dict(self):
+                return trainer
+
+        class Kind(enum.Enum):
+            FULL = "full_shard"
+
+        @dataclasses.dataclass
+        class Arguments:
+            per_device_train_batch_size: int = 4
+            bf16: bool = True
+            model_name_or_path: str = "gpt2"
+            max_length: int = 512
+            fsdp: Kind = Kind.FULL
+
+        class Container:  # as a Megatron-Bridge ConfigContainer, which prints YAML
+            def to_yaml(self):
+                print("_target_: megatron.bridge.training.config.ConfigContainer\ntrain:\n  micro_batch_size: 1\n"
+                      "  global_batch_size: 64\nmixed_precision: bf16_mixed")
+
+        machine = dict(gpu="H100", gpus=8)
+        plain = lockstep.Job.from_config(trainer, **machine)
+        self.assertEqual(plain.batch or plain.micro_batch, 4)
+        self.assertEqual(lockstep.Job.from_config(WithDict(), **machine), plain)
+        self.assertEqual(lockstep.Job.from_config(Arguments(), **machine).sharding, "zero3")
+        bridge = lockstep.Job.from_config(Container(), model="llama3_8b", **machine)
+        self.assertEqual(bridge.software, "Megatron-Bridge")
+        with self.assertRaisesRegex(lockstep.LockstepError, "no configuration"):
+            lockstep.Job.from_config(3, **machine)
 
     def test_a_configuration_object_is_a_model(self):
         class Config:  # as transformers.PretrainedConfig
@@ -252,6 +313,13 @@ class Package(unittest.TestCase):
         own = lockstep.predict(probe.job(batch=8, gpu="A100", gpus=1))
         self.assertAlmostEqual(own.samples_per_s, probe.rate(8), delta=1e-6 * probe.rate(8))
         self.assertNotEqual(lockstep.predict(probe.job(batch=8, gpu="H100", gpus=1)).samples_per_s, own.samples_per_s)
+
+    def test_a_probe_without_torch_raises_the_package_error(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            with self.assertRaisesRegex(lockstep.LockstepError, "torch"):
+                lockstep.fit_probe(object(), None, None)
 
     def test_rows_have_the_batch_and_the_split(self):
         split = lockstep.predict(model="llama3_8b", gpu="H100", gpus=64)

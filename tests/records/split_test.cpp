@@ -164,7 +164,9 @@ TEST_CASE("a job's split says what it lacks") {
   job.gpus = {8};
   job.job.model.stated = "llama3_70b";
   job.job.split.give("recompute", name_of(sim::Recomputation::none));
-  CHECK_THAT(error_of(job), Contains("no split over 8 GPUs fits into the GPUs' memory; allowed: "));
+  CHECK_THAT(error_of(job),
+             Contains("no split over 8 GPUs fits into the GPUs' memory (8192 tokens per sample are assumed") &&
+                 Contains("; allowed: "));
 }
 
 TEST_CASE("what a job does not give of its split is searched, and a true fact never makes an answer vanish") {

@@ -97,7 +97,6 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "p100-lstm",
                                           "t12-BERT-large-time_to_train",
                                           "t13-ALBERT-xxlarge-samples_per_s",
-                                          "t14-T5-base-samples_per_s",
                                           "t17-Swin-T-images_per_s",
                                           "t18-DLRM-images_per_s",
                                           "t19-NCF-samples_per_s",

@@ -47,8 +47,13 @@ plan.__signature__ = signature("plan_options")
 
 def all_reduce(**options):
     """Returns times of all-reduces: the rows of `simulate all-reduce --json`, with "gpus", "bytes", "seconds", "low_s",
-    "high_s" and bandwidths. Options: gpu, gpus, bytes, network, gpus_per_node, link, algorithm, cluster."""
-    return json.loads(_core.answer("all_reduce", json.dumps(without_none(options))))["rows"]
+    "high_s" and bandwidths. Options: gpu, gpus, bytes, network, gpus_per_node, link, algorithm, cluster. Sizes are numbers
+    of bytes, or texts such as "1 GB"."""
+    options = without_none(options)
+    if "bytes" in options:
+        sizes = options["bytes"] if isinstance(options["bytes"], list) else [options["bytes"]]
+        options["bytes"] = [f"{size} B" if isinstance(size, int) else size for size in sizes]
+    return json.loads(_core.answer("all_reduce", json.dumps(options)))["rows"]
 
 
 def loss(**options):

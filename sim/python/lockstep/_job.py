@@ -4,7 +4,7 @@ import os
 import shlex
 
 from . import _core
-from ._models import model_text
+from ._models import config_text, model_text
 from ._options import documentation, option_key, options_of, signature, without_none
 
 # Groups of options of which a job has one. Changing one removes the others of its group.
@@ -23,7 +23,10 @@ class Job:
         options = without_none(options)
         if "model" in options:
             options["model"] = model_text(options["model"])
-        self._options = options
+        self.__dict__["_options"] = options
+
+    def __setattr__(self, key, value):
+        raise AttributeError(f"a Job does not change; allowed: job.replace({key}=...), which returns another")
 
     def __getattr__(self, key):
         if key.startswith("_") or key not in options_of("options"):
@@ -75,62 +78,52 @@ class Job:
         return " ".join(shlex.quote(word) for word in words)
 
     @classmethod
-    def from_file(cls, path, format="", **options):
-        """Reads a launch script or configuration, as `simulate job --from` does; `options` override it.
+    def from_file(cls, path, format="", free_split=False, **options):
+        """Reads a launch script or configuration, as `simulate job --from` does; `options` override it. `free_split` searches a
+        faster split than the file's, like --free-split.
 
         The attribute `read` of the job lists the keys that were read and those that were not."""
-        return cls._from_launch(os.fspath(path), "", format, options)
+        return cls._from_launch(os.fspath(path), "", format, free_split, options)
 
     @classmethod
-    def from_text(cls, text, format="", **options):
+    def from_text(cls, text, format="", free_split=False, **options):
         """Reads the text of a launch script or configuration."""
         if not text.strip():
             raise _core.LockstepError("text: nothing is in it; allowed: a launch script or a configuration")
-        return cls._from_launch("text", text, format, options)
+        return cls._from_launch("text", text, format, free_split, options)
 
     @classmethod
-    def from_config(cls, config, **options):
-        """Reads a configuration object: HuggingFace TrainingArguments, a Megatron-Bridge ConfigContainer, or a dict in
-        one of the formats of `simulate job --from`."""
-        if hasattr(config, "to_yaml"):
-            return cls.from_text(_yaml_text(config), "", **options)
-        if hasattr(config, "to_json_string"):
-            return cls.from_text(config.to_json_string(), "", **options)
-        if isinstance(config, dict):
-            return cls.from_text(json.dumps(config), "", **options)
-        raise _core.LockstepError(f"config: {type(config).__name__} is no configuration; "
-                                  "allowed: TrainingArguments, ConfigContainer, a dict")
+    def from_config(cls, config, format="", free_split=False, **options):
+        """Reads a configuration object: HuggingFace TrainingArguments, a Megatron-Bridge ConfigContainer, a dataclass such as
+        torchtitan's, an object with to_dict(), or a dict in one of the formats of `simulate job --from`."""
+        return cls.from_text(config_text(config), format, free_split, **options)
 
     @classmethod
-    def _from_launch(cls, path, text, format, given):
-        read = json.loads(_core.read_launch(path, text, format))
+    def _from_launch(cls, path, text, format, frees_split, given):
         given = without_none(given)
+        gpus = given.get("gpus", [])
+        gpus = [gpus] if isinstance(gpus, int) else gpus if all(isinstance(one, int) for one in gpus) else []
+        read = json.loads(_core.read_launch(path, text, format, gpus, frees_split))
         options = {}
         for name, value in read["options"]:
             key, value = _option_value(name, value)
             if key in given or any(key in group and group & given.keys() for group in ALTERNATIVES):
                 continue
             options[key] = value
+        if any(isinstance(given.get(key), int) and not isinstance(given[key], bool) for key in ("seq_length", "sequence")):
+            model, mark, length = str(options.get("model", "")).rpartition("@")
+            if mark and length.isdigit():
+                options["model"] = model
         options.update(given)
         missing = [f"{key} ({why})" for name, why in read["unevaluated"] for key in [option_key(name)]
                    if key and key not in options]
         missing += [key for key in ("model", "gpu", "gpus") if key not in options]
         if missing:
-            raise _core.LockstepError(f"{path}: also give " + ", ".join(missing))
+            unknown = read["unknown_words"] if "model" in missing else ""
+            raise _core.LockstepError(f"{path}: also give " + ", ".join(missing) + unknown)
         job = cls(**options)
         job.__dict__["read"] = read["read"]
         return job
-
-
-def _yaml_text(config):
-    """Depending on its version, ConfigContainer.to_yaml() without a path prints or returns the text."""
-    import contextlib
-    import io
-
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        text = config.to_yaml()
-    return text if isinstance(text, str) else printed.getvalue()
 
 
 def _option_value(name, value):

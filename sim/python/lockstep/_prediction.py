@@ -57,6 +57,9 @@ class Prediction(dict):
         self._answered = answered
         super().__init__(self._largest)  # a dict, because pandas.DataFrame({name: prediction}) takes no other mapping
 
+    def __reduce__(self):
+        return predict, (self.job,)  # another process predicts again
+
     @functools.cached_property
     def _document(self):
         return json.loads(self._answered.job())

@@ -129,6 +129,9 @@ def _probe_module():
             if place.exists():
                 spec = importlib.util.spec_from_file_location("lockstep_probe", place)
                 module = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(module)
+                try:
+                    spec.loader.exec_module(module)
+                except SystemExit as without_torch:  # the probe is a program, too
+                    raise _core.LockstepError(str(without_torch)) from None
                 return module
     raise _core.LockstepError("no lockstep_probe.py beside the package; allowed: the installed package or the sources")

@@ -1,0 +1,324 @@
+// Commands whose effect or output is computed without running them: read, printf, arithmetic, and filters of texts.
+#include <algorithm>
+#include <sstream>
+
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+#include "sim/launch/shell_state.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+constexpr std::int64_t kMostNumbers = 4096;  // of seq
+
+bool is_of_variable(char c) {
+  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+std::string without_blanks(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\n");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
+}
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// The names and options of "read -r -d '' -a NAME NAME ...".
+struct ReadOptions {
+  bool reads_all = false, is_array = false;
+  std::vector<std::string> names;
+};
+
+ReadOptions options_of_read(const ShellCommand& command) {
+  ReadOptions options;
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    if (word.size() < 2 || word[0] != '-') {
+      options.names.push_back(word);
+      continue;
+    }
+    for (std::size_t k = 1; k < word.size(); ++k) {
+      if (std::string("adiNnptu").find(word[k]) == std::string::npos) continue;
+      const bool is_last = k + 1 == word.size();
+      const std::string value = !is_last                       ? word.substr(k + 1)
+                                : i + 1 < command.words.size() ? command.words[++i].text
+                                                               : "";
+      if (word[k] == 'd') options.reads_all = value.empty();
+      if (word[k] == 'a') options.is_array = true;
+      if (word[k] == 'a') options.names.push_back(value);
+      break;
+    }
+  }
+  if (options.names.empty()) options.names = {"REPLY"};
+  return options;
+}
+
+// Splits a text as the shell does: blanks around fields do not count, other separators do. At most `most` fields; the
+// last one has the rest.
+std::vector<std::string> fields_of(const std::string& text, const std::string& separators, std::size_t most) {
+  const auto is_in = [&](char c, const std::string& set) { return set.find(c) != std::string::npos; };
+  const auto is_blank = [&](char c) { return is_in(c, " \t\n") && is_in(c, separators); };
+  std::vector<std::string> fields;
+  std::size_t i = 0;
+  while (i < text.size() && is_blank(text[i])) ++i;
+  while (i < text.size()) {
+    if (fields.size() + 1 == most) {
+      std::size_t end = text.size();
+      while (end > i && is_blank(text[end - 1])) --end;
+      fields.push_back(text.substr(i, end - i));
+      return fields;
+    }
+    const std::size_t begin = i;
+    while (i < text.size() && !is_in(text[i], separators)) ++i;
+    fields.push_back(text.substr(begin, i - begin));
+    while (i < text.size() && is_blank(text[i])) ++i;
+    if (i < text.size() && is_in(text[i], separators)) ++i;
+    while (i < text.size() && is_blank(text[i])) ++i;
+  }
+  return fields;
+}
+
+std::string with_escapes(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
+    const std::size_t which = is_escape ? std::string("nt\\").find(text[i + 1]) : std::string::npos;
+    result += which == std::string::npos ? text[i] : "\n\t\\"[which];
+    if (which != std::string::npos) ++i;
+  }
+  return result;
+}
+
+std::string joined_words(const ShellCommand& command, std::size_t first, Word& result) {
+  std::string text;
+  for (std::size_t i = first; i < command.words.size(); ++i) {
+    text += (i > first ? " " : "") + command.words[i].text;
+    result.add_unknown(command.words[i].unknown);
+  }
+  return text;
+}
+
+// "seq 4", "seq 0 3", "seq 0 2 8".
+std::optional<std::string> sequence_text(const ShellCommand& command) {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    if (!is_number(command.words[i].text)) return std::nullopt;
+    numbers.push_back(std::stoll(command.words[i].text));
+  }
+  if (numbers.empty() || numbers.size() > 3) return std::nullopt;
+  const std::int64_t first = numbers.size() > 1 ? numbers.front() : 1, step = numbers.size() > 2 ? numbers[1] : 1;
+  if (step < 1 || (numbers.back() - first) / step > kMostNumbers) return std::nullopt;
+  std::string text;
+  for (std::int64_t n = first; n <= numbers.back(); n += step) text += std::to_string(n) + "\n";
+  return text;
+}
+
+// Returns the value of an option: "," for "-d," and "-d ,".
+std::optional<std::string> option_value(const ShellCommand& command, const std::string& option) {
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    if (word == option && i + 1 < command.words.size()) return command.words[i + 1].text;
+    if (word.size() > option.size() && word.compare(0, option.size(), option) == 0) return word.substr(option.size());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> cut_text(const ShellCommand& command, const std::string& input) {
+  const std::string delimiter = option_value(command, "-d").value_or("\t"),
+                    field = option_value(command, "-f").value_or("");
+  if (delimiter.size() != 1 || !is_number(field) || field == "0") return std::nullopt;
+  const std::size_t index = static_cast<std::size_t>(std::stoll(field)) - 1;
+  std::string text;
+  for (const std::string& line : lines_in(input)) {
+    std::vector<std::string> parts{""};
+    for (const char c : line)
+      if (c == delimiter[0])
+        parts.emplace_back();
+      else
+        parts.back() += c;
+    text += (parts.size() == 1 ? line : index < parts.size() ? parts[index] : "") + "\n";
+  }
+  return text;
+}
+
+std::optional<std::string> translated_text(const ShellCommand& command, const std::string& input) {
+  if (command.words.size() != 3) return std::nullopt;
+  const bool deletes = command.words[1].text == "-d";
+  const std::string from = with_escapes(command.words[deletes ? 2 : 1].text), to = with_escapes(command.words[2].text);
+  if (from.size() != 1 || (!deletes && to.size() != 1)) return std::nullopt;
+  std::string text = input;
+  if (deletes)
+    text.erase(std::remove(text.begin(), text.end(), from[0]), text.end());
+  else
+    std::replace(text.begin(), text.end(), from[0], to[0]);
+  return text;
+}
+
+// "head -n 1", "tail -1".
+std::optional<std::string> end_lines(const ShellCommand& command, const std::string& input) {
+  std::string count = option_value(command, "-n").value_or("");
+  if (count.empty() && command.words.size() == 2 && command.words[1].text.size() > 1)
+    count = command.words[1].text.substr(1);
+  if (!is_number(count)) return std::nullopt;
+  const std::vector<std::string> lines = lines_in(input);
+  const std::size_t most = std::min(lines.size(), static_cast<std::size_t>(std::stoll(count)));
+  const std::size_t first = command.words.front().text == "head" ? 0 : lines.size() - most;
+  std::string text;
+  for (std::size_t i = first; i < first + most; ++i) text += lines[i] + "\n";
+  return text;
+}
+
+std::optional<std::string> filtered_text(const ShellCommand& command, const std::string& input) {
+  const std::string& name = command.words.front().text;
+  if (name == "tr") return translated_text(command, input);
+  if (name == "cut") return cut_text(command, input);
+  if (name == "head" || name == "tail") return end_lines(command, input);
+  if (name != "wc" || command.words.size() != 2) return std::nullopt;
+  if (command.words[1].text == "-l") return std::to_string(std::count(input.begin(), input.end(), '\n')) + "\n";
+  if (command.words[1].text == "-w") return std::to_string(fields_of(input, " \t\n", 0).size()) + "\n";
+  return std::nullopt;
+}
+
+// "dir" and "file" of "dir/file".
+std::optional<std::string> part_of_path(const ShellCommand& command) {
+  if (command.words.size() < 2 || command.words.size() > 3) return std::nullopt;
+  const std::string& path = command.words[1].text;
+  const std::size_t slash = path.rfind('/');
+  if (command.words.front().text == "dirname")
+    return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(1, slash));
+  std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::string ending = command.words.size() == 3 ? command.words[2].text : "";
+  if (base.size() > ending.size() && base.compare(base.size() - ending.size(), ending.size(), ending) == 0)
+    base.resize(base.size() - ending.size());
+  return base + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> parts_of_expression(const std::string& text) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+std::optional<Assignment> arithmetic_assignment_of(const std::string& text) {
+  const std::string all = without_blanks(text);
+  std::size_t end = 0;
+  const std::size_t sign = all.compare(0, 2, "++") == 0 || all.compare(0, 2, "--") == 0 ? 2 : 0;
+  end = sign;
+  while (end < all.size() && is_of_variable(all[end])) ++end;
+  const std::string name = all.substr(sign, end - sign), rest = without_blanks(all.substr(end));
+  if (name.empty() || is_digit(name.front())) return std::nullopt;
+  const std::string step = sign > 0 ? all.substr(0, 1) : rest == "++" || rest == "--" ? rest.substr(0, 1) : "";
+  if (!step.empty()) return Assignment{name, false, "$((" + name + step + "1))"};
+  const std::size_t equals = rest.find('=');
+  if (equals > 1 || equals == std::string::npos || rest.compare(equals, 2, "==") == 0) return std::nullopt;
+  const std::string op = rest.substr(0, equals), value = "(" + rest.substr(equals + 1) + ")";
+  if (!op.empty() && std::string("+-*/%").find(op) == std::string::npos) return std::nullopt;
+  return Assignment{name, false, "$((" + (op.empty() ? value : name + op + value) + "))"};
+}
+
+std::optional<Word> printf_text(const ShellCommand& command, std::size_t first) {
+  if (first < command.words.size() && command.words[first].text == "--") ++first;
+  if (first >= command.words.size()) return std::nullopt;
+  Word result{"", command.words[first].unknown, command.place};
+  const std::string format = with_escapes(command.words[first].text);
+  std::size_t next = first + 1;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      result.text += format[i];
+      continue;
+    }
+    std::string width;
+    while (++i < format.size() && is_digit(format[i])) width += format[i];
+    if (i >= format.size() || width.size() > 2) return std::nullopt;
+    if (format[i] == '%') {
+      result.text += '%';
+      continue;
+    }
+    if (std::string("sdi").find(format[i]) == std::string::npos) return std::nullopt;
+    const Word word = next < command.words.size() ? command.words[next++] : Word{};
+    const bool fills_zeros = !width.empty() && width.front() == '0';
+    const std::size_t size = width.empty() ? 0 : static_cast<std::size_t>(std::stoi(width));
+    result.text += std::string(size - std::min(size, word.text.size()), fills_zeros ? '0' : ' ') + word.text;
+    result.add_unknown(word.unknown);
+  }
+  return next < command.words.size() ? std::nullopt : std::optional<Word>(result);
+}
+
+std::optional<Word> output_of(const ShellCommand& command, const std::optional<Word>& input) {
+  const std::string& name = command.words.front().text;
+  for (const char* silent : {"cd", "set", "shopt", "mkdir", "sleep", "wait", "module", "ulimit", "umask"})
+    if (name == silent) return Word{"", "", command.place};
+  Word result{"", "", command.place};
+  if (name == "echo") {
+    const bool has_option = command.words.size() > 1 && command.words[1].text.size() == 2 &&
+                            command.words[1].text[0] == '-' &&
+                            std::string("neE").find(command.words[1].text[1]) != std::string::npos;
+    const std::string text = joined_words(command, has_option ? 2 : 1, result);
+    const bool has_escapes = has_option && command.words[1].text == "-e";
+    result.text = (has_escapes ? with_escapes(text) : text) + (has_option && command.words[1].text == "-n" ? "" : "\n");
+    return result;
+  }
+  if (name == "printf") return printf_text(command, 1);
+  if (name == "cat" && command.words.size() == 1) return input;
+  for (const Word& word : command.words)
+    if (!word.unknown.empty()) return std::nullopt;
+  std::optional<std::string> text;
+  if (name == "seq") text = sequence_text(command);
+  if (name == "basename" || name == "dirname") text = part_of_path(command);
+  if (input && input->unknown.empty() && !text) text = filtered_text(command, input->text);
+  if (!text) return std::nullopt;
+  result.text = *text;
+  return result;
+}
+
+void ShellState::read_words(const ShellCommand& command, const Word& text) {
+  const ReadOptions options = options_of_read(command);
+  std::string content = options.reads_all ? text.text : text.text.substr(0, text.text.find('\n'));
+  const Value* const given = variables_.find("IFS");
+  const std::string separators = given != nullptr && given->size() == 1 ? given->front().text : " \t\n";
+  const std::size_t most = options.is_array ? 0 : options.names.size();
+  const bool is_whole = most == 1 && text.unknown.empty() == false;
+  if (!text.unknown.empty() && !is_whole) return forget_read_words(command);
+  const std::vector<std::string> fields =
+      is_whole ? std::vector<std::string>{content} : fields_of(content, separators, most);
+  Value words;
+  for (const std::string& field : fields) words.push_back({field, text.unknown, text.place});
+  if (options.is_array) {
+    variables_.values[options.names.front()] = words;
+    return;
+  }
+  for (std::size_t i = 0; i < options.names.size(); ++i)
+    variables_.values[options.names[i]] = {i < words.size() ? words[i] : Word{"", "", text.place}};
+}
+
+void ShellState::forget_read_words(const ShellCommand& command) {
+  for (const std::string& name : options_of_read(command).names) forget(name, command.place.line);
+}
+
+void ShellState::add_submission(const ShellCommand& command, std::size_t first, std::size_t end) {
+  ShellCommand directive{{}, command.place};
+  for (std::size_t i = first; i < end && i < command.words.size(); ++i) {
+    if (command.words[i].text.compare(0, 6, "--wrap") == 0) break;
+    directive.words.push_back(command.words[i]);
+  }
+  if (!directive.words.empty()) script_.directives.push_back(std::move(directive));
+}
+
+}  // namespace lockstep::sim::launch
