@@ -700,12 +700,21 @@ def moved(value, device):
     return value
 
 
+def has_convolutions(graph):
+    return any(layer.get("kind") == "conv" for layer in graph.layers)
+
+
 class Job:
     """What build() returned, and its steps."""
 
     def __init__(self, built, autocast=None):
         if not isinstance(built, (tuple, list)) or len(built) not in (4, 5):
-            raise ProbeError("build() gave something else; allowed: (model, batch, loss, optimizer), or a fifth: loader(size)")
+            what = f"{len(built)} values" if isinstance(built, (tuple, list)) else type(built).__name__
+            raise ProbeError(f"build() gave something else: {what}; allowed: (model, batch, loss, optimizer), or a fifth: loader(size)")
+        for name, function in (("batch", built[1]), ("loss", built[2])):
+            if not callable(function):
+                raise ProbeError(f"{name}: {type(function).__name__} is no function; allowed: batch(size), which gives "
+                                 "(inputs, targets), and loss(outputs, targets)")
         self.model, self.make_batch, self.loss, self.optimizer = built[:4]
         self.loader = built[4] if len(built) == 5 else None
         self.called = self.model  # or DDP around it
@@ -1552,6 +1561,9 @@ def probe(where, options):
     if options.network_only:
         if processes.rank == 0:
             print(f"{model_file(options.output)}: {graph.name}, {graph.precision}, {len(graph.layers)} layers\nnext: {next_command}")
+            if graph.precision == "fp32" and torch.backends.cudnn.allow_tf32 and has_convolutions(graph):
+                print("note: on GPUs with TF32, PyTorch computes convolutions in it unless torch.backends.cudnn.allow_tf32 is "
+                      "False: --precision tf32")
         return processes.meet()
     if not is_cuda(job) and facts["load"] > 0.5 * os.cpu_count():
         log.say(f"the machine is busy: a load of {facts['load']} on {os.cpu_count()} cores; times will scatter")

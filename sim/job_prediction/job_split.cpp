@@ -58,10 +58,16 @@ std::string difference_text(const RankedSplit& best, const RankedSplit& next) {
   return std::abs(share) <= kTieShare ? "as long" : formatted("%.1f %%", 100 * share) + " longer";
 }
 
+std::string choice_text(const SplitRanking& ranking) {
+  if (!ranking.fits()) return "none of " + with_thousands(ranking.valid) + " fits; nearest to fitting";
+  if (ranking.valid == 1) return "the only one with the given values";
+  if (ranking.fitting == 1) return "the only one of " + with_thousands(ranking.valid) + " that fits";
+  return "the fastest of " + with_thousands(ranking.fitting) + " that fit";
+}
+
 std::string best_text(const SplitRanking& ranking) {
   const RankedSplit& best = ranking.best.front();
-  const std::string chosen = ranking.fits() ? "the fastest of " + with_thousands(ranking.fitting) + " that fit"
-                                            : "none of " + with_thousands(ranking.valid) + " fits; nearest to fitting";
+  const std::string chosen = choice_text(ranking);
   std::string text = "Split over " + gpus_text(ranking.gpus) + ", " + chosen + ": " + split_text(best.spec) + ".\n  " +
                      losses_text(best) + ".\n";
   if (best.memory.barely_fits()) text += "  " + barely_fits_text(best.memory) + "\n";

@@ -88,7 +88,7 @@ void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts)
     m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
   if (has_experts) list_exchange_of_experts(m, spec);
   if (split.is_searched)
-    return m.assume_default("split", "the fastest that fits", "what is left open of it is searched");
+    return m.assume_default("split", "the fastest that fits", "values that are not given are searched");
   if (spec.tensor > 1 && !split.has("sequence"))
     m.assume_default("sequence_parallel", spec.sequence, has_experts ? "needed with experts" : "by software");
   if (spec.expert > 1 && !split.has("expert_overlap"))
