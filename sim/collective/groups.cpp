@@ -56,8 +56,6 @@ Plan average_between_groups(int ranks, int group, std::int64_t bytes) {
   };
   if (groups > 1)
     for (const bool reduces : {true, false}) exchange(reduces);
-  if (group == 1) return plan;
-  for (const Phase& phase : in_every_group(all_gather(group, bytes), groups).phases) plan.phases.push_back(phase);
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/base/printing.hpp"
+#include "engine/base/rounded_json.hpp"
 #include "sim/plan/plan_result.hpp"
 
 namespace lockstep::sim::plan {
@@ -32,7 +33,7 @@ std::string plan_csv(const PlanResult& result) {
   for (const std::string& key : keys) text += key == "id" ? "" : "," + for_csv(key);
   text += "\n";
   for (const PlanRow& row : result.rows) {
-    const Json point = point_json(*result.plan, row);
+    const Json point = rounded(point_json(*result.plan, row));
     text += cell(point.at("id"));
     for (const std::string& axis : axes) text += "," + cell(point.at("setting").value(axis, Json(nullptr)));
     for (const std::string& key : keys)

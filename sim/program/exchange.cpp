@@ -72,8 +72,10 @@ Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu,
   auto options = with_common<LocalSgd>(scenario, gpus, batch_per_gpu, iterations);
   options.period = scenario.local_sgd.period;
   options.group_gpus = std::min(gpus, scenario.local_sgd.group_gpus);
+  const bool is_nccl = scenario.communication.all_reduce == AllReduceKind::nccl;
   return local_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
-                   all_reduce_of(scenario));
+                   all_reduce_of(scenario),
+                   is_nccl ? nccl_operation(scenario, NcclOperation::all_gather) : AllReduce(all_gather));
 }
 
 Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {

@@ -136,7 +136,7 @@ std::string csv_text(const Report& report) {
   std::vector<Json> rows;
   std::vector<std::string> pointers, names;
   for (const ReportPoint& row : report.points) {
-    rows.push_back(point_json(row).flatten());
+    rows.push_back(rounded(point_json(row)).flatten());
     for (const auto& [pointer, value] : rows.back().items())
       if (std::find(pointers.begin(), pointers.end(), pointer) == pointers.end()) pointers.push_back(pointer);
   }
@@ -168,7 +168,7 @@ Json layers_json(const Scenario& scenario, int batch_per_gpu) {
                     {"parameters", parameters},
                     {"gradient_bytes", parameters * bytes_of(s.communication.wire)}});
   }
-  return rows;
+  return rounded(std::move(rows));
 }
 
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {

@@ -6,12 +6,16 @@ namespace lockstep::sim::schedule {
 namespace {
 
 Program local_sgd_of_groups(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
-                            const LocalSgd& options, const AllReduce& all_reduce) {
+                            const LocalSgd& options, const AllReduce& all_reduce, const AllReduce& gather) {
   const int group = options.group_gpus, groups = options.gpus / group;
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
-  const std::vector<int> inner = plans_of_buckets(gpu, buckets, group, [&](int ranks, std::int64_t bytes) {
-    return in_every_group(all_reduce(ranks, bytes), groups);
-  });
+  const auto in_groups = [groups](const AllReduce& collective) -> AllReduce {
+    return [&collective, groups](int ranks, std::int64_t bytes) {
+      return in_every_group(collective(ranks, bytes), groups);
+    };
+  };
+  const std::vector<int> inner = plans_of_buckets(gpu, buckets, group, in_groups(all_reduce));
+  const std::vector<int> gathers = plans_of_buckets(gpu, buckets, group, in_groups(gather));
   const std::vector<int> outer = plans_of_buckets(gpu, buckets, options.gpus, [&](int ranks, std::int64_t bytes) {
     return average_between_groups(ranks, group, bytes);
   });
@@ -21,8 +25,10 @@ Program local_sgd_of_groups(const model::Graph& graph, const ModelCost& cost, co
     ended = iterations.add(ended);
     if (step % options.period == 0 && groups > 1) {
       const int updated = ended;
-      for (std::size_t b = 0; b < buckets.size(); ++b)
-        ended = gpu.collective(kAllReduce, "average " + buckets[b].name, outer[b], options.launch_s, {updated});
+      for (std::size_t b = 0; b < buckets.size(); ++b) {
+        gpu.collective(kAllReduce, "average " + buckets[b].name, outer[b], options.launch_s, {updated});
+        ended = gpu.collective(kAllReduce, "gather " + buckets[b].name, gathers[b], options.launch_s, {});
+      }
       ended = gpu.compute(kCompute, "outer update", cost.update_s, {ended});
     }
     gpu.end_iteration(ended);
@@ -33,8 +39,8 @@ Program local_sgd_of_groups(const model::Graph& graph, const ModelCost& cost, co
 }  // namespace
 
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
-                  const LocalSgd& options, const AllReduce& all_reduce) {
-  if (options.group_gpus > 1) return local_sgd_of_groups(graph, cost, buckets, options, all_reduce);
+                  const LocalSgd& options, const AllReduce& all_reduce, const AllReduce& gather) {
+  if (options.group_gpus > 1) return local_sgd_of_groups(graph, cost, buckets, options, all_reduce, gather);
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
   const std::vector<int> plans = plans_of_buckets(gpu, buckets, options.gpus, all_reduce);
   const int last_layer = static_cast<int>(graph.layers.size()) - 1;

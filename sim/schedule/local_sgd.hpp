@@ -19,9 +19,9 @@ struct LocalSgd : SSgd {
 ///
 /// Within groups `all_reduce` sums gradients, for all groups at the same time. A library operation ends on all GPUs
 /// together, so that groups then wait for each other at every step. Between groups, rank i of a group exchanges its
-/// part of the parameters with the ranks i of the others (average_between_groups()). The outer update takes as long as
-/// an update.
+/// part of the parameters with the ranks i of the others (average_between_groups()). `gather` then gathers the parts
+/// within the groups. The outer update takes as long as an update.
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
-                  const LocalSgd& options, const AllReduce& all_reduce);
+                  const LocalSgd& options, const AllReduce& all_reduce, const AllReduce& gather);
 
 }  // namespace lockstep::sim::schedule

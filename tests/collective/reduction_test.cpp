@@ -56,12 +56,14 @@ TEST_CASE("in every group: the plan of one group, at other ranks") {
     }
 }
 
-TEST_CASE("the average between groups: every rank has a part from every group; 2 (g-1)/g of a part crosses") {
+TEST_CASE(
+    "the average between groups and a gather: every rank has a part from every group; 2 (g-1)/g of a part crosses") {
   for (int group : {1, 2, 4, 6})
     for (int groups : {1, 2, 3, 5}) {
       constexpr std::int64_t kBytes = 3600 * 60;
       const int ranks = group * groups;
-      const Plan plan = average_between_groups(ranks, group, kBytes);
+      Plan plan = average_between_groups(ranks, group, kBytes);
+      for (const Phase& phase : in_every_group(all_gather(group, kBytes), groups).phases) plan.phases.push_back(phase);
       INFO(groups << " groups of " << group);
       const std::vector<std::set<int>> known = knowledge_after(plan);
       for (int rank = 0; rank < ranks; ++rank)

@@ -224,12 +224,14 @@ TEST_CASE(
   plain.overlap = false;
   const std::vector<double> s_sgd_ends = ends_s(spec, s_sgd(graph, two_costs(), buckets, plain, ring_all_reduce));
   auto options = options_for<LocalSgd>(4, 4);
-  const std::vector<double> every = ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce));
+  const std::vector<double> every =
+      ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce, all_gather));
   for (std::size_t i = 0; i < every.size(); ++i) CHECK(every[i] == Approx(s_sgd_ends[i]));
   const double exchange_s = s_sgd_ends[0] - 650e-6;
   CHECK(exchange_s > 100e-6);
   options.period = 4;
-  const std::vector<double> rare = ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce));
+  const std::vector<double> rare =
+      ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce, all_gather));
   CHECK(rare[3] == Approx(4 * 650e-6 + exchange_s));
 }
 
@@ -242,12 +244,15 @@ TEST_CASE("local SGD of groups takes the time of S-SGD within a group, plus an a
   auto options = options_for<LocalSgd>(4, 4);
   options.group_gpus = 2;
   options.period = 4;
-  const std::vector<double> ends = ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce));
+  const std::vector<double> ends =
+      ends_s(spec, local_sgd(graph, two_costs(), buckets, options, ring_all_reduce, all_gather));
   for (std::size_t i = 0; i < 3; ++i) CHECK(ends[i] == Approx(of_group[i]).epsilon(1e-9));
   double averages_s = 0;
   for (const Bucket& bucket : buckets) {
     std::vector<double> times_s(4, 0);
-    REQUIRE(plan_by_max_plus(average_between_groups(4, 2, bucket.bytes), Cluster(spec, 4), times_s));
+    for (const Plan& plan :
+         {average_between_groups(4, 2, bucket.bytes), in_every_group(all_gather(2, bucket.bytes), 2)})
+      REQUIRE(plan_by_max_plus(plan, Cluster(spec, 4), times_s));
     averages_s += *std::max_element(times_s.begin(), times_s.end());
   }
   CHECK(ends[3] == Approx(of_group[3] + averages_s + two_costs().update_s).epsilon(1e-9));

@@ -89,7 +89,8 @@ TEST_CASE("local SGD: an averaging every H steps, after the update, and the next
   const model::Graph graph = tests::two_layers();
   auto options = options_for<LocalSgd>(4, 6);
   options.period = 3;
-  const Program program = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
+  const Program program =
+      local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce, all_gather);
   CHECK(names(program, 3).size() == 2);
   const int average = names(program, 3).empty() ? -1 : index_of(program, names(program, 3)[0]);
   CHECK(program.work[static_cast<std::size_t>(average)].iteration == 2);
@@ -105,8 +106,9 @@ TEST_CASE("local SGD of groups: gradients are summed within groups at every step
   auto options = options_for<LocalSgd>(4, 6);
   options.period = 3;
   options.group_gpus = 2;
-  const Program program = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
-  CHECK(names(program, 3).size() == 8);  // six sums, two averages
+  const Program program =
+      local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce, all_gather);
+  CHECK(names(program, 3).size() == 10);  // six sums, two averages, two gathers
   const int average = index_of(program, "average " + names(program, 3)[0]);
   REQUIRE(average >= 0);
   CHECK(program.work[static_cast<std::size_t>(average)].after == std::vector<int>{index_of(program, "update", 2)});
@@ -116,7 +118,8 @@ TEST_CASE("local SGD of groups: gradients are summed within groups at every step
   const double bytes = static_cast<double>(graph.parameter_count()) * 4;
   CHECK(program.bytes_sent_per_gpu_and_iteration() == Approx(bytes + (bytes / 2 + bytes / 2) / 3).epsilon(0.1));
   options.group_gpus = 4;
-  const Program one_group = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
+  const Program one_group =
+      local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce, all_gather);
   CHECK(index_of(one_group, "outer update") == -1);
 }
 
