@@ -61,14 +61,6 @@ Problem find_torus_problem(const std::string& pointer, int gpus, const Scenario&
            "a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs", ""}};
 }
 
-Problem find_group_problem(int gpus, const Scenario& s) {
-  const int group = s.local_sgd.group_gpus;
-  if (s.algorithm != Algorithm::local_sgd || gpus <= group || gpus % group == 0) return {};
-  return {{"/local_sgd/group_gpus",
-           "groups of " + std::to_string(group) + " GPUs do not divide " + std::to_string(gpus) + " GPUs",
-           "allowed: a divisor of /gpus"}};
-}
-
 // Refuses all-reduces that were not measured, because they are not estimated.
 Problem find_measured_all_reduce_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const AllReduceKind kind = s.communication.all_reduce;
@@ -240,7 +232,7 @@ Problem find_point_problem(const std::string& pointer, int gpus, const Scenario&
   if (Problem problem = find_split_at_problem(gpus, s)) return problem;
   if (Problem problem = find_batch_problem(pointer, gpus, s)) return problem;
   if (Problem problem = find_torus_problem(pointer, gpus, s)) return problem;
-  if (Problem problem = find_group_problem(gpus, s)) return problem;
+  if (Problem problem = find_exchange_problem(gpus, s)) return problem;
   if (Problem problem = find_measured_all_reduce_problem(pointer, gpus, s)) return problem;
   if (Problem problem = find_file_server_problem(gpus, s)) return problem;
   if (Problem problem = s.workers ? find_problem(*s.workers, gpus, s) : Problem()) return problem;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_format.hpp"
 
@@ -168,6 +169,14 @@ std::string exchange_text(const Scenario& s) {
       return "";
   }
   return "";
+}
+
+std::optional<ScenarioProblem> find_exchange_problem(int gpus, const Scenario& s) {
+  const int group = s.local_sgd.group_gpus;
+  if (s.algorithm != Algorithm::local_sgd || gpus <= group || gpus % group == 0) return {};
+  return {{"/local_sgd/group_gpus",
+           "groups of " + std::to_string(group) + " GPUs do not divide " + std::to_string(gpus) + " GPUs",
+           "allowed: a divisor of /gpus"}};
 }
 
 int iterations_of_round(const Scenario& scenario) {

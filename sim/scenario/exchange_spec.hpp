@@ -3,6 +3,7 @@
 // and writing, and their text in tables. sim/scenario/README.md describes their keys.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/base/object_format.hpp"
@@ -37,6 +38,7 @@ struct ExchangeSpecs {
 };
 
 struct Scenario;
+struct ScenarioProblem;  // check.hpp
 
 /// Describes the source of batches; part of "input".
 struct LoadingSpec {
@@ -58,6 +60,8 @@ void add_exchanges(ObjectFormat<Scenario>& format);
 std::map<std::string, std::string> exchange_tables();
 /// The line above a table: "local SGD, averaged every 8 steps, ring all-reduce, fp32 wire"; empty for other algorithms.
 std::string exchange_text(const Scenario& scenario);
+/// Finds numbers of GPUs that the algorithm's groups do not divide.
+std::optional<ScenarioProblem> find_exchange_problem(int gpus, const Scenario& scenario);
 /// Iterations after which the algorithm repeats: those between two averagings of local SGD, otherwise 1.
 int iterations_of_round(const Scenario& scenario);
 
