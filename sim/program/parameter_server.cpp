@@ -97,6 +97,7 @@ class ExchangeBuilder {
         dealer_(static_cast<int>(roles.servers.size())) {}
 
   std::vector<LayerExchange> build() {
+    check_pairs();
     for (int i = static_cast<int>(scenario_.model.layers.size()) - 1; i >= 0; --i) {
       const model::Layer& layer = scenario_.model.layers[static_cast<std::size_t>(i)];
       if (layer.parameters.empty()) continue;
@@ -119,6 +120,20 @@ class ExchangeBuilder {
   }
 
  private:
+  // Counts the pairs that add_shards() would deal. 1e6 need about 10 GB and 18 s, on 512 GPUs as on 4,096.
+  void check_pairs() const {
+    constexpr double kMostPairs = 1e6;
+    if (spec_.shards_tensors) return;
+    double pairs = 0;
+    for (const model::Layer& layer : scenario_.model.layers)
+      if (!layer.parameters.empty() && scheme_of(scenario_, layer, roles_, batch_) == LayerScheme::server)
+        pairs += std::ceil(static_cast<double>(layer.parameter_count()) * wire_bytes_ /
+                           static_cast<double>(spec_.pair_bytes));
+    if (pairs > kMostPairs)
+      throw InputError("/parameter_server/pair_size: gradients are cut into " + short_number(pairs * 1e-6) +
+                       " million pairs; allowed: 1 million, with larger pairs or fewer parameters");
+  }
+
   // Every node sends to every server. 1e7 transfers need about 3 GB and 15 s.
   static void check_transfers(double transfers) {
     constexpr double kMostTransfers = 1e7;

@@ -1,12 +1,15 @@
 #include "sim/replay/unit_classes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
 
 #include "engine/base/index.hpp"
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::sim::replay {
 namespace {
@@ -137,6 +140,7 @@ UnitClasses::UnitClasses(const std::vector<const Plan*>& plans, const Cluster& c
         if (blocks.insert(block.get()).second)
           for (const Run& run : block->runs()) runs_.try_emplace(run);
   find_classes(blocks);
+  check_ways();
   bandwidth_.assign(first_of_.size() * to_index(links_of_unit_), 0);
   crossing_of_.assign(bandwidth_.size(), -1);
   for (auto& [run, found] : runs_) {
@@ -174,6 +178,25 @@ void UnitClasses::find_classes(const std::set<const Transfers::Block*>& blocks) 
     if (is_new) first_of_.push_back(static_cast<int>(class_of_.size()));
     class_of_.push_back(entry->second);
   }
+}
+
+// Estimates the number of ways before any is found. A run has at most one way for each message, and one for each pair
+// of classes and of positions. 2e7 ways need about 4 GB and 12 s.
+void UnitClasses::check_ways() const {
+  constexpr double kMostWays = 2e7;
+  double ways = 0;
+  for (const auto& entry : runs_) {
+    const Run& run = entry.first;
+    double distinct = as_one_ ? run.count : period_of(run, gpus_of_unit_);
+    for (const int stride : {run.src_stride, run.dst_stride})
+      if (stride != 0) distinct *= static_cast<double>(first_of_.size());
+    ways += std::min<double>(run.count, distinct);
+  }
+  if (ways <= kMostWays) return;
+  const double gpus = std::floor(cluster_.gpus() * kMostWays / ways / gpus_of_unit_) * gpus_of_unit_;
+  throw InputError("/algorithm: collectives send " + short_number(std::round(ways * 1e-6)) +
+                   " million messages between different pairs of nodes; allowed: 20 million" +
+                   (gpus > 0 ? ", which " + std::to_string(static_cast<int>(gpus)) + " GPUs do not exceed" : ""));
 }
 
 // Links of one unit of each class.

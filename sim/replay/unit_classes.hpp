@@ -42,6 +42,7 @@ struct RunOnLinks {
 class UnitClasses {
  public:
   /// Finds the links of all runs of the plans. `as_one`: the whole cluster is one unit, and links keep their numbers.
+  /// Throws InputError before the search if it would need more than about 12 s or 4 GB.
   UnitClasses(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one = false);
 
   int links() const { return static_cast<int>(bandwidth_.size()); }
@@ -59,6 +60,7 @@ class UnitClasses {
   using Runs = std::unordered_map<Run, RunOnLinks, HashRun, SameRanks>;
 
   void find_classes(const std::set<const Transfers::Block*>& blocks);
+  void check_ways() const;
   void find_crossings(const Run& run, RunOnLinks& found);
   void find_ways(const Run& run, RunOnLinks& found);
   void cross(const Run& run, int i, int unit, double messages, RunOnLinks& found);

@@ -13,8 +13,19 @@ bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
 
 }  // namespace
 
-double products_beside_s(const ParallelSpec& spec, double products_s) {
-  return products_s * (spec.tensor - 1) / spec.tensor;
+OverlapSeconds overlap_of(const ParallelSpec& spec, const PieceSeconds& piece, bool has_rings, bool has_products) {
+  const double waiting = piece.compute_s > 0 ? piece.waiting_s / piece.compute_s : 0;
+  const double c = spec.context, t = spec.tensor;
+  OverlapSeconds overlap;
+  if (has_rings) {
+    const double waiting_s = has_products ? waiting * piece.attention_s : piece.waiting_s;
+    overlap.attention_s = (1 - waiting) * piece.attention_s * (c - 1) / c + waiting_s;
+  }
+  if (has_products) {
+    const double waiting_s = has_rings ? waiting * (piece.compute_s - piece.attention_s) : piece.waiting_s;
+    overlap.products_s = (1 - waiting) * piece.products_s * (t - 1) / t + waiting_s;
+  }
+  return overlap;
 }
 
 double slowed_by_experts_s(const ParallelSpec& spec, double expert_s) {
@@ -36,10 +47,9 @@ PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) 
     if (one.group != TrafficGroup::context) continue;
     (one.kind == TrafficKind::send ? ring_s : pass.context_s) += seconds;
   }
-  const int c = job_.spec.context;
-  const double ring_left_s = std::max(0.0, ring_s - factor_ * piece.attention_s * (c - 1) / c);
-  const double products_left_s =
-      std::max(0.0, beside_products_s - factor_ * products_beside_s(job_.spec, piece.products_s));
+  const OverlapSeconds overlap = overlap_of(job_.spec, piece, ring_s > 0, beside_products_s > 0);
+  const double ring_left_s = std::max(0.0, ring_s - factor_ * overlap.attention_s);
+  const double products_left_s = std::max(0.0, beside_products_s - factor_ * overlap.products_s);
   pass.context_s += ring_left_s;
   pass.tensor_s += products_left_s;
   if (job_.spec.expert_overlap)
@@ -64,7 +74,7 @@ void Passes::find_kinds() {
 
 PassSeconds Passes::make_forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
-  PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
+  PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s, s.waiting_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
   if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather_s(job_.layers[to_index(block)]));
   return forward;
@@ -72,7 +82,7 @@ PassSeconds Passes::make_forward(int block) const {
 
 PassSeconds Passes::make_backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
-  PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s},
+  PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s, s.waiting_backward_s},
                               layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
   add_shards(backward, scattered_s(block) + gathered_backward_s(block));
   return backward;
@@ -82,7 +92,8 @@ PassSeconds Passes::make_input_gradient(int block) const {
   if (!job_.spec.splits_backward()) return {};
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   const double apart_s = s.weight_gradient_s;
-  PassSeconds pass = this->pass({s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s},
+  PassSeconds pass = this->pass({s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s,
+                                 s.waiting_backward_of(s.backward_s - apart_s)},
                                 layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
   add_shards(pass, gathered_backward_s(block));
   return pass;
@@ -109,20 +120,20 @@ double Passes::gathered_backward_s(int block) const {
 }
 
 PassSeconds Passes::embedding_forward() const {
-  return pass({seconds_.embedding.forward_s, 0, 0}, sim::embedding_forward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.embedding.forward_s, 0, 0, 0}, sim::embedding_forward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::embedding_backward() const {
-  return pass({seconds_.embedding.backward_s, 0, 0}, sim::embedding_backward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.embedding.backward_s, 0, 0, 0}, sim::embedding_backward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::loss_forward() const {
-  return pass({seconds_.loss.forward_s, 0, seconds_.loss.products_forward_s},
+  return pass({seconds_.loss.forward_s, 0, seconds_.loss.products_forward_s, seconds_.loss.waiting_forward_s},
               sim::loss_forward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::loss_backward() const {
-  return pass({seconds_.loss.backward_s, 0, seconds_.loss.products_backward_s},
+  return pass({seconds_.loss.backward_s, 0, seconds_.loss.products_backward_s, seconds_.loss.waiting_backward_s},
               sim::loss_backward(job_.shape, job_.spec, job_.traffic));
 }
 

@@ -21,14 +21,22 @@ struct PassSeconds {
 /// Seconds of computing in a pass, and the parts of it that communication can overlap: attention and GEMM.
 struct PieceSeconds {
   double compute_s = 0, attention_s = 0, products_s = 0;
+  double waiting_s = 0;  ///< part of compute_s in which the GPU waits for the processor that launches kernels
 };
+
+/// Seconds of computing that communication can overlap: of attention with the ring of keys and values, of GEMMs with
+/// tensor exchanges.
+struct OverlapSeconds {
+  double attention_s = 0, products_s = 0;
+};
+
+/// Returns (c-1)/c of attention if there are rings, and (t-1)/t of GEMMs if there are tensor exchanges. Each is cut into
+/// as many pieces as ranks. During the first piece nothing can be sent yet, or nothing has arrived yet. While the GPU
+/// waits for its processor, a transfer goes on as well. Therefore, faster kernels on a GPU that waits hide no less.
+OverlapSeconds overlap_of(const ParallelSpec& spec, const PieceSeconds& piece, bool has_rings, bool has_products);
 
 /// Returns how much longer a pass takes because an overlapping exchange of experts, `expert_s` long, holds multiprocessors.
 double slowed_by_experts_s(const ParallelSpec& spec, double expert_s);
-
-/// Returns the part of `products_s`, the time of GEMMs, that can hide communication: (t-1)/t. The GEMMs are cut into as
-/// many pieces as tensor ranks. During the first piece nothing can be sent yet, or nothing has arrived yet.
-double products_beside_s(const ParallelSpec& spec, double products_s);
 
 /// Computes the times of the model's pieces under the conditions of an iteration.
 class Passes {

@@ -11,14 +11,15 @@ using TrafficOfEnd = TrafficList (*)(const TransformerShape&, const ParallelSpec
 Piece piece_of_block(const SplitJob& job, const RankSeconds& seconds, int block, Pass pass) {
   const BlockSeconds& s = seconds.blocks[to_index(block)];
   const RankParameters &weights = job.layers[to_index(block)], &gradients = job.trained_layers[to_index(block)];
-  if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients};
+  if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0, 0}, {}, weights, gradients};
   if (pass == Pass::forward)
-    return {{s.forward_s, s.attention_forward_s, s.products_forward_s},
+    return {{s.forward_s, s.attention_forward_s, s.products_forward_s, s.waiting_forward_s},
             layer_forward(job.shape, job.spec, block, job.traffic),
             weights,
             gradients};
   const double apart_s = pass == Pass::input_gradient ? s.weight_gradient_s : 0;
-  return {{s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s},
+  return {{s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s,
+           s.waiting_backward_of(s.backward_s - apart_s)},
           layer_backward(job.shape, job.spec_of(block), block, job.traffic),
           weights,
           gradients};
@@ -35,7 +36,8 @@ Piece piece_of_end(const SplitJob& job, const ModelPart& part, const BlockSecond
   if (pass == Pass::weight_gradient) return {{}, {}, weights, trained};
   const bool is_forward = pass == Pass::forward;
   return {{is_forward ? seconds.forward_s : seconds.backward_s, 0,
-           is_forward ? seconds.products_forward_s : seconds.products_backward_s},
+           is_forward ? seconds.products_forward_s : seconds.products_backward_s,
+           is_forward ? seconds.waiting_forward_s : seconds.waiting_backward_s},
           (is_forward ? forward : backward)(job.shape, job.spec, job.traffic),
           weights,
           trained};

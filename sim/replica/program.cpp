@@ -126,18 +126,18 @@ class Builder {
       else
         (traffic.is_beside_products ? beside : behind).push_back(traffic);
     const int arrived = exchange_all(routed, stage, kExperts, after);
-    const double c = job_.spec.context, beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
-    const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
+    const OverlapSeconds overlap = overlap_of(job_.spec, piece.seconds, !rings.empty(), !beside.empty());
     const double slowed_s = slowed_by_experts_s(job_.spec, links_.seconds(routed));
-    int last = compute(stage, name, piece.seconds.compute_s + slowed_s - beside_s - products_s, after);
+    const double alone_s = piece.seconds.compute_s - overlap.attention_s - overlap.products_s;
+    int last = compute(stage, name, alone_s + slowed_s, after);
     if (!beside.empty()) {
       const int sent = exchange_all(beside, stage, kGroups, {last});
-      last = compute(stage, "products", products_s, {last});
+      last = compute(stage, "products", overlap.products_s, {last});
       last = compute(stage, "products", 0, known({last, sent}));
     }
     if (!rings.empty()) {
       const int turned = exchange_all(rings, stage, kRing, {last});
-      last = compute(stage, "attention", beside_s, {last});
+      last = compute(stage, "attention", overlap.attention_s, {last});
       last = compute(stage, "attention", 0, known({last, turned}));
     }
     if (arrived >= 0) last = compute(stage, "experts", 0, {last, arrived});

@@ -165,10 +165,21 @@ void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, c
   }
 }
 
+// Shares of the passes in which the GPU waits for the processor that launches kernels. They are the same for all layers
+// (wait_for_host() in layer_cost.cpp).
+struct WaitingShares {
+  double forward = 0, backward = 0;
+};
+
+WaitingShares waiting_shares(const ModelCost& cost, const ModelCost& without_host) {
+  const auto share = [](double all_s, double busy_s) { return all_s > busy_s ? 1 - busy_s / all_s : 0.0; };
+  return {share(cost.forward_s(), without_host.forward_s()), share(cost.backward_s(), without_host.backward_s())};
+}
+
 // `repeated`: share of each layer's forward pass that the backward pass recomputes. `is_trained`: gradients of weights
 // are needed, not only those of adapters.
-BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const Block& block,
-                    const std::vector<double>& repeated, bool is_trained) {
+BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const WaitingShares& waiting,
+                    const Block& block, const std::vector<double>& repeated, bool is_trained) {
   BlockSeconds sum;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
     const Layer& layer = graph.layers[to_index(i)];
@@ -179,6 +190,8 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
     const double backward_s = cost.backward_s - (is_frozen ? of_weights : 0);
     sum.forward_s += cost.forward_s;
     sum.backward_s += backward_s + again * cost.forward_s;
+    sum.waiting_forward_s += waiting.forward * cost.forward_s;
+    sum.waiting_backward_s += waiting.backward * backward_s + waiting.forward * again * cost.forward_s;
     if (!is_frozen) sum.weight_gradient_s += of_weights;
     if (has_matrix(layer)) {
       sum.products_forward_s += cost.forward_s;
@@ -310,8 +323,14 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   const model::DistinctLayers layers = find_distinct_layers(job.shape);
   const model::Graph graph = graph_of_rank(job, layers.spec);
   const ModelBlocks blocks = blocks_of(graph);
-  ModelCost cost =
-      roofline_cost(graph, device, scenario.compute.optimizer, batch, count_layer_repeats(graph, blocks, layers));
+  const std::vector<int> repeats = count_layer_repeats(graph, blocks, layers);
+  ModelCost cost = roofline_cost(graph, device, scenario.compute.optimizer, batch, repeats);
+  WaitingShares waiting;
+  if (device.host_launch_s > 0) {
+    DeviceCost alone = device;
+    alone.host_launch_s = 0;
+    waiting = waiting_shares(cost, roofline_cost(graph, alone, scenario.compute.optimizer, batch, repeats));
+  }
   share_attention(job, layers.spec, graph, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
@@ -324,15 +343,16 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   const auto nothing_repeated = [](const Block& block) {
     return std::vector<double>(to_index(block.last_layer - block.first_layer + 1), 0.0);
   };
-  seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
+  seconds.embedding =
+      sum_of(graph, cost.layers, waiting, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // layers before it need no gradient
-  seconds.loss = sum_of(graph, cost.layers, blocks.loss, nothing_repeated(blocks.loss), is_trained);
+  seconds.loss = sum_of(graph, cost.layers, waiting, blocks.loss, nothing_repeated(blocks.loss), is_trained);
   // Each kind of block has two costs: with activations recomputed as the split says, and with all activations kept.
   std::vector<BlockSeconds> of_kind, of_kept_kind;
   for (const Block& block : blocks.blocks) {
-    of_kind.push_back(
-        sum_of(graph, cost.layers, block, repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
-    of_kept_kind.push_back(sum_of(graph, cost.layers, block, nothing_repeated(block), is_trained));
+    of_kind.push_back(sum_of(graph, cost.layers, waiting, block,
+                             repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
+    of_kept_kind.push_back(sum_of(graph, cost.layers, waiting, block, nothing_repeated(block), is_trained));
   }
   for (std::size_t layer = 0; layer < layers.kind_of_layer.size(); ++layer) {
     const bool is_repeated = job.spec_of(static_cast<int>(layer)).recompute == job.spec.recompute;

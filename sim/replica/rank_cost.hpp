@@ -38,12 +38,19 @@ struct BlockSeconds {
   double attention_forward_s = 0, attention_backward_s = 0;  ///< part of these that communication can overlap
   double products_forward_s = 0, products_backward_s = 0;    ///< likewise, for GEMMs with weights
   double products_s = 0, attention_s = 0;                    ///< in both passes, with recomputation
+  /// Parts of forward_s and backward_s in which the GPU waits for the processor that launches kernels.
+  double waiting_forward_s = 0, waiting_backward_s = 0;
+  /// Returns the waiting part of `seconds` of the backward pass.
+  double waiting_backward_of(double seconds) const {
+    return backward_s > 0 ? waiting_backward_s * seconds / backward_s : 0;
+  }
 
   bool operator==(const BlockSeconds& o) const {
     return forward_s == o.forward_s && backward_s == o.backward_s && weight_gradient_s == o.weight_gradient_s &&
            attention_forward_s == o.attention_forward_s && attention_backward_s == o.attention_backward_s &&
            products_forward_s == o.products_forward_s && products_backward_s == o.products_backward_s &&
-           products_s == o.products_s && attention_s == o.attention_s;
+           products_s == o.products_s && attention_s == o.attention_s && waiting_forward_s == o.waiting_forward_s &&
+           waiting_backward_s == o.waiting_backward_s;
   }
 };
 

@@ -195,6 +195,15 @@ TEST_CASE("more messages of 1 bit than a replay can hold are refused before any 
              Contains("17 million messages for each layer; allowed: 10 million"));
 }
 
+TEST_CASE("gradients cut into more than a million pairs are refused before any is made") {
+  Scenario s = scenario_of_scheme(ServerScheme::server);
+  s.cluster = tests::pcie_cluster(16, 1);
+  s.parameter_server->shards_tensors = false;
+  s.parameter_server->pair_bytes = 100;
+  CHECK_THAT(error_of([&] { (void)sim::parameter_server_program(s, 16, 32, 2); }),
+             Contains("million pairs; allowed: 1 million"));
+}
+
 TEST_CASE("1 bit costs every worker its passes over the gradient, but not one that is alone") {
   Scenario s = scenario_of_scheme(ServerScheme::one_bit);
   s.cluster = tests::pcie_cluster(16, 1);

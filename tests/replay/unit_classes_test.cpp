@@ -7,8 +7,10 @@
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
 #include "sim/collective/parameter_server.hpp"
+#include "sim/collective/sufficient_factors.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/unit_classes.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 
@@ -107,6 +109,20 @@ TEST_CASE("a ring over many nodes has few classes of nodes and as many ways of m
   for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) ways += units.find(run).ways.size();
   CHECK(ways < 3 * 8 + 4);
   CHECK(plan.phases[0].transfers.blocks().front()->runs().size() == 2);
+}
+
+TEST_CASE("collectives between more pairs of nodes than memory can hold are refused before the search") {
+  const Cluster cluster(tests::nvswitch_cluster(8192, 8), 65536);
+  const Plan factors = broadcast_factors(co_located_servers(65536, 8, 0), 1'000'000);
+  CHECK_THAT(error_of([&] { UnitClasses({&factors}, cluster); }),
+             Contains("67 million messages between different pairs of nodes; allowed: 20 million, which "));
+  // All other collectives repeat from node to node.
+  for (const Plan& plan : {ring_all_reduce(65536, 1'000'000), hierarchical_all_reduce(65536, 8, 1'000'000),
+                           halving_doubling_all_reduce(65536, 1'000'000), tree_all_reduce(65536, 1'000'000),
+                           double_binary_tree_all_reduce(65536, 5, 1'000'000)}) {
+    INFO(plan.algorithm);
+    CHECK(error_of([&] { UnitClasses({&plan}, cluster); }).empty());
+  }
 }
 
 TEST_CASE("runs: a block keeps the order of its transfers") {

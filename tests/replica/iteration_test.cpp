@@ -128,6 +128,23 @@ TEST_CASE("tensor traffic beside products hides no more than (t-1)/t of them, an
   }
 }
 
+TEST_CASE("faster GEMMs on a GPU that waits for its processor hide no less of the tensor exchange") {
+  for (const sim::Fidelity fidelity : {sim::Fidelity::analytic, sim::Fidelity::fast}) {
+    const auto seconds = [fidelity](double peaks, double host_launch_s) {
+      sim::Scenario s = split_of({{"tensor", 4}, {"micro_batches", 2}, {"sequence", true}, {"tensor_overlap", "all"}},
+                                 4, switched_cluster());
+      s.fidelity = fidelity;
+      s.compute.host_launch_s = host_launch_s;
+      s.cluster.gpu.fp32_flops *= peaks;
+      return predicted(s).mean_iteration_s();
+    };
+    const double waiting = seconds(1, 100e-6);
+    CHECK(waiting > 1.2 * seconds(1, 0));
+    CHECK(seconds(2, 100e-6) <= waiting * (1 + 1e-9));
+    CHECK(seconds(8, 100e-6) <= waiting * (1 + 1e-9));
+  }
+}
+
 TEST_CASE("frozen weights have no gradients: a third less arithmetic of products, adapters alone are exchanged") {
   const Json plain{{"pipeline", 2}, {"micro_batches", 4}};
   Json adapters = plain;
