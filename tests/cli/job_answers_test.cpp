@@ -64,7 +64,7 @@ TEST_CASE("an efficiency names the number of GPUs that it is relative to") {
   CHECK(split.at("baseline_gpus") == 8);
 }
 
-TEST_CASE("--json at the end of a command line writes to standard output, errors too") {
+TEST_CASE("a bare --json at the end of a command line writes to standard output, errors too") {
   const std::string job = "job --model resnet50 --gpu H100 --gpus 8 --batch 64";
   const Outcome bare = simulate(job + " --json");
   CHECK(bare.code == 0);
