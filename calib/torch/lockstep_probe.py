@@ -712,7 +712,8 @@ class Job:
             what = f"{len(built)} values" if isinstance(built, (tuple, list)) else type(built).__name__
             raise ProbeError(f"build() gave something else: {what}; allowed: (model, batch, loss, optimizer), or a fifth: loader(size)")
         for name, function in (("batch", built[1]), ("loss", built[2])):
-            if not callable(function):
+            is_replaced = name == "batch" and function is None and len(built) == 5  # by the loader
+            if not callable(function) and not is_replaced:
                 raise ProbeError(f"{name}: {type(function).__name__} is no function; allowed: batch(size), which gives "
                                  "(inputs, targets), and loss(outputs, targets)")
         self.model, self.make_batch, self.loss, self.optimizer = built[:4]

@@ -1,6 +1,7 @@
 #include "sim/launch/tree.hpp"
 
 #include <toml++/toml.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -169,18 +170,60 @@ void flatten_toml(const toml::node& node, const std::string& key, int depth, Fla
   if (!has_structure) out.add(key, std::move(list), line);
 }
 
+// Notes where the documents of a YAML file begin that have a value.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+  YAML::Mark latest;  // of all documents
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    latest = mark;
+    is_first_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override { is_first_ = false; }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override { note(mark); }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    note(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    note(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void note(const YAML::Mark& mark) {
+    if (is_first_) marks.push_back(mark);
+    is_first_ = false;
+  }
+  bool is_first_ = true;
+};
+
+// Refuses a second document. YAML::LoadAll() is not used: some text after a document's end gives it empty documents
+// without an end.
+void check_documents(const std::string& text, const std::string& name) {
+  constexpr int kMostDocuments = 100;  // empty ones included
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  int documents = 0;
+  while (documents < kMostDocuments && parser.HandleNextDocument(starts)) {
+    ++documents;
+    if (starts.marks.size() > 1)
+      throw InputError(name + ":" + std::to_string(starts.marks[1].line + 1) +
+                       ": a second document; give a file with the one that describes the job");
+  }
+  if (documents == kMostDocuments)
+    throw InputError(name + ":" + std::to_string(starts.latest.line + 1) +
+                     ": no YAML: text after the end of the document; correct the file");
+}
+
 void read_yaml(const std::string& text, const std::string& name, Flattener& out) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    YAML::Node first;
-    for (const YAML::Node& document : documents) {
-      if (!document.IsDefined() || document.IsNull()) continue;
-      if (first.IsDefined() && !first.IsNull())
-        throw InputError(name + ":" + std::to_string(document.Mark().line + 1) +
-                         ": a second document; give a file with the one that describes the job");
-      first.reset(document);
-    }
-    flatten_yaml(first, "", 0, out);
+    check_documents(text, name);
+    flatten_yaml(YAML::Load(text), "", 0, out);
   } catch (const YAML::Exception& error) {
     throw InputError(name + ":" + std::to_string(std::max(0, error.mark.line) + 1) +
                      ": no YAML: " + one_line(error.msg) + "; correct the file");

@@ -82,6 +82,9 @@ TEST_CASE("YAML: merge keys are followed, several documents are refused, yes and
   CHECK(option_of(merged, "--recompute") == "none");
   CHECK_THAT(error_of([] { launched_text("a: 1\n---\n---\nb: 2\n", "a.yaml"); }),
              Contains("a.yaml:4: a second document"));
+  CHECK_THAT(
+      error_of([] { launched_text("{\"num-layers\": 32,\n \"optimizer\": {}},\n \"train-iters\": 8}\n", "a.yaml"); }),
+      Contains("a.yaml:2: no YAML: text after the end of the document"));
   CHECK_THAT(error_of([] { launched_text("<<: 3\n", "a.yaml"); }), Contains("needs a mapping"));
 }
 

@@ -347,7 +347,7 @@ class Files(unittest.TestCase):
         for words, said in (([NETS + ":nothing"], "has no function nothing; allowed: "),
                             (["no.py"], "no.py: no such file; allowed: FILE.py:FUNCTION"),
                             ([NETS, "--batches", "0"], "--batches 0: are no counts; allowed: 8,16,32"),
-                            ([NETS + ":images"], "build() gave something else; allowed: ")):
+                            ([NETS + ":images"], "build() gave something else: ")):
             result = run(*words, "-o", self.path)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(said, result.stderr)
