@@ -108,7 +108,7 @@ std::optional<std::int64_t> Facts::gpus() const {
 
 std::int64_t Facts::gpus_of_node() const {
   if (gpus_per_node_) return gpus_per_node_->value;
-  return gpus_ && nodes_ && gpus_->value % nodes_->value == 0 ? gpus_->value / nodes_->value : 0;
+  return gpus_ && nodes_ && nodes_->value > 0 && gpus_->value % nodes_->value == 0 ? gpus_->value / nodes_->value : 0;
 }
 
 void Facts::add_machine(std::vector<LaunchOption>& options) const {
@@ -162,7 +162,7 @@ void Facts::add_group(std::vector<LaunchOption>& options, const std::vector<int>
     return;
   }
   const std::int64_t shared = ranks * sharded_copies;
-  if (count % shared != 0 || count < shared) return;
+  if (shared < 1 || count % shared != 0 || count < shared) return;
   options.push_back({"--sharding-group", std::to_string(count / shared), {}, "all ranks of a copy"});
 }
 

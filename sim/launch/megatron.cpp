@@ -96,10 +96,11 @@ void read_virtual_stages(LaunchSettings& s, Facts& f) {
   if (const auto layers = s.whole("num_layers_per_virtual_pipeline_stage", "--virtual-stages"); layers && *layers > 0) {
     key = "num_layers_per_virtual_pipeline_stage";
     const std::int64_t all = s.whole("num_layers", "--model").value_or(0);
-    if (all % (stages * *layers) != 0)
+    const bool is_known = all != 0;
+    if (is_known && (stages < 1 || stages > all || *layers > all || all % (stages * *layers) != 0))
       fail_at(*s.take(key), std::to_string(all) + " layers do not divide into stages of so many",
               "give a divisor of the " + std::to_string(all / std::max<std::int64_t>(1, stages)) + " layers per stage");
-    chunks = all / (stages * *layers);
+    chunks = is_known ? all / (stages * *layers) : 0;
   }
   if (!chunks || *chunks <= 1 || stages == 1) return;
   const LaunchSetting* setting = s.take(key);

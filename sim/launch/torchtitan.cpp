@@ -80,7 +80,7 @@ std::int64_t chunks_of_rank(LaunchSettings& s, const Facts& f, const Catalogue& 
     return 0;
   }
   const std::int64_t chunks = (layers + weights + *of_stage - 1) / *of_stage;
-  if (chunks % stages != 0)
+  if (stages < 1 || chunks % stages != 0)
     fail_at(*s.take(kKey),
             std::to_string(chunks) + " stages of " + std::to_string(layers) + " layers do not divide into " +
                 std::to_string(stages) + " ranks",
