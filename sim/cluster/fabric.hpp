@@ -35,7 +35,7 @@ class Fabric {
                             std::vector<int>& links) const = 0;
   /// Closes dead links to all routes. Throws InputError if the fabric has one route only between two nodes.
   virtual void close(const std::vector<int>& links);
-  /// Returns the latency between two nodes: that of a link, as often as the message pays it.
+  /// Returns the latency of a message between two nodes: the sum over the links that it passes.
   virtual double latency_s(int from, int to) const { return hops(from, to) * link_latency_s_; }
 
   /// Returns the nodes of a unit: consecutive nodes that can be exchanged for another unit without changing routes. A

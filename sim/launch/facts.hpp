@@ -68,7 +68,7 @@ class Facts {
   /// Whether that part is the output of a program, which may give any argument. Then ranks are not certain either.
   bool has_open_output = false;
   std::vector<std::string> open_options;
-  /// Options whose default is not the software's but that of a recipe, which is not read. give_default() ignores them.
+  /// Options that a recipe sets, and recipes are not read. So give_default() does not give the software's default.
   std::set<std::string> options_of_recipe;
 
   /// Returns all options in the order of `simulate job --help`. Machine, batch and length of the training are included.

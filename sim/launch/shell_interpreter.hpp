@@ -64,7 +64,7 @@ class Interpreter : private ShellState {
   bool run_remote(const ShellCommand& command, bool is_sure);
   /// Follows the text in "srun bash -c 'cd dir; ./train.sh'", which starts scripts. False: the command is another one.
   bool run_shell_text(const ShellCommand& command, bool is_sure);
-  /// Adds the command's output to that of "$(...)". The output of unknown programs is not known.
+  /// Appends what the command prints to the text that "$(...)" collects. What other programs print is unknown.
   void write_output(const ShellCommand& command, bool is_sure);
   /// The text that the command reads: a here-document, a here-string, or the output of the command before.
   std::optional<Word> input_of_command();
