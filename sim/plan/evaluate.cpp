@@ -122,9 +122,12 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
 }
 
 std::string links_of(const ClusterSpec& cluster) {
-  return std::to_string(cluster.nic.per_node) + " x " + format_bandwidth(cluster.nic.link.bandwidth_bytes_per_s) +
-         ", " + format_seconds(cluster.nic.link.latency_s) + ", " +
-         format_bandwidth(cluster.fabric.link.bandwidth_bytes_per_s);
+  std::string text =
+      std::to_string(cluster.nic.per_node) + " x " + format_bandwidth(cluster.nic.link.bandwidth_bytes_per_s) + ", " +
+      format_seconds(cluster.nic.link.latency_s) + ", " + format_bandwidth(cluster.fabric.link.bandwidth_bytes_per_s);
+  for (const LinkSpec& link : cluster.fabric.fat_tree.links)
+    text += ", " + format_bandwidth(link.bandwidth_bytes_per_s) + " " + format_seconds(link.latency_s);
+  return text;
 }
 
 void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {

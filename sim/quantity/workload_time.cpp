@@ -170,7 +170,8 @@ std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
   return firsts;
 }
 
-std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, const TimingOptions& options) {
+std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, TimingOptions options) {
+  if (options.jobs != 0) options.jitter = nullptr;  // another thread may hold its lock when a process is forked
   std::vector<WorkloadTime> times(runs.size());
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {

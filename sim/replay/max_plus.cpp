@@ -69,7 +69,9 @@ class MaxPlusReplay {
     for (std::size_t w = 0; w < last_use.size(); ++w) drop[to_index(last_use[w])].push_back(static_cast<int>(w));
     for (std::size_t w = 0; w < program_.work.size(); ++w) {
       if (!run_work(static_cast<int>(w))) return false;
-      for (int done : drop[w]) free_memory_.push_back(std::move(ends_[to_index(done)].of_gpu));
+      for (int done : drop[w])
+        if (std::vector<double>& memory = ends_[to_index(done)].of_gpu; memory.capacity() > 0)
+          free_memory_.push_back(std::move(memory));
     }
     return true;
   }

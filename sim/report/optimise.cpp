@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/format_printf.hpp"
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/convergence/profile.hpp"
@@ -224,7 +225,7 @@ Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisat
   Json json = result_head("lockstep/optimisation/1", loaded, argv);
   json["optimise"] = curves_json(curves);
   json["assumptions"] = assumptions_json(loaded);
-  return json;
+  return rounded(std::move(json));
 }
 
 }  // namespace lockstep::sim::report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/report/result.hpp"
@@ -149,7 +150,7 @@ Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedV
   for (const RankedVariant& one : rankings)
     json["optimise"].push_back(split_ranking_json(variant_named(loaded, one.variant), one.ranking));
   json["assumptions"] = assumptions_json(loaded);
-  return json;
+  return rounded(std::move(json));
 }
 
 }  // namespace lockstep::sim::report

@@ -172,8 +172,13 @@ std::string exchange_text(const Scenario& s) {
 }
 
 std::optional<ScenarioProblem> find_exchange_problem(int gpus, const Scenario& s) {
-  const int group = s.local_sgd.group_gpus;
-  if (s.algorithm != Algorithm::local_sgd || gpus <= group || gpus % group == 0) return {};
+  const int group = s.local_sgd.group_gpus, of_node = s.cluster.gpus_per_node;
+  if (s.algorithm != Algorithm::local_sgd || gpus <= group) return {};
+  if (group % of_node != 0 && of_node % group != 0)
+    return {{"/local_sgd/group_gpus",
+             "groups of " + std::to_string(group) + " GPUs begin within nodes of " + std::to_string(of_node) + " GPUs",
+             "allowed: a multiple or a divisor of /cluster/gpus_per_node"}};
+  if (gpus % group == 0) return {};
   return {{"/local_sgd/group_gpus",
            "groups of " + std::to_string(group) + " GPUs do not divide " + std::to_string(gpus) + " GPUs",
            "allowed: a divisor of /gpus"}};

@@ -14,8 +14,8 @@ struct LocalSgd : SSgd {
 };
 
 /// An iteration is a step. Every `period`-th step ends with an averaging of the parameters, one all-reduce
-/// after the other for their `buckets`. SSgd's overlap and accumulation apply within groups. Streams are those of
-/// s_sgd().
+/// after the other for their `buckets`. SSgd's overlap and accumulation apply within groups; without groups both are
+/// ignored. Streams are those of s_sgd().
 ///
 /// Within groups `all_reduce` sums gradients, for all groups at the same time. A library operation ends on all GPUs
 /// together, so that groups then wait for each other at every step. Between groups, rank i of a group exchanges its
