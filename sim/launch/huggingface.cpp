@@ -123,8 +123,7 @@ void read_adapters(LaunchSettings& s, Facts& f) {
   const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") || s.is_on("q_lora") ||
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
-    fail_at(*s.take(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted",
-            "give full or lora");
+    fail_at(s.at(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted", "give full or lora");
   if (type != "lora" && type != "qlora" && !uses_peft) {
     const std::string stage = lower_case(s.text("stage").value_or(""));
     if (stage == "sft")
@@ -175,10 +174,9 @@ void refuse_other_stages(LaunchSettings& s) {
   refuse_other_programs(s);
   const std::string stage = lower_case(s.text("stage").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
-    fail_at(*s.take("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are",
-            "give pt or sft");
+    fail_at(s.at("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are", "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));
-  if (!other.empty()) fail_at(*s.take("rl"), "cannot be predicted", "leave it out");
+  if (!other.empty()) fail_at(s.at("rl"), "cannot be predicted", "leave it out");
   for (const char* key :
        {"max_prompt_length", "desirable_weight", "max_completion_length", "reward_model", "process_reward_model"})
     if (const LaunchSetting* setting = s.take(key); setting != nullptr && setting->value != Json(false))

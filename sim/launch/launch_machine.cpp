@@ -12,7 +12,7 @@ namespace {
 void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
   const auto text = s.text(key, "--gpus-per-node");
   if (!text) return;
-  const LaunchSetting& setting = *s.take(key);
+  const LaunchSetting& setting = s.at(key);
   std::vector<std::string> parts{""};
   for (const char c : *text) {
     if (c == ',') break;
@@ -87,7 +87,7 @@ void read_included_gpus(LaunchSettings& s, Facts& f) {
     const std::vector<std::string> parts = parts_of(host, ':');
     hosts.add(parts.size() < 2 ? 0 : static_cast<std::int64_t>(parts_of(parts[1], ',').size()));
   }
-  give_hosts(hosts, *s.take("deepspeed.include"), f);
+  give_hosts(hosts, s.at("deepspeed.include"), f);
 }
 
 // MPI's "host-1:8,host-2:8" gives the number of processes per host.
@@ -100,7 +100,7 @@ void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
       const std::vector<std::string> parts = parts_of(host, ':');
       hosts.add(parts.size() > 1 && is_count(parts[1]) && !starts_processes ? std::stoll(parts[1]) : 0);
     }
-    give_hosts(hosts, *s.take(key), f);
+    give_hosts(hosts, s.at(key), f);
   }
 }
 

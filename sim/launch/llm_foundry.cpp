@@ -14,7 +14,7 @@ void read_mpt(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto hidden = s.whole("model.d_model", "--model"), heads = s.whole("model.n_heads", "--model");
   const auto layers = s.whole("model.n_layers", "--model"), vocabulary = s.whole("model.vocab_size", "--model");
   if (!hidden || !heads || !layers || !vocabulary) return;
-  const LaunchSetting& setting = *s.take("model.d_model");
+  const LaunchSetting& setting = s.at("model.d_model");
   if (s.has("model.ffn_config.moe_num_experts"))
     return s.require_option(setting, "--model", "experts of LLM Foundry are not read");
   const double share = s.number("model.expansion_ratio", "--model").value_or(4);

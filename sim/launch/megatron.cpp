@@ -98,7 +98,7 @@ void read_virtual_stages(LaunchSettings& s, Facts& f) {
     const std::int64_t all = s.whole("num_layers", "--model").value_or(0);
     const bool is_known = all != 0;
     if (is_known && (stages < 1 || stages > all || *layers > all || all % (stages * *layers) != 0))
-      fail_at(*s.take(key), std::to_string(all) + " layers do not divide into stages of so many",
+      fail_at(s.at(key), std::to_string(all) + " layers do not divide into stages of so many",
               "give a divisor of the " + std::to_string(all / std::max<std::int64_t>(1, stages)) + " layers per stage");
     chunks = is_known ? all / (stages * *layers) : 0;
   }
@@ -156,7 +156,7 @@ void read_recomputation(LaunchSettings& s, Facts& f) {
   const bool recomputes_all = s.is_on("checkpoint_activations", "--recompute");
   (void)s.is_on("deepspeed_activation_checkpointing");  // only chooses the implementation, not whether to recompute
   if (!granularity.empty() && granularity != "full" && granularity != "selective")
-    fail_at(*s.take("recompute_granularity"), "is not known", "give full or selective");
+    fail_at(s.at("recompute_granularity"), "is not known", "give full or selective");
   if (granularity == "full") {
     give("recompute_granularity", "full");
   } else if (granularity == "selective" || by_activations) {

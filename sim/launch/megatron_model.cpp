@@ -87,15 +87,14 @@ void copy_pattern(LaunchSettings& s, const std::string& key, Json& config) {
 void copy_experts(LaunchSettings& s, Json& config) {
   const std::vector<std::string> list = s.words("num_experts", kModel);
   if (std::any_of(list.begin(), list.end(), [&](const std::string& one) { return one != list.front(); }))
-    return s.require_option(*s.take("num_experts"), kModel,
-                            "layers with different numbers of experts are not modelled");
+    return s.require_option(s.at("num_experts"), kModel, "layers with different numbers of experts are not modelled");
   if (list.size() > 1) s.replace("num_experts", list.front());
   auto experts = s.whole("num_experts", kModel);
   if (!experts) experts = s.whole("num_moe_experts", kModel);
   if (!experts || *experts <= 1) return;
   config["num_experts"] = *experts;
   if (lower_case(s.text("mlp_type", kModel).value_or("")) == "residual")
-    s.require_option(*s.take("mlp_type"), kModel, "experts with a residual MLP are not modelled");
+    s.require_option(s.at("mlp_type"), kModel, "experts with a residual MLP are not modelled");
   auto active = s.whole("moe_router_topk", kModel);
   if (!active) active = s.whole("topk", kModel);  // Megatron-DeepSpeed's name
   const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
@@ -242,9 +241,9 @@ void drop_defaults(Json& config) {
 
 void read_megatron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue, MegatronKeys kind) {
   if (s.is_on("perform_rl_step"))
-    fail_at(*s.take("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
+    fail_at(s.at("perform_rl_step"), "reinforcement learning cannot be predicted", "leave it out");
   for (const char* key : {"grpo_iterations", "grpo_group_size", "grpo_prompts_per_step"})
-    if (s.has(key)) fail_at(*s.take(key), "reinforcement learning cannot be predicted", "leave it out");
+    if (s.has(key)) fail_at(s.at(key), "reinforcement learning cannot be predicted", "leave it out");
   require_modelled(s);
   Json config = config_of(s, catalogue, kind);
   drop_defaults(config);

@@ -56,8 +56,7 @@ void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, key);
   if (const std::string path = path_of_model(*name, s.take(key)->place.file); !path.empty())
     return f.give_from("--model", sized_name(path, f.sequence), s, key);
-  s.require_option(*s.take(key), "--model",
-                   in_quotes(*name) + " is no model of the catalogue; its config.json will do");
+  s.require_option(s.at(key), "--model", in_quotes(*name) + " is no model of the catalogue; its config.json will do");
 }
 
 std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b) {

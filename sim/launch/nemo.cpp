@@ -24,7 +24,7 @@ void give_count(LaunchSettings& s, Facts& f, const std::string& key,
 void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
   const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
   if (precision.empty()) return;
-  LaunchSetting setting = *s.take(key);
+  LaunchSetting setting = s.at(key);
   setting.key = precision.find("bf16") == 0                                ? "bf16"
                 : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16"
                                                                            : "";
@@ -61,7 +61,7 @@ void read_peft(LaunchSettings& s, Facts& f) {
     if (scheme.empty() || scheme == "false") continue;
     const std::string method = scheme.substr(scheme.rfind('.') == std::string::npos ? 0 : scheme.rfind('.') + 1);
     if (method.find("lora") == std::string::npos && method.find("dora") == std::string::npos)
-      fail_at(*s.take(key), "cannot be predicted", "give lora, or leave it out for full fine-tuning");
+      fail_at(s.at(key), "cannot be predicted", "give lora, or leave it out for full fine-tuning");
     for (const char* rank : {"peft.dim", "peft.lora_tuning.adapter_dim", "peft.rank", "peft_dim", "lora_rank"})
       if (!f.has("--lora-rank") && s.has(rank)) f.give_whole("--lora-rank", s, rank);
     if (!f.has("--lora-rank")) f.give_default("--lora-rank", "32", "the default of NeMo's and Megatron-Bridge's LoRA");
@@ -167,11 +167,11 @@ void give_model_of_class(LaunchSettings& s, Facts& f, const Catalogue& catalogue
   for (const char* key : {"num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups",
                           "kv_channels", "num_moe_experts", "vocab_size"})
     if (s.has(key) && name.find("gpt3 ") != 0)
-      return s.require_option(*s.take(key), "--model", "it changes the shape of " + name);
+      return s.require_option(s.at(key), "--model", "it changes the shape of " + name);
   if (const ModelEntry* entry = model_named(name, catalogue))
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, kClass);
   if (!s.has("num_layers"))
-    s.require_option(*s.take(kClass), "--model",
+    s.require_option(s.at(kClass), "--model",
                      in_quotes(name) + " is no model of the catalogue; its config.json will do");
 }
 
@@ -184,7 +184,8 @@ void give_precision_of_plugins(LaunchSettings& s) {
     const std::string key = setting.key.substr(setting.key.rfind('.') + 1);
     if (key == "precision" && (is_plugin || setting.key == "trainer.precision")) found.push_back(setting);
     if (is_plugin && key == "_target_" && last.find("bf16") != std::string::npos) found.push_back(setting);
-    if (is_plugin && key == "fp8" && !text.empty()) found.push_back(setting);
+    if (is_plugin && key == "fp8" && !text.empty() && text != "false" && text != "none" && text != "null")
+      found.push_back(setting);
   }
   for (LaunchSetting& setting : found) {
     const std::string text = lower_case(plain_text(setting.value));
@@ -199,10 +200,12 @@ void give_precision_of_plugins(LaunchSettings& s) {
 
 // "llama3_8b(num_nodes=2)": the recipe's name, and arguments of the function that makes it.
 void read_factory(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
-  const std::string text = s.text("factory").value_or("");
+  const LaunchSetting* const given = s.take("factory", "--model");
+  if (given == nullptr) return;
+  LaunchSetting setting = *given;
+  const std::string text = plain_text(setting.value);
   const std::string name = text.substr(0, text.find('('));
   const std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
-  LaunchSetting setting = *s.take("factory");
   const auto argument = [&](const std::string& key) {
     const std::size_t at = inside.find(key + "=");
     if (at == std::string::npos) return std::string();
@@ -296,7 +299,7 @@ void read_bridge(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
   if (s.has("recipe"))
     require_values_of_recipe(s, f, "recipe", catalogue);
   else if (!has_any_key(s, {"bf16", "fp16", "fp8"}) && s.has(key))
-    s.require_option(*s.take(key), "--precision", "no key gives it");
+    s.require_option(s.at(key), "--precision", "no key gives it");
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   is_whole ? give_megatron_defaults(f) : finish_recipe(f);
 }

@@ -51,7 +51,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     return read_bridge(s, f, catalogue, read_named);
   }
   if (framework != "megatron")
-    fail_at(*s.take("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
+    fail_at(s.at("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' base files (primus/configs/modules/megatron/trainer_base.yaml).
   const bool has_narrow = s.text("fp8").value_or("false") != "false" || s.text("fp4").value_or("false") != "false";

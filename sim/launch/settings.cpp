@@ -140,6 +140,13 @@ std::optional<std::string> LaunchSettings::file_name(const std::string& key) con
   return plain_text(setting->value);
 }
 
+const LaunchSetting& LaunchSettings::at(const std::string& key) {
+  (void)take(key);
+  const LaunchSetting* const setting = find(key);
+  if (setting == nullptr) throw std::out_of_range("no setting " + key);
+  return *setting;
+}
+
 void LaunchSettings::require_option(const LaunchSetting& setting, const std::string& option, const std::string& why) {
   unevaluated_.push_back({setting, option, why});
 }

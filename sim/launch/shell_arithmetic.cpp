@@ -81,15 +81,19 @@ class Arithmetic {
           double(value) + double(other), [](std::int64_t a, std::int64_t b) { return a + b; }, value, other);
     }
   }
-  std::int64_t product() {
+  // "**" binds tighter than "*", and groups from the right.
+  std::int64_t factor() {
+    if (++depth_ > kDeepestExpression) throw Unknown();
     std::int64_t value = unary();
+    if (take("**")) value = power(value, factor());
+    --depth_;
+    return value;
+  }
+  std::int64_t product() {
+    std::int64_t value = factor();
     while (true) {
-      if (take("**")) {
-        value = power(value, unary());
-        continue;
-      }
       if (take("*")) {
-        const std::int64_t other = unary();
+        const std::int64_t other = factor();
         value = checked(
             double(value) * double(other), [](std::int64_t a, std::int64_t b) { return a * b; }, value, other);
       } else if (take("/")) {
@@ -111,7 +115,7 @@ class Arithmetic {
     return value;
   }
   std::int64_t divisor() {
-    const std::int64_t value = unary();
+    const std::int64_t value = factor();
     if (value == 0 || value == -1) throw Unknown();
     return value;
   }

@@ -76,12 +76,12 @@ std::int64_t chunks_of_rank(LaunchSettings& s, const Facts& f, const Catalogue& 
   if (!of_stage || *of_stage < 1) return 2;
   const std::int64_t layers = layers_of(f.value_of("--model"), catalogue);
   if (layers == 0) {
-    s.require_option(*s.take(kKey), "--virtual-stages", "the number of layers is not known");
+    s.require_option(s.at(kKey), "--virtual-stages", "the number of layers is not known");
     return 0;
   }
   const std::int64_t chunks = (layers + weights + *of_stage - 1) / *of_stage;
   if (stages < 1 || chunks % stages != 0)
-    fail_at(*s.take(kKey),
+    fail_at(s.at(kKey),
             std::to_string(chunks) + " stages of " + std::to_string(layers) + " layers do not divide into " +
                 std::to_string(stages) + " ranks",
             "give a number that makes a multiple");
@@ -104,7 +104,7 @@ void read_titan_schedule(LaunchSettings& s, Facts& f, const Catalogue& catalogue
     return f.give_from("--schedule", lower_case(schedule) == "dualpipev" ? "dualpipe-v" : "zb-v", s, key);
   if (lower_case(schedule) == "interleaved1f1b") {
     const std::int64_t chunks = chunks_of_rank(s, f, catalogue);
-    if (chunks == 1) fail_at(*s.take(key), "needs two chunks of layers per rank or more", "give smaller stages");
+    if (chunks == 1) fail_at(s.at(key), "needs two chunks of layers per rank or more", "give smaller stages");
     if (chunks > 1) f.give_default("--virtual-stages", std::to_string(chunks), "chunks of layers per rank");
     return f.give_from("--schedule", "interleaved", s, key);
   }
@@ -123,7 +123,7 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
       tokens && *tokens > 0 && f.sequence > 0)
     global = *tokens / f.sequence;
   if (!local && !f.options_of_recipe.empty())
-    return s.require_option(*s.take("config"), "--micro-batch", "the configuration in Python sets it");
+    return s.require_option(s.at("config"), "--micro-batch", "the configuration in Python sets it");
   const std::int64_t of_rank = local.value_or(8);  // torchtitan's default
   const std::string key = section_key(s, "pipeline_parallel_microbatch_size");
   const std::int64_t of_stage = key.empty() ? 1 : s.whole(key, "--micro-batch").value_or(1);
@@ -196,7 +196,7 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     else if (*name == "flux" && *flavor == "flux-dev")
       f.give_from("--model", "flux1_dev", s, section + "flavor");
     else
-      s.require_option(*s.take(section + "flavor"), "--model",
+      s.require_option(s.at(section + "flavor"), "--model",
                        in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
   }
 }
@@ -208,7 +208,7 @@ void read_python_configuration(LaunchSettings& s, Facts& f, const Catalogue& cat
   give_named_model(s, f, "config", catalogue);
   s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
   f.options_of_recipe = {"--tensor", "--pipeline", "--context", "--sharding", "--recompute", "--precision"};
-  if (f.sequence == 0) s.require_option(*s.take("config"), "--seq-length", "the configuration in Python sets it");
+  if (f.sequence == 0) s.require_option(s.at("config"), "--seq-length", "the configuration in Python sets it");
   f.notes.push_back("the configuration in Python is not read; the search chooses ranks, sharding and recomputation");
 }
 

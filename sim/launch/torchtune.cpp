@@ -31,7 +31,7 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
       name.resize(name.size() - ending.size());
   if (const ModelEntry* entry = model_named(name, catalogue))
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model._component_");
-  s.require_option(*s.take("model._component_"), "--model",
+  s.require_option(s.at("model._component_"), "--model",
                    in_quotes(name) + " is no model of the catalogue; its config.json will do");
 }
 

@@ -71,6 +71,31 @@ TEST_CASE("configurations are read from texts, whatever their syntax") {
   CHECK(logged.format == sim::launch::LaunchFormat::torchtitan);
 }
 
+TEST_CASE("values that cannot be evaluated end no reader, whatever key has them") {
+  for (const char* command :
+       {"nemo llm pretrain --factory \"llama3_8b(num_nodes=$N)\"", "nemo llm pretrain --factory $F",
+        "nemo llm pretrain --factory llama3_8b model.config.num_layers=$L",
+        "nemo llm pretrain --factory llama3_8b train.micro_batch_size=$M trainer.plugins.fp8=false",
+        "torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config $C",
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --grpo-iterations $X",
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --num-experts $E --mlp-type $T --num-layers 8"}) {
+    INFO(command);
+    CHECK(error_of([&] { launched_text(std::string("read F\nread N\n") + command + "\n", "a.sh"); }).find('\n') ==
+          std::string::npos);
+  }
+}
+
+TEST_CASE("arithmetic: ** binds tighter than * and /, and groups from the right") {
+  for (const auto& [expression, value] : {std::pair("2*3**2", "18"), std::pair("2**3**2", "512"),
+                                          std::pair("100/2**2", "25"), std::pair("2**2*3", "12")}) {
+    const std::string script = std::string("torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 8 ") +
+                               "--hidden-size 1024 --num-attention-heads 16 --seq-length 512 " +
+                               "--max-position-embeddings 512 --micro-batch-size $((" + expression + "))\n";
+    INFO(expression);
+    CHECK(option_of(launched_text(script, "a.sh"), "--micro-batch") == value);
+  }
+}
+
 TEST_CASE("YAML: merge keys are followed, several documents are refused, yes and no are booleans") {
   const sim::LaunchedJob merged = launched_text(
       "base: &b {per_device_train_batch_size: 2, bf16: yes, max_length: 512}\nother: &o {fp16: true, bf16: false}\n"
