@@ -74,17 +74,25 @@ class Launch {
   }
 
   // Puts the settings of the files that "extends" names before those of this file, which override them.
-  LaunchSettings with_extended(LaunchSettings settings, int depth = 0) const {
-    constexpr int kMostLevels = 8;
+  LaunchSettings with_extended(LaunchSettings settings) const {
+    int files = 0;
+    return with_extended(std::move(settings), 0, files);
+  }
+  LaunchSettings with_extended(LaunchSettings settings, int depth, int& files) const {
+    constexpr int kMostLevels = 8, kMostFiles = 64;
     const std::vector<std::string> names = settings.words("extends");
-    if (names.empty() || depth > kMostLevels) return settings;
+    if (names.empty()) return settings;
     LaunchSettings all;
     for (const std::string& name : names) {
+      if (depth >= kMostLevels || ++files > kMostFiles)
+        throw InputError(settings.at("extends").text() + ": " + name +
+                         ": files extend each other more than 8 deep, or more than 64 in all; join them into one");
       const std::optional<std::string> text = text_of_named(name).text;
       if (!text)
         throw InputError(settings.take("extends")->text() + ": " + name +
                          ": the file is not there; put it beside this file");
-      all.append(with_extended(read_tree(*text, request_.path + ": " + name, syntax_of(name, *text)), depth + 1));
+      all.append(
+          with_extended(read_tree(*text, request_.path + ": " + name, syntax_of(name, *text)), depth + 1, files));
     }
     all.append(settings);
     return all;

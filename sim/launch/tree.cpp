@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "engine/base/text.hpp"
@@ -87,28 +88,30 @@ Json scalar_of(const YAML::Node& node) {
 
 using YamlMembers = std::vector<std::pair<std::string, YAML::Node>>;
 
-bool has_member(const YamlMembers& members, const std::string& name) {
-  return std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
-}
-
 // Lists the members of a mapping. Those of "<<: *other" follow, if the mapping and earlier ones do not have them.
 YamlMembers members_of(const YAML::Node& node, int depth, Flattener& out) {
   out.enter(depth);
   YamlMembers members;
+  std::set<std::string> names;
   std::vector<YAML::Node> others;
   for (const auto& member : node) {
     const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
-    if (name != "<<")
+    out.enter(depth);
+    if (name != "<<") {
       members.emplace_back(name, member.second);
-    else if (!member.second.IsSequence())
+      names.insert(name);
+    } else if (!member.second.IsSequence())
       others.push_back(member.second);
-    else
+    else {
       for (const auto& one : member.second) others.push_back(one);
+    }
   }
   for (const YAML::Node& other : others) {
     if (!other.IsMap()) out.refuse("\"<<\" needs a mapping");
-    for (const auto& member : members_of(other, depth + 1, out))
-      if (!has_member(members, member.first)) members.push_back(member);
+    for (const auto& member : members_of(other, depth + 1, out)) {
+      out.enter(depth);
+      if (names.insert(member.first).second) members.push_back(member);
+    }
   }
   return members;
 }
