@@ -66,9 +66,9 @@ PassesTime passes_of(const SplitModel& model) {
 PartSeconds parts_of_split(const Scenario& scenario, int gpus) {
   Cluster cluster(scenario.cluster, gpus);
   apply_overheads(scenario, cluster);
-  const SplitModel model(scenario, cluster, gpus);
+  SplitModel model(scenario, cluster, gpus);
   const Scenario of_gpu = without_launches_of_host(scenario);
-  const SplitModel model_of_gpu(of_gpu, cluster, gpus);
+  SplitModel model_of_gpu(of_gpu, cluster, gpus);
   const PassesTime all = passes_of(model), busy = passes_of(model_of_gpu);
   const SplitIteration iteration = model.iteration(expected_slowest(scenario, gpus));
   const SplitSeconds& gpu = iteration.of_gpu;

@@ -33,6 +33,11 @@ using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<Recom
 
 using Ends = std::array<GroupEnds, 3>;
 
+struct PredictedSplit {
+  RankedSplit split;
+  std::unique_ptr<SplitModel> model;  // predicts it again with other inputs, while the search has its split
+};
+
 class Search {
  public:
   Search(const Scenario& scenario, int gpus, const SplitQuestion& question)
@@ -132,27 +137,29 @@ class Search {
     set_least_times(candidates);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.least_s < b.least_s; });
-    const auto is_faster = [](const RankedSplit& a, const RankedSplit& b) {
-      return a.iteration.iteration_s < b.iteration.iteration_s;
+    const auto is_faster = [](const PredictedSplit& a, const PredictedSplit& b) {
+      return a.split.iteration.iteration_s < b.split.iteration.iteration_s;
     };
-    std::vector<RankedSplit>& best = ranking_.best;
+    std::vector<PredictedSplit> best;
     // Shows the `most` fastest, and all that are tied with the fastest.
     const auto is_shown = [&](double seconds) {
-      return static_cast<int>(best.size()) < most || seconds < best[most - 1].iteration.iteration_s ||
-             seconds <= tie_s(best.front());
+      return static_cast<int>(best.size()) < most || seconds < best[most - 1].split.iteration.iteration_s ||
+             seconds <= tie_s(best.front().split);
     };
     ProgressLine progress("splits predicted", 0);
     for (const Candidate& candidate : candidates) {
       if (!is_shown(candidate.least_s)) break;
-      const RankedSplit split = predicted(candidate);
+      PredictedSplit split = predicted(candidate);
       progress.advance();
-      best.insert(std::upper_bound(best.begin(), best.end(), split, is_faster), split);
-      while (static_cast<int>(best.size()) > most && best.back().iteration.iteration_s > tie_s(best.front()))
+      best.insert(std::upper_bound(best.begin(), best.end(), split, is_faster), std::move(split));
+      while (static_cast<int>(best.size()) > most &&
+             best.back().split.iteration.iteration_s > tie_s(best.front().split))
         best.pop_back();
     }
-    order_ties_by_memory();
-    if (static_cast<int>(best.size()) > most) best.resize(most);
-    mark_uncertain();
+    order_ties_by_memory(best);
+    if (static_cast<int>(best.size()) > most) best.erase(best.begin() + most, best.end());
+    mark_uncertain(best);
+    for (PredictedSplit& one : best) ranking_.best.push_back(std::move(one.split));
   }
 
   void rank_by_memory(std::vector<Candidate> candidates, int most) {
@@ -163,7 +170,7 @@ class Search {
     for (Candidate& candidate : candidates) {
       set_split(candidate.spec);
       set_links(candidate);
-      ranking_.best.push_back(predicted(candidate));
+      ranking_.best.push_back(predicted(candidate).split);
     }
     std::stable_sort(ranking_.best.begin(), ranking_.best.end(), [](const RankedSplit& a, const RankedSplit& b) {
       return std::make_tuple(a.memory.total_bytes(), a.iteration.iteration_s) <
@@ -173,43 +180,41 @@ class Search {
 
   static double tie_s(const RankedSplit& fastest) { return fastest.iteration.iteration_s * (1 + kTieShare); }
 
-  void order_ties_by_memory() {
-    std::vector<RankedSplit>& best = ranking_.best;
+  static void order_ties_by_memory(std::vector<PredictedSplit>& best) {
     for (auto first = best.begin(); first != best.end();) {
-      const double last_s = tie_s(*first);
-      const auto end =
-          std::find_if(first, best.end(), [&](const RankedSplit& s) { return s.iteration.iteration_s > last_s; });
-      std::stable_sort(first, end, [](const RankedSplit& a, const RankedSplit& b) {
-        return a.memory.total_bytes() < b.memory.total_bytes();
+      const double last_s = tie_s(first->split);
+      const auto end = std::find_if(first, best.end(),
+                                    [&](const PredictedSplit& s) { return s.split.iteration.iteration_s > last_s; });
+      std::stable_sort(first, end, [](const PredictedSplit& a, const PredictedSplit& b) {
+        return a.split.memory.total_bytes() < b.split.memory.total_bytes();
       });
       first = end;
     }
   }
 
-  void mark_uncertain() {
-    std::vector<RankedSplit>& best = ranking_.best;
+  void mark_uncertain(std::vector<PredictedSplit>& best) {
     if (best.size() < 2) return;
     const Ends ends_of_first = iteration_at_ends(best.front());
     for (std::size_t i = 1; i < best.size(); ++i)
-      best[i].is_tied = is_order_uncertain(best.front(), ends_of_first, best[i]);
+      best[i].split.is_tied = is_order_uncertain(best.front(), ends_of_first, best[i]);
   }
 
-  RankedSplit predicted(const Candidate& candidate) {
+  PredictedSplit predicted(const Candidate& candidate) {
     ++ranking_.predicted;
     set_split(candidate.spec);
-    const SplitModel model(scenario_, gpus_, candidate.links, seconds_);
-    return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
+    auto model = std::make_unique<SplitModel>(scenario_, gpus_, candidate.links, seconds_);
+    RankedSplit split{candidate.spec, model->iteration(slowest_), candidate.memory, model->job().micro_batches, false};
+    return {std::move(split), std::move(model)};
   }
 
-  Ends iteration_at_ends(const RankedSplit& split) {
-    set_split(split.spec);
-    const SplitModel model(scenario_, gpus_, links_.at(key_of(split.spec)), seconds_);
+  Ends iteration_at_ends(const PredictedSplit& predicted) {
+    set_split(predicted.split.spec);
     return seconds_at_ends(scenario_.uncertainty,
-                           [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
+                           [&](const Perturbation& p) { return predicted.model->iteration(slowest_, p).iteration_s; });
   }
 
   // True if the uncertainty of inputs, which both splits share, may reverse their order.
-  bool is_order_uncertain(const RankedSplit& a, const Ends& ends_a, const RankedSplit& b) {
+  bool is_order_uncertain(const PredictedSplit& a, const Ends& ends_a, const PredictedSplit& b) {
     const Ends ends_b = iteration_at_ends(b);
     double spread = 0;
     for (std::size_t group = 0; group < ends_a.size(); ++group) {
@@ -217,7 +222,7 @@ class Search {
       const double worse = std::log(ends_b[group].worse_s / ends_a[group].worse_s);
       spread = std::hypot(spread, (better - worse) / 2);
     }
-    return std::log(b.iteration.iteration_s / a.iteration.iteration_s) <= spread;
+    return std::log(b.split.iteration.iteration_s / a.split.iteration.iteration_s) <= spread;
   }
 
   Scenario scenario_;

@@ -103,7 +103,7 @@ Scenario without_split(const Scenario& scenario, int gpus) {
 PointResult predict_split(const Scenario& scenario, const PointRequest& request) {
   Cluster cluster(scenario.cluster, request.gpus);
   apply_overheads(scenario, cluster);
-  const SplitModel model(scenario, cluster, request.gpus);
+  SplitModel model(scenario, cluster, request.gpus);
   const double slowest = expected_slowest(scenario, request.gpus);
   const SplitIteration iteration = model.iteration(slowest);
   PointResult point;

@@ -30,51 +30,49 @@ void add(PassSeconds& sum, const PassSeconds& more) {
 class IterationTime {
  public:
   IterationTime(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links,
-                const PipelineOrder& pipeline, double slowest, const Perturbation& perturbation)
+                double update_s, double slowest, const Perturbation& perturbation)
       : scenario_(scenario),
         job_(job),
-        seconds_(seconds),
         links_(links),
-        pipeline_(pipeline),
-        ops_(pipeline.stages()),
         factor_(slowest * perturbation.compute),
+        update_s_(factor_ * update_s),
         perturbation_(perturbation),
         passes_(job, seconds, links, factor_, perturbation) {
     for (const ModelPart& part : job.parts) chunks_.push_back(chunk_passes(part));
   }
 
-  SplitIteration run() {
+  SplitIteration run(PipelineTimer& pipeline) {
     SplitIteration result;
     const PipelineTimes times = pipeline_times();
-    const PipelineTimeline line = pipeline_.run(times);
+    const auto [ops, line] = pipeline.run(times);
     result.pipeline_s = line.makespan_s - first_release_s(times);
     result.bubble_fraction = std::max(0.0, 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline));
     result.message_s = times.message_s;
-    const double exchanged_s = all_exchanged_s(line, times);
-    const double update_s = slowest_update_s();
-    result.iteration_s = exchanged_s + update_s;
+    const double exchanged_s = all_exchanged_s(*ops, line, times);
+    result.iteration_s = exchanged_s + update_s_;
     result.exposed_exchange_s = exchanged_s - result.pipeline_s;
-    count(result, update_s);
+    count(result);
     return result;
   }
 
-  std::vector<SplitSpan> spans() {
+  std::vector<SplitSpan> spans(const PipelineOrder& pipeline) {
     const PipelineTimes times = pipeline_times();
-    const PipelineTimeline line = pipeline_.run(times);
-    const double exchanged_s = all_exchanged_s(line, times), update_s = slowest_update_s();
+    const PipelineTimeline line = pipeline.run(times);
+    const std::vector<StageOps>& ops = pipeline.stages();
+    const double exchanged_s = all_exchanged_s(ops, line, times);
     std::vector<SplitSpan> spans;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
       double passed_s = 0;
-      for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
-        const PipelineOp& op = ops_[to_index(stage)][i];
+      for (std::size_t i = 0; i < ops[to_index(stage)].size(); ++i) {
+        const PipelineOp& op = ops[to_index(stage)][i];
         const double start_s = line.starts_s[to_index(stage)][i];
         passed_s = start_s + times.chunks[to_index(stage)][to_index(op.chunk)].of(op.pass);
         spans.push_back({kind_of(op.pass), stage, op.micro_batch, op.chunk, start_s, passed_s});
       }
-      const double own_exchanged_s = this->exchanged_s(stage, line, times);
+      const double own_exchanged_s = this->exchanged_s(stage, ops, line, times);
       if (own_exchanged_s > passed_s)
         spans.push_back({SplitSpan::Kind::exchange, stage, 0, 0, passed_s, own_exchanged_s});
-      spans.push_back({SplitSpan::Kind::update, stage, 0, 0, exchanged_s, exchanged_s + update_s});
+      spans.push_back({SplitSpan::Kind::update, stage, 0, 0, exchanged_s, exchanged_s + update_s_});
     }
     return spans;
   }
@@ -193,12 +191,13 @@ class IterationTime {
     Pass pass = Pass::backward;
   };
 
-  std::vector<LastPass> last_passes(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
+  std::vector<LastPass> last_passes(int stage, const std::vector<StageOps>& ops, const PipelineTimeline& line,
+                                    const PipelineTimes& times) const {
     std::vector<LastPass> last(to_index(job_.spec.chunks()));
     std::vector<bool> is_found(last.size(), false);
     std::size_t missing = last.size();
-    for (std::size_t i = ops_[to_index(stage)].size(); i > 0 && missing > 0; --i) {
-      const PipelineOp& op = ops_[to_index(stage)][i - 1];
+    for (std::size_t i = ops[to_index(stage)].size(); i > 0 && missing > 0; --i) {
+      const PipelineOp& op = ops[to_index(stage)][i - 1];
       const std::size_t c = to_index(op.chunk);
       if (!gives_weight_gradients(op.pass) || is_found[c]) continue;
       is_found[c] = true;
@@ -219,9 +218,10 @@ class IterationTime {
   }
 
   // When a stage has exchanged its gradients.
-  double exchanged_s(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
+  double exchanged_s(int stage, const std::vector<StageOps>& ops, const PipelineTimeline& line,
+                     const PipelineTimes& times) const {
     double end_s = 0, exchanged_s = 0;
-    const std::vector<LastPass> last = last_passes(stage, line, times);
+    const std::vector<LastPass> last = last_passes(stage, ops, line, times);
     for (const LastPass& pass : last) end_s = std::max(end_s, pass.start_s + pass.seconds);
     const bool scatters_before =
         job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3;
@@ -249,9 +249,10 @@ class IterationTime {
     return links_.seconds(copies_exchange(trained, job_.spec, job_.traffic), perturbation_);
   }
 
-  double all_exchanged_s(const PipelineTimeline& line, const PipelineTimes& times) const {
+  double all_exchanged_s(const std::vector<StageOps>& ops, const PipelineTimeline& line,
+                         const PipelineTimes& times) const {
     std::vector<double> ends;
-    for (int stage = 0; stage < job_.spec.pipeline; ++stage) ends.push_back(exchanged_s(stage, line, times));
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) ends.push_back(exchanged_s(stage, ops, line, times));
     double end_s = *std::max_element(ends.begin(), ends.end());
     if (!exchanges_tied_embedding(job_)) return end_s;
     const double bytes =
@@ -260,14 +261,7 @@ class IterationTime {
     return std::max(end_s, std::max(ends.front(), ends.back()) + links_.seconds(tied, perturbation_));
   }
 
-  double slowest_update_s() const {
-    double slowest = 0;
-    for (int stage = 0; stage < job_.spec.pipeline; ++stage)
-      slowest = std::max(slowest, factor_ * update_of_stage_s(scenario_, job_, seconds_, stage));
-    return slowest;
-  }
-
-  void count(SplitIteration& result, double update_s) const {
+  void count(SplitIteration& result) const {
     const double m = job_.pipeline().micro_batches_of_chunk(), p = job_.spec.pipeline;
     SplitSeconds& gpu = result.of_gpu;
     for (const ChunkPasses& chunk : chunks_)
@@ -279,8 +273,8 @@ class IterationTime {
         gpu.expert_s += m / p * pass->expert_s;
         gpu.sharding_s += m / p * pass->beside_s;
       }
-    gpu.update_s = update_s;
-    gpu.compute_s += update_s;
+    gpu.update_s = update_s_;
+    gpu.compute_s += update_s_;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
       double forward_s = 0, backward_s = 0;
       for (int c = 0; c < job_.spec.chunks(); ++c) {
@@ -296,43 +290,12 @@ class IterationTime {
 
   const Scenario& scenario_;
   const SplitJob& job_;
-  const RankSeconds& seconds_;
   const SplitLinks& links_;
-  const PipelineOrder& pipeline_;
-  const std::vector<StageOps>& ops_;
-  double factor_;
+  double factor_, update_s_;
   Perturbation perturbation_;
   Passes passes_;
   std::vector<ChunkPasses> chunks_;  // chunk c of stage s at c p + s
 };
-
-// A full pipeline repeats its order, so its time grows linearly. Pipelines with more passes than this, about a second
-// of computing, are timed with fewer micro-batches.
-constexpr double kMostPasses = 1e6;
-constexpr int kLeastRounds = 16;
-
-SplitJob with_fewer_micro_batches(SplitJob job, int times) {
-  const PipelineShape shape = job.pipeline();
-  const double passes_of_one = 2.0 * shape.stages * shape.chunks;
-  if (job.micro_batches * passes_of_one <= kMostPasses) return job;
-  const int rounds = std::max(kLeastRounds, static_cast<int>(kMostPasses / passes_of_one / shape.stages / 2)) * times;
-  job.micro_batches = std::min(job.micro_batches, job.micro_batches % shape.stages + rounds * shape.stages);
-  return job;
-}
-
-// Extrapolates linearly in micro-batches: the result is `steps` times as far from `first` as `second` is.
-SplitIteration extrapolate(const SplitIteration& first, const SplitIteration& second, double steps) {
-  const auto linear = [&](double a, double b) { return a + steps * (b - a); };
-  SplitIteration result = first;
-  result.iteration_s = linear(first.iteration_s, second.iteration_s);
-  result.pipeline_s = linear(first.pipeline_s, second.pipeline_s);
-  result.bubble_fraction =
-      linear(first.bubble_fraction * first.pipeline_s, second.bubble_fraction * second.pipeline_s) / result.pipeline_s;
-  for (double SplitSeconds::*part : {&SplitSeconds::compute_s, &SplitSeconds::tensor_s, &SplitSeconds::context_s,
-                                     &SplitSeconds::expert_s, &SplitSeconds::sharding_s})
-    result.of_gpu.*part = linear(first.of_gpu.*part, second.of_gpu.*part);
-  return result;
-}
 
 // A group of expert ranks is on `expert_nodes` nodes.
 double messages_of(const Traffic& traffic, int expert_nodes) {
@@ -347,48 +310,39 @@ double messages_of(const Traffic& traffic, int expert_nodes) {
 SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
-      timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
       links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
-      pipeline_(timed_.ops(), timed_.pipeline()) {
-  set_longer_pipeline();
-}
+      pipeline_(schedule_of_pipeline(job_.spec), job_.pipeline()),
+      update_s_(slowest_update_s()) {}
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
                        RankSecondsOfSplits& seconds)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
-      timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(seconds.at(job_)),
       links_(std::move(links)),
-      pipeline_(timed_.ops(), timed_.pipeline()) {
-  set_longer_pipeline();
+      pipeline_(schedule_of_pipeline(job_.spec), job_.pipeline()),
+      update_s_(slowest_update_s()) {}
+
+double SplitModel::slowest_update_s() const {
+  double slowest_s = 0;
+  for (int stage = 0; stage < job_.spec.pipeline; ++stage)
+    slowest_s = std::max(slowest_s, update_of_stage_s(scenario_, job_, *seconds_, stage));
+  return slowest_s;
 }
 
-void SplitModel::set_longer_pipeline() {
-  if (timed_.micro_batches == job_.micro_batches) return;
-  const SplitJob longer = with_fewer_micro_batches(job_, 2);
-  longer_.emplace(longer.ops(), longer.pipeline());
-}
-
-SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  const auto iteration_of = [&](const SplitJob& job, const PipelineOrder& pipeline) {
-    return IterationTime(scenario_, job, *seconds_, *links_, pipeline, slowest, perturbation).run();
-  };
-  const SplitIteration timed = iteration_of(timed_, pipeline_);
-  if (!longer_) return timed;
-  const SplitJob longer = with_fewer_micro_batches(job_, 2);
-  const double steps =
-      double(job_.micro_batches - timed_.micro_batches) / (longer.micro_batches - timed_.micro_batches);
-  return extrapolate(timed, iteration_of(longer, *longer_), steps);
+SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) {
+  return IterationTime(scenario_, job_, *seconds_, *links_, update_s_, slowest, perturbation).run(pipeline_);
 }
 
 std::vector<SplitSpan> SplitModel::spans(double slowest) const {
-  if (longer_)
+  if (!pipeline_.can_be_whole())
     throw InputError("a timeline of " + std::to_string(job_.micro_batches) +
-                     " micro-batches has too many passes; allowed: at most " + std::to_string(timed_.micro_batches) +
+                     " micro-batches has too many passes; allowed: at most " +
+                     std::to_string(static_cast<int>(kMostPasses / 2 / job_.spec.pipeline / job_.spec.chunks())) +
                      " micro-batches");
-  return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, {}).spans();
+  return IterationTime(scenario_, job_, *seconds_, *links_, update_s_, slowest, {})
+      .spans(PipelineOrder(job_.ops(), job_.pipeline()));
 }
 
 double SplitModel::bytes_sent() const {

@@ -12,8 +12,7 @@
 //   the backward pass. The first gather of a forward pass is not hidden. If each matrix has its own collective
 //   (/parallel/sharding_calls), none of this overlaps.
 //
-// Pipeline: sim/split/pipeline_time.hpp, with the time that links need from stage to stage. A pipeline of more than a
-// million passes is extrapolated from two of fewer micro-batches, because a full pipeline repeats its order.
+// Pipeline: sim/split/pipeline_timer.hpp, with the time that links need from stage to stage.
 //
 // Exchange: Gradients are exchanged bucket by bucket (/communication/fusion_threshold; at least a block), as the last
 // backward pass of their chunk produces them. With /communication/overlap the exchanges run one after the other during
@@ -26,12 +25,11 @@
 // Compute jitter counts as its expected maximum over the GPUs, as everywhere in closed form. Different kinds of groups
 // (of stages, of ranks, of the exchange) that send at the same time are assumed not to share links.
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "sim/replica/rank_cost.hpp"
 #include "sim/replica/split_links.hpp"
-#include "sim/split/pipeline_time.hpp"
+#include "sim/split/pipeline_timer.hpp"
 
 namespace lockstep::sim::replica {
 
@@ -71,7 +69,7 @@ class SplitModel {
   SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
 
   /// `slowest`: factor on compute times (expected_slowest()).
-  SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
+  SplitIteration iteration(double slowest, const Perturbation& perturbation = {});
   /// Returns the passes, exchanges and updates of that iteration, stage by stage. Communication that overlaps a pass,
   /// or is part of it, has no span. Throws InputError if there are more than about a million.
   std::vector<SplitSpan> spans(double slowest) const;
@@ -85,15 +83,14 @@ class SplitModel {
   double messages() const;
 
  private:
-  void set_longer_pipeline();
+  double slowest_update_s() const;
 
   const Scenario& scenario_;
   SplitJob job_;
-  SplitJob timed_;  ///< with fewer micro-batches, if the pipeline would have too many passes
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
-  PipelineOrder pipeline_;               ///< of timed_
-  std::optional<PipelineOrder> longer_;  ///< with twice as many micro-batches, if timed_ has fewer than the job
+  PipelineTimer pipeline_;
+  double update_s_;
 };
 
 }  // namespace lockstep::sim::replica

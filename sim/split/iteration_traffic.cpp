@@ -97,6 +97,7 @@ TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spe
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options) {
   TrafficList list;
+  list.reserve(6);  // at most three of dense layers and three of experts
   const double calls = spec.waits_for_shards() ? std::max(1.0, std::round(parameters.matrices)) : 1;
   exchange(list, "dense layers", parameters.dense, calls, TrafficGroup::gradients, spec.gradient_ranks(),
            spec.ranks_of_sharding(), spec, micro_batches, options);

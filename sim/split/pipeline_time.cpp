@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,8 @@ namespace lockstep::sim::split {
 namespace {
 
 constexpr int kNoStep = -1;  // the pass has no step yet, or waits for none
+constexpr std::array kPasses{Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient};
+constexpr double kSameEnd = 1e-13;
 
 class Ordering {
  public:
@@ -73,7 +76,7 @@ class Ordering {
   bool wait_for_all(const PipelineOp& op, int stage, PipelineStep& step) const {
     const std::size_t chunk = chunk_index(stage, op.chunk);
     if (op.pass == Pass::forward) {
-      step.is_released = true;
+      step.release = stage * shape_.chunks + op.chunk;
       return wait_for(forwards_, before_[chunk], op.micro_batch, step);
     }
     const std::vector<int>& own = op.pass == Pass::weight_gradient ? backwards_ : forwards_;
@@ -90,8 +93,7 @@ class Ordering {
     for (std::size_t i = 0; i < count; ++i) {
       const PipelineOp& op = ops[first + i];
       found[i].stage = stage;
-      found[i].chunk = op.chunk;
-      found[i].pass = op.pass;
+      found[i].pass = (stage * shape_.chunks + op.chunk) * static_cast<int>(kPasses.size()) + static_cast<int>(op.pass);
       found[i].is_beside_next = i + 1 < count;
       if (!wait_for_all(op, stage, found[i])) return false;
     }
@@ -130,63 +132,139 @@ double PipelineTimeline::bubble_fraction() const {
   return 1 - busy_s_of_all() / (makespan_s * static_cast<double>(busy_s.size()));
 }
 
-PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape) : stages_(std::move(stages)) {
+PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape)
+    : stages_(std::move(stages)), micro_batches_(shape.micro_batches) {
   Ordering(stages_, shape, steps_).run();
+  repetition_ = find_repetition(steps_, shape.stages, shape.micro_batches);
 }
 
 namespace {
 
-constexpr std::array kPasses{Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient};
-
 // Seconds of every pass: [stage][chunk][pass], in one row.
-class PassTimes {
+std::vector<double> seconds_of_passes(const std::vector<std::vector<ChunkTimes>>& stages) {
+  std::vector<double> seconds;
+  for (const std::vector<ChunkTimes>& chunks : stages)
+    for (const ChunkTimes& chunk : chunks)
+      for (const Pass pass : kPasses) seconds.push_back(chunk.of(pass));
+  return seconds;
+}
+
+// Earliest starts in one row, after a 0 for steps that have none.
+std::vector<double> releases_in_row(const PipelineTimes& times) {
+  std::vector<double> row{0};
+  for (const std::vector<double>& stage : times.release_s) row.insert(row.end(), stage.begin(), stage.end());
+  if (times.release_s.empty()) row.resize(1 + times.chunks.size() * times.chunks.front().size(), 0);
+  return row;
+}
+
+// Computes when steps start and end, in their order.
+class Timing {
  public:
-  explicit PassTimes(const std::vector<std::vector<ChunkTimes>>& stages) : chunks_(stages.front().size()) {
-    for (const std::vector<ChunkTimes>& chunks : stages)
-      for (const ChunkTimes& chunk : chunks)
-        for (const Pass pass : kPasses) seconds_.push_back(chunk.of(pass));
+  Timing(const std::vector<StageOps>& stages, const std::vector<PipelineStep>& steps, const PipelineTimes& times)
+      : steps_(steps),
+        passes_(seconds_of_passes(times.chunks)),
+        releases_(releases_in_row(times)),
+        message_s_{0, times.message_s},
+        free_s_(stages.size(), 0),
+        ends_s_(steps.size() + 1, 0),
+        end_of_(ends_s_.data() + 1),  // of kNoStep: 0
+        started_(stages.size(), 0) {
+    line_.busy_s.assign(stages.size(), 0);
+    line_.starts_s.resize(stages.size());
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) line_.starts_s[stage].resize(stages[stage].size());
   }
-  double of(const PipelineStep& step) const {
-    return seconds_[(to_index(step.stage) * chunks_ + to_index(step.chunk)) * kPasses.size() +
-                    static_cast<std::size_t>(step.pass)];
+
+  PipelineTimeline run() {
+    run_up_to(steps_.size());
+    return finish();
+  }
+
+  std::optional<PipelineTimeline> run_longer(const PipelineRepetition& repetition, int periods) {
+    const std::size_t period = repetition.period;
+    std::size_t check = repetition.first + period;
+    while (check < repetition.reach + period) check += period;
+    // After the check, a period has the last pass of every chunk.
+    for (; check + period <= repetition.end; check += period) {
+      run_up_to(check);
+      const std::optional<double> seconds = seconds_of_period(repetition);
+      if (!seconds) continue;
+      for (std::size_t i = next_ - repetition.reach; i < next_; ++i) end_of_[i] += periods * *seconds;
+      for (double& free_s : free_s_) free_s += periods * *seconds;
+      run_up_to(steps_.size());
+      return finish();
+    }
+    return std::nullopt;
   }
 
  private:
-  std::size_t chunks_;
-  std::vector<double> seconds_;
+  double earliest_start_s(const PipelineStep& step) const {
+    const double arrived_s = end_of_[step.arrives_from] + message_s_[step.has_message ? 1 : 0];
+    return std::max(std::max(end_of_[step.own], arrived_s), releases_[static_cast<std::size_t>(step.release + 1)]);
+  }
+
+  void start(std::size_t stage, double start_s) { line_.starts_s[stage][started_[stage]++] = start_s; }
+
+  // Two overlapped steps end together.
+  void run_up_to(std::size_t end) {
+    while (next_ < end) {
+      const PipelineStep& step = steps_[next_];
+      const std::size_t stage = to_index(step.stage);
+      double start_s = std::max(free_s_[stage], earliest_start_s(step));
+      double spent_s = passes_[to_index(step.pass)];
+      if (step.is_beside_next) {
+        const PipelineStep& other = steps_[next_ + 1];
+        start_s = std::max(start_s, earliest_start_s(other));
+        start(stage, start_s);
+        start(stage, start_s + spent_s);
+        spent_s += passes_[to_index(other.pass)];
+        end_of_[next_++] = start_s + spent_s;
+      } else {
+        start(stage, start_s);
+      }
+      line_.busy_s[stage] += spent_s;
+      free_s_[stage] = end_of_[next_++] = start_s + spent_s;
+    }
+  }
+
+  // Returns by how much later than the last period the next one ends, if the last two periods tell it.
+  std::optional<double> seconds_of_period(const PipelineRepetition& repetition) const {
+    if (*std::min_element(free_s_.begin(), free_s_.end()) < *std::max_element(releases_.begin(), releases_.end()))
+      return std::nullopt;
+    const double seconds = end_of_[next_ - 1] - end_of_[next_ - 1 - repetition.period];
+    for (std::size_t back = 1; back <= repetition.reach; ++back) {
+      const double end_s = end_of_[next_ - back], before_s = end_of_[next_ - back - repetition.period];
+      if (std::abs(end_s - before_s - seconds) > kSameEnd * end_s) return std::nullopt;
+    }
+    return seconds;
+  }
+
+  PipelineTimeline finish() {
+    line_.makespan_s = *std::max_element(free_s_.begin(), free_s_.end());
+    return std::move(line_);
+  }
+
+  const std::vector<PipelineStep>& steps_;
+  std::vector<double> passes_, releases_;
+  std::array<double, 2> message_s_;
+  std::vector<double> free_s_, ends_s_;
+  double* end_of_;
+  std::vector<std::size_t> started_;  // ops of each stage
+  std::size_t next_ = 0;              // step
+  PipelineTimeline line_;
 };
 
 }  // namespace
 
 PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
-  PipelineTimeline line;
-  line.busy_s.assign(stages_.size(), 0);
-  line.starts_s.resize(stages_.size());
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage) line.starts_s[stage].reserve(stages_[stage].size());
-  const PassTimes passes(times.chunks);
-  const bool has_releases = !times.release_s.empty();
-  std::vector<double> free_s(stages_.size(), 0), ends_s(steps_.size() + 1, 0);
-  double* end_of = ends_s.data() + 1;  // end_of[kNoStep] is 0
-  for (std::size_t first = 0; first < steps_.size();) {
-    const std::size_t end = first + (steps_[first].is_beside_next ? 2 : 1);
-    const std::size_t stage = to_index(steps_[first].stage);
-    double start_s = free_s[stage], spent_s = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      const PipelineStep& step = steps_[i];
-      if (has_releases && step.is_released) start_s = std::max(start_s, times.release_s[stage][to_index(step.chunk)]);
-      start_s = std::max(start_s, end_of[step.own]);
-      start_s = std::max(start_s, end_of[step.arrives_from] + (step.has_message ? times.message_s : 0));
-      spent_s += passes.of(step);
-    }
-    free_s[stage] = start_s + spent_s;
-    line.busy_s[stage] += spent_s;
-    for (; first < end; ++first) {
-      line.starts_s[stage].push_back(start_s);
-      start_s += passes.of(steps_[first]);
-      end_of[first] = free_s[stage];
-    }
-  }
-  line.makespan_s = *std::max_element(free_s.begin(), free_s.end());
+  return Timing(stages_, steps_, times).run();
+}
+
+std::optional<PipelineTimeline> PipelineOrder::run_longer(const PipelineTimes& times, int more) const {
+  if (repetition_.period == 0 || more % repetition_.micro_batches != 0) return std::nullopt;
+  std::optional<PipelineTimeline> line =
+      Timing(stages_, steps_, times).run_longer(repetition_, more / repetition_.micro_batches);
+  if (!line) return line;
+  for (double& busy_s : line->busy_s) busy_s *= 1 + double(more) / micro_batches_;
   return line;
 }
 

@@ -11,9 +11,11 @@
 //   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more; t of a chunk.
 //   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both
 //                 gradients. For DualPipeV replace p/2 by p; t of a chunk.
+#include <optional>
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
+#include "sim/split/pipeline_repetition.hpp"
 
 namespace lockstep::sim::split {
 
@@ -59,17 +61,6 @@ struct PipelineTimeline {
   double bubble_fraction() const;
 };
 
-/// An op of a pipeline and the earlier steps that it waits for; -1: none.
-struct PipelineStep {
-  int stage = 0, chunk = 0;
-  int own = -1;           ///< the pass of the same chunk and micro-batch
-  int arrives_from = -1;  ///< the pass of the neighbouring chunk
-  Pass pass = Pass::forward;
-  bool has_message = false;     ///< the neighbouring chunk is on another stage
-  bool is_released = false;     ///< starts no earlier than PipelineTimes::release_s
-  bool is_beside_next = false;  ///< overlapped with the next step
-};
-
 /// The ops of all stages, each one after all ops for which it waits. The order does not depend on times, so it is made
 /// once and timed often.
 class PipelineOrder {
@@ -78,11 +69,19 @@ class PipelineOrder {
   PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape);
 
   PipelineTimeline run(const PipelineTimes& times) const;
+
+  /// Runs a pipeline of the same schedule with `more` micro-batches. Once the times repeat themselves, the steps that
+  /// follow start as much later as the additional periods take. Makespan, busy time and the starts from there on are
+  /// those of the longer pipeline. Returns nothing if the times do not repeat themselves to 1e-13, or if a period's
+  /// micro-batches do not divide `more`.
+  std::optional<PipelineTimeline> run_longer(const PipelineTimes& times, int more) const;
   const std::vector<StageOps>& stages() const { return stages_; }
 
  private:
   std::vector<StageOps> stages_;
   std::vector<PipelineStep> steps_;
+  int micro_batches_;
+  PipelineRepetition repetition_;
 };
 
 }  // namespace lockstep::sim::split

@@ -46,7 +46,7 @@ TEST_CASE("no split is faster than its bound, and one of equal stages without an
       if (seen % 2 == 0) spec.recompute = sim::Recomputation::full;
       scenario = sim::scenario_with_split(scenario, spec, gpus);
       const sim::Cluster cluster(scenario.cluster, gpus);
-      const sim::SplitModel model(scenario, cluster, gpus);
+      sim::SplitModel model(scenario, cluster, gpus);
       const double slowest = sim::expected_slowest(scenario, gpus);
       sim::RankSecondsOfSplits seconds(scenario);
       const double bound = sim::LeastTime(model.job(), seconds, model.links(), slowest).seconds(model.job());

@@ -99,7 +99,7 @@ TEST_CASE("splits round by round take about the time that they take by flows") {
         const sim::Scenario read = SmallFiles(scenario, with_latency()).one();
         sim::Cluster cluster(read.cluster, 64);
         sim::apply_overheads(read, cluster);
-        const sim::SplitModel model(read, cluster, 64);
+        sim::SplitModel model(read, cluster, 64);
         const sim::Program program = sim::split_program(read, model, 1, model.job().spec.data);
         const sim::Jitter even = sim::jitter_of_stages(
             model, [](int, int) { return 1.0; }, model.job().spec.data);

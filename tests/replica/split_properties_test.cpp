@@ -82,7 +82,7 @@ void add_laws(const Four& four, double tolerance, Laws& laws) {
 // Returns the bytes that the replay's program sends per GPU and iteration, over all replicas.
 double replayed_bytes(const sim::Scenario& s) {
   const int gpus = s.gpus.front();
-  const sim::SplitModel model(s, sim::Cluster(s.cluster, gpus), gpus);
+  sim::SplitModel model(s, sim::Cluster(s.cluster, gpus), gpus);
   return sim::split_program(s, model, 1, model.job().spec.data).bytes_sent_per_gpu_and_iteration();
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("spans of a stage follow each other, pass every micro-batch both ways 
     INFO(sim::split_text(spec));
     scenario = sim::scenario_with_split(scenario, spec, kGpus);
     const sim::Cluster cluster(scenario.cluster, kGpus);
-    const sim::SplitModel model(scenario, cluster, kGpus);
+    sim::SplitModel model(scenario, cluster, kGpus);
     const double slowest = sim::expected_slowest(scenario, kGpus);
     std::map<int, double> ends;
     std::map<std::pair<int, sim::SplitSpan::Kind>, int> counts;
