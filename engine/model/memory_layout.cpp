@@ -6,11 +6,20 @@
 namespace lockstep::model {
 namespace {
 
-bool meet(const Use& a, const Use& b, std::int64_t cycle) {
-  const auto overlap = [](const Use& x, const Use& y, std::int64_t shift) {
-    return x.begin < y.end + shift && y.begin + shift < x.end;
-  };
-  return overlap(a, b, 0) || overlap(a, b, cycle) || overlap(a, b, -cycle);
+struct Placed {
+  std::int64_t offset, end_offset;
+  std::int64_t begin, end;  // of its use
+};
+
+bool overlap(const Use& a, const Placed& b, std::int64_t shift) {
+  return a.begin < b.end + shift && b.begin + shift < a.end;
+}
+
+// Only a use that ends beyond the cycle can meet one of the next or the previous cycle.
+bool meet(const Use& a, const Placed& b, std::int64_t cycle) {
+  if (overlap(a, b, 0)) return true;
+  if (a.end <= cycle && b.end <= cycle) return false;
+  return overlap(a, b, cycle) || overlap(a, b, -cycle);
 }
 
 }  // namespace
@@ -20,16 +29,18 @@ std::int64_t lay_out(std::vector<Use>& uses, std::int64_t cycle) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return uses[a].size > uses[b].size; });
-  std::vector<const Use*> placed;  // sorted by offset
+  std::vector<Placed> placed;  // sorted by offset
+  placed.reserve(uses.size());
   std::int64_t size = 0;
   for (const std::size_t i : order) {
     Use& use = uses[i];
-    for (const Use* other : placed) {
-      if (other->offset >= use.offset + use.size) break;
-      if (meet(use, *other, cycle)) use.offset = std::max(use.offset, other->offset + other->size);
+    for (const Placed& other : placed) {
+      if (other.offset >= use.offset + use.size) break;
+      if (other.end_offset > use.offset && meet(use, other, cycle)) use.offset = other.end_offset;
     }
-    const auto by_offset = [](const Use* a, const Use* b) { return a->offset < b->offset; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &use, by_offset), &use);
+    const auto by_offset = [](std::int64_t offset, const Placed& other) { return offset < other.offset; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), use.offset, by_offset),
+                  {use.offset, use.offset + use.size, use.begin, use.end});
     size = std::max(size, use.offset + use.size);
   }
   return size;
