@@ -16,6 +16,7 @@ inline namespace job_prediction {}
 inline namespace launch {}
 inline namespace loss {}
 inline namespace loss_curve {}
+inline namespace messages {}
 inline namespace plan {}
 inline namespace plan_mpi {}
 inline namespace point {}

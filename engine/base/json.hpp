@@ -13,6 +13,7 @@
 // "assumed" and the source "given in FILE".
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -75,8 +76,8 @@ class JsonDocument {
   void set(const std::string& pointer, const std::string& text, const std::string& origin = "--set",
            const std::string& folder = "");
 
-  /// Files read so far, for provenance: path as given or resolved -> SHA-256 in hex.
-  const std::map<std::string, std::string>& inputs() const { return inputs_; }
+  /// Files read so far, for provenance: path as given or resolved -> SHA-256 in hex. Computed at each call.
+  std::map<std::string, std::string> inputs() const;
   /// The ledger that the sourced_*() functions fill, in the order of reading, each pointer once.
   const std::vector<Assumption>& assumptions() const { return assumptions_; }
   void note(const Assumption& assumption) const;
@@ -98,7 +99,7 @@ class JsonDocument {
   std::string name_;
   Json root_;
   std::vector<Origin> origins_;
-  std::map<std::string, std::string> inputs_;
+  std::map<std::string, std::shared_ptr<const std::string>> texts_;  ///< of the files read, by path
   mutable std::vector<Assumption> assumptions_;
 };
 

@@ -76,8 +76,14 @@ JsonDocument JsonDocument::load(const std::string& path) {
     throw InputError(
         one_line(path + ": this is a script; allowed: " + command_of_program("simulate") + " job --from " + path));
   JsonDocument document = parse(text, path);
-  document.inputs_[path] = sha256_hex(text);
+  document.texts_[path] = std::make_shared<const std::string>(std::move(text));
   return document;
+}
+
+std::map<std::string, std::string> JsonDocument::inputs() const {
+  std::map<std::string, std::string> inputs;
+  for (const auto& [path, text] : texts_) inputs[path] = sha256_hex(*text);
+  return inputs;
 }
 
 JsonNode JsonDocument::root() const {
@@ -100,7 +106,7 @@ void JsonDocument::include(const std::string& pointer) {
     throw InputError(one_line(locate(pointer) + ": cannot read " + in_quotes(path) + ": " + why));
   }
   *value = parse_json(text, path);
-  inputs_[path] = sha256_hex(text);
+  texts_[path] = std::make_shared<const std::string>(std::move(text));
   replaced({join_pointer(keys), path, std::filesystem::path(path).parent_path().string(), false});
 }
 

@@ -2,7 +2,7 @@
 // Describes a cluster: its links, and the links that each message crosses. All nodes are identical, except those with
 // dead NICs, so that the links and routes of one node are stored (node_layout.hpp). Those of the fabric are formulae
 // (fabric.hpp). Building a cluster therefore takes the same time and memory for any number of GPUs. Nothing is simulated
-// here; sim/cluster/platform.hpp builds SimGrid's platform from it to send messages.
+// here; sim/messages/platform.hpp builds SimGrid's platform from it to send messages.
 //
 // Faults (ClusterSpec::faults) change the bandwidth or the route of single links. A job may use any of the nodes
 // (ClusterSpec::nodes_used). Its GPUs are numbered by rank; endpoints and links, by node of the cluster.

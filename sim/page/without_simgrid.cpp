@@ -1,16 +1,9 @@
-// Replaces SimGrid's files and the replay by fibers in the page. A question that needs them gets an error that says so.
+// Replaces SimGrid's module and the replay by fibers in the page. A question that needs them gets an error that says so.
 // All other questions are answered by the same source code as in the commands.
 #include "engine/base/json.hpp"
-#include "sim/cluster/engine.hpp"
-#include "sim/replay/actor_runtime.hpp"
-#include "sim/replay/failure_clock.hpp"
-#include "sim/replay/replay.hpp"
+#include "sim/replay/simgrid_module.hpp"
 
 namespace lockstep::sim {
-
-inline namespace cluster {
-void set_flow_updates(FlowUpdates) {}
-}  // namespace cluster
 
 inline namespace replay {
 namespace {
@@ -21,6 +14,8 @@ namespace {
 }
 
 }  // namespace
+
+void set_flow_updates(FlowUpdates) {}
 
 Replay replay_messages(const Program&, const Cluster&, const Jitter&, const ReplayOptions&) {
   refuse_messages();

@@ -393,9 +393,10 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   plan.points = grid_points(plan);
   set_analytic_error(root, plan);
   plan.inputs = check_values(plan);
-  plan.inputs.insert(document.inputs().begin(), document.inputs().end());
+  const std::map<std::string, std::string> inputs = document.inputs();
+  plan.inputs.insert(inputs.begin(), inputs.end());
   plan.assumptions = document.assumptions();
-  std::string all = (document.inputs().empty() ? document.json().dump() + "\n" : "") + version() + " " +
+  std::string all = (inputs.empty() ? document.json().dump() + "\n" : "") + version() + " " +
                     git_revision() + (ignores_memory ? " ignoring memory\n" : "\n");
   for (const auto& [file, digest] : plan.inputs) all += digest + "\n";
   plan.digest = sha256_hex(all);

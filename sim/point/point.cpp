@@ -10,7 +10,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
-#include "sim/cluster/engine.hpp"
+#include "sim/replay/simgrid_module.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
 #include "sim/point/ecmp_hashes.hpp"

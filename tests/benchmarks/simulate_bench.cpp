@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "engine/base/process_pool.hpp"
-#include "sim/cluster/engine.hpp"
+#include "sim/replay/simgrid_module.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/programs.hpp"

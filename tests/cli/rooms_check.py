@@ -13,7 +13,7 @@ import sys
 LONGEST_FILE = 450
 SOURCES = (".cpp", ".hpp", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh")
-SIMGRID_ROOMS = ("sim/cluster", "sim/replay")
+SIMGRID_ROOMS = ("sim/messages",)
 CUDA_ROOMS = ("engine/cuda", "calib/probe")
 
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/platform.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 
 namespace lockstep::tests {
 

@@ -194,7 +194,7 @@ bool runs_on_tokens(const Graph& graph) {
 Graph graph_of_file(const std::string& path, int tokens, std::map<std::string, std::string>& inputs) {
   JsonDocument document = JsonDocument::load(path);
   document.include("/config");
-  inputs.insert(document.inputs().begin(), document.inputs().end());
+  inputs.merge(document.inputs());
   return model_from_json(document.root(), tokens);
 }
 

@@ -1,12 +1,12 @@
-#include "sim/cluster/platform.hpp"
+#include "sim/messages/platform.hpp"
 
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
-#include "sim/cluster/engine.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/engine.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 
-namespace lockstep::sim::cluster {
+namespace lockstep::sim::messages {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -207,4 +207,4 @@ simgrid::s4u::Host* Platform::host(Endpoint end) const {
   return impl_->host(end);
 }
 
-}  // namespace lockstep::sim::cluster
+}  // namespace lockstep::sim::messages

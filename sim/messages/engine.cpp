@@ -1,13 +1,13 @@
-#include "sim/cluster/engine.hpp"
+#include "sim/messages/engine.hpp"
 
 #include <xbt/log.h>
 
 #include <stdexcept>
 #include <string>
 
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 
-namespace lockstep::sim::cluster {
+namespace lockstep::sim::messages {
 
 namespace sg4 = simgrid::s4u;
 
@@ -30,7 +30,7 @@ void configure(int stack_kib) {
 
 }  // namespace
 
-void set_flow_updates(FlowUpdates updates) {
+void choose_flow_updates(FlowUpdates updates) {
   if (sg4::Engine::has_instance()) throw std::logic_error("SimGrid is already started: its updates stay as they are");
   flow_updates = updates;
 }
@@ -46,4 +46,4 @@ void start_engine(int stack_kib) {
   sg4::Engine::on_deadlock_cb([] { throw std::runtime_error("the simulation deadlocked: every actor waits"); });
 }
 
-}  // namespace lockstep::sim::cluster
+}  // namespace lockstep::sim::messages

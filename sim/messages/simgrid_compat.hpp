@@ -15,7 +15,7 @@
 #include "sim/modules.hpp"
 #endif
 
-namespace lockstep::sim::cluster {
+namespace lockstep::sim::messages {
 namespace compat {
 
 namespace sg4 = simgrid::s4u;
@@ -172,4 +172,4 @@ inline void set_latency_factor(sg4::NetZone* zone, const std::function<LatencyFa
 #endif
 
 }  // namespace compat
-}  // namespace lockstep::sim::cluster
+}  // namespace lockstep::sim::messages

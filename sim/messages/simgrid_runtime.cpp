@@ -1,11 +1,12 @@
 #include <deque>
 #include <simgrid/s4u.hpp>
 
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/messages.hpp"
+#include "sim/messages/platform.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 #include "sim/replay/actor_runtime.hpp"
 
-namespace lockstep::sim::replay {
+namespace lockstep::sim::messages {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -101,8 +102,8 @@ class SimgridRuntime : public ActorRuntime {
 
 }  // namespace
 
-std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster& cluster) {
+std::unique_ptr<ActorRuntime> make_simgrid_runtime(const Cluster& cluster) {
   return std::make_unique<SimgridRuntime>(cluster);
 }
 
-}  // namespace lockstep::sim::replay
+}  // namespace lockstep::sim::messages

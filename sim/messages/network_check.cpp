@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/platform.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 
-namespace lockstep::sim::cluster {
+namespace lockstep::sim::messages {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -71,4 +71,4 @@ void verify_network_model() {
   }
 }
 
-}  // namespace lockstep::sim::cluster
+}  // namespace lockstep::sim::messages

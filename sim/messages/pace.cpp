@@ -1,9 +1,9 @@
-#include "sim/replay/pace.hpp"
+#include "sim/messages/pace.hpp"
 
 #include <algorithm>
 #include <simgrid/Exception.hpp>
 
-namespace lockstep::sim::replay {
+namespace lockstep::sim::messages {
 
 namespace sg4 = simgrid::s4u;
 
@@ -73,4 +73,4 @@ void Pace::tell(double slows_before) {
   changed_->release();
 }
 
-}  // namespace lockstep::sim::replay
+}  // namespace lockstep::sim::messages

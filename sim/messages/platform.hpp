@@ -12,7 +12,7 @@ namespace simgrid::s4u {
 class Host;
 }
 
-namespace lockstep::sim::cluster {
+namespace lockstep::sim::messages {
 
 class Platform {
  public:
@@ -46,4 +46,4 @@ class Platform {
 /// then runs another network model than configured. Requires a process of its own, without a platform.
 void verify_network_model();
 
-}  // namespace lockstep::sim::cluster
+}  // namespace lockstep::sim::messages

@@ -8,7 +8,7 @@
 
 #include "sim/modules.hpp"
 
-namespace lockstep::sim::replay {
+namespace lockstep::sim::messages {
 
 class Pace {
  public:
@@ -39,4 +39,4 @@ class Pace {
   std::vector<std::shared_ptr<Piece>> pieces_;  // on streams that share the GPU
 };
 
-}  // namespace lockstep::sim::replay
+}  // namespace lockstep::sim::messages

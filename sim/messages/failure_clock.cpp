@@ -1,4 +1,4 @@
-#include "sim/replay/failure_clock.hpp"
+#include "sim/messages/messages.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <string>
 
 #include "engine/base/random.hpp"
-#include "sim/cluster/engine.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/engine.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 
-namespace lockstep::sim::replay {
+namespace lockstep::sim::messages {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -127,7 +127,7 @@ class TrainingRun {
 
 }  // namespace
 
-std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings) {
+std::vector<ClockedRun> simulate_trainings(const ClockedTrainings& trainings) {
   start_engine();
   sg4::NetZone* const zone = compat::add_full_zone(compat::root_zone(), "trainings");
   sg4::Host* const world = compat::add_host(zone, "world", 1);
@@ -144,4 +144,4 @@ std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings) {
   return results;
 }
 
-}  // namespace lockstep::sim::replay
+}  // namespace lockstep::sim::messages

@@ -6,17 +6,18 @@
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
+#include "sim/messages/messages.hpp"
+#include "sim/messages/pace.hpp"
+#include "sim/messages/platform.hpp"
+#include "sim/messages/simgrid_compat.hpp"
 #include "sim/replay/actor_work.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/message_reach.hpp"
-#include "sim/replay/pace.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim::replay {
+namespace lockstep::sim::messages {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -290,9 +291,8 @@ void run_engine() {
 
 }  // namespace
 
-std::vector<Replay> replay_messages_of_jobs(const std::vector<JobToReplay>& jobs,
-                                            const std::vector<BackgroundFlow>& background,
-                                            const ReplayOptions& options) {
+std::vector<Replay> simulate_messages(const std::vector<JobToReplay>& jobs,
+                                      const std::vector<BackgroundFlow>& background, const ReplayOptions& options) {
   for (const JobToReplay& job : jobs)
     require_reach(message_needs(*job.program, *job.cluster), message_reach(), *job.cluster);
   Platform& platform = Platform::of(*jobs.front().cluster);
@@ -307,9 +307,4 @@ std::vector<Replay> replay_messages_of_jobs(const std::vector<JobToReplay>& jobs
   return of_jobs;
 }
 
-Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
-                       const ReplayOptions& options) {
-  return replay_messages_of_jobs({{&program, &cluster, &jitter, 0}}, {}, options).front();
-}
-
-}  // namespace lockstep::sim::replay
+}  // namespace lockstep::sim::messages

@@ -1,13 +1,15 @@
 #pragma once
-// SimGrid's engine with the settings under which its flow model is exact.
-#include "sim/modules.hpp"
+// Loads SimGrid when a question needs it. SimGrid and the libraries that it links take half of a short command's time
+// to load, and most questions need none of them. So sim/messages is a module, in a file beside the programs.
+#include <memory>
+#include <string>
+#include <vector>
 
-namespace lockstep::sim::cluster {
+#include "sim/replay/actor_runtime.hpp"
+#include "sim/replay/failure_clock.hpp"
+#include "sim/replay/replay.hpp"
 
-/// The raw latency, in seconds, that every route has in SimGrid, whatever its true latency. SimGrid weights a flow by
-/// the raw latency of its route; equal ones make sharing fair. The true latency comes as a factor on this one. 1 s
-/// keeps the weights of the solver at 1.
-constexpr double kRawLatency_s = 1;
+namespace lockstep::sim::replay {
 
 /// Which flows' rates SimGrid computes again when flows begin or end.
 ///
@@ -23,8 +25,16 @@ enum class FlowUpdates { all, changed };
 /// Applies to the engine that this process starts later; default: all. Throws std::logic_error if it has started.
 void set_flow_updates(FlowUpdates updates);
 
-/// Starts the process's only engine. `stack_kib`: stack of every simulated actor, KiB. A simulation that deadlocks ends
-/// in a std::runtime_error from Engine::run. Throws std::logic_error when there already is an engine.
-void start_engine(int stack_kib = 64);
+/// The functions of the module. Their meaning is that of the functions of the same names in this room.
+struct SimgridFunctions {
+  std::string version;  ///< of Lockstep
+  void (*set_flow_updates)(FlowUpdates);
+  std::vector<Replay> (*replay_messages_of_jobs)(const std::vector<JobToReplay>&, const std::vector<BackgroundFlow>&,
+                                                 const ReplayOptions&);
+  std::unique_ptr<ActorRuntime> (*simgrid_runtime)(const Cluster&);
+  std::vector<ClockedRun> (*run_on_clock)(const ClockedTrainings&);
+};
 
-}  // namespace lockstep::sim::cluster
+inline constexpr const char *kSimgridModule = "lockstep_simgrid.so", *kSimgridFunctions = "lockstep_simgrid_functions";
+
+}  // namespace lockstep::sim::replay
