@@ -38,6 +38,10 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
   texts.add(app.add_option("--flops", o.flops,
                            "Adds the time of a training of so many floating-point operations, such as 3.8e25"),
             OptionType::text);
+  texts.add(app.add_option("--batch-ramp", o.question.batch_ramp,
+                           "Smaller batches at the beginning, BATCH:UNTIL_TOKENS,... such as 512:252M,1024:2.87T; or "
+                           "START+STEP:TOKENS, which grows to the global batch"),
+            OptionType::text);
   declare_loss_law(app, o.question, o.critical_batch, texts);
   texts.add(app.add_flag("--no-failures", o.question.is_undisturbed,
                          "No calendar time beside that of the training on more than 64 GPUs"),

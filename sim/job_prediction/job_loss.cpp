@@ -7,6 +7,7 @@
 #include "engine/model/transformer/spec.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/cost/utilisation.hpp"
+#include "sim/job_prediction/batch_ramp.hpp"
 #include "sim/loss/law_json.hpp"
 #include "sim/scenario/convergence_read.hpp"
 
@@ -120,17 +121,19 @@ std::string job_loss_text(const JobPrediction& predicted) {
   const double global_batch = run.samples() * run.accumulation;
   const double batch_tokens = global_batch * run.scenario.model.tokens;
   if (question.loss > 0) {
-    const BoundedValue tokens = tokens_to_loss(run.scenario, row.gpus, global_batch);
+    const BoundedValue tokens =
+        tokens_with_ramp(predicted, row, batch_tokens, tokens_to_loss(run.scenario, row.gpus, global_batch));
     const double minimal = minimal_tokens_to(loss.law, loss.model.parameters.middle, question.loss);
     return "Loss " + short_number(question.loss) + " takes " + range_text(tokens) + " tokens at a batch of " +
            format_count(batch_tokens) + " tokens; small batches take " + format_count(minimal) +
            ", the critical batch is " + format_count(critical_batch(loss.law, minimal)) + " tokens.\n" +
            law_text(loss, minimal);
   }
-  const BoundedValue reached = predict_loss(loss.law, loss.model, question.tokens, batch_tokens, kLossCoverage);
+  const double batch = batch_for_loss(predicted, row, question.tokens, batch_tokens);
+  const BoundedValue reached = predict_loss(loss.law, loss.model, question.tokens, batch, kLossCoverage);
   return "Loss after " + format_count(question.tokens) + " tokens: " + formatted("%.3f", reached.middle) + " (" +
          formatted("%.3f", reached.low) + " to " + formatted("%.3f", reached.high) + ") nats per token.\n" +
-         law_text(loss, minimal_tokens(loss.law, question.tokens, batch_tokens));
+         law_text(loss, minimal_tokens(loss.law, question.tokens, batch));
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -1,4 +1,5 @@
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/batch_ramp.hpp"
 
 #include <algorithm>
 
@@ -203,6 +204,8 @@ void set_work(JobPrediction& predicted, const Catalogue& catalogue) {
   if ((question.tokens > 0 || question.flops > 0) && scenario.model.tokens == 0)
     throw InputError(std::string(question.tokens > 0 ? "--tokens: " : "--flops: ") + scenario.model.title +
                      " does not train on tokens; allowed: --samples");
+  if (!question.batch_ramp.empty() && scenario.model.tokens == 0)
+    throw InputError("--batch-ramp: " + scenario.model.title + " does not train on tokens; allowed: models that do");
   question.derives_tokens = (question.samples > 0 && scenario.model.tokens > 0) || question.flops > 0;
   if (question.derives_tokens)
     question.tokens =
@@ -405,6 +408,7 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
   }
   predict_quantities(predictions, catalogue, {jobs, true, jitter});
   check_simulated(question, predictions);
+  time_batch_ramp(predicted, {jobs, false, jitter});
   return predicted;
 }
 

@@ -15,9 +15,17 @@
 
 namespace lockstep::sim::job_prediction {
 
+/// A stage of a training that begins with other batches than its global batch.
+struct BatchStage {
+  double until_tokens = 0;  ///< tokens of the whole training at its end
+  std::int64_t global_batch = 0;
+  double iteration_s = 0;
+};
+
 /// Holds the predictions for one number of GPUs.
 struct JobRow {
   int gpus = 0;
+  std::vector<BatchStage> ramp{};  ///< of --batch-ramp
   QuantityPrediction samples_per_s;
   QuantityPrediction efficiency;               ///< relative to JobQuestion::baseline_gpus()
   std::optional<QuantityPrediction> training;  ///< time of the job's epochs in seconds, if it has some

@@ -21,6 +21,8 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   const int works = int(q.tokens > 0 && !q.derives_tokens) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
   if (works > 1)
     throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
+  if (!q.batch_ramp.empty() && works == 0)
+    throw InputError("--batch-ramp: the work is not given; allowed: with --tokens, --samples, --loss or --flops");
   if (q.samples > 0 && q.job.epochs > 0)
     throw InputError("--samples: --epochs says how much is trained, too; allowed: one of the two");
   if (q.usd_per_gpu_hour > 0 && works == 0 && q.job.epochs == 0)

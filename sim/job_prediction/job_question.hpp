@@ -45,6 +45,7 @@ struct JobQuestion {
   double samples = 0;                       ///< images or sequences of the training; 0: not given
   double loss = 0;                          ///< loss that the training must reach, nats per token; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given
+  std::string batch_ramp{};                 ///< batches with which it begins (batch_ramp.hpp); empty: one batch
   double critical_batch_tokens = 0;         ///< measured, in place of the law's; 0: the law's
   std::string loss_law;                     ///< name in the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
   std::string storage{};                    ///< for checkpoints, "200 GB/s" or "5 GB/s per node"; empty: the default

@@ -8,6 +8,7 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/cost/utilisation.hpp"
+#include "sim/job_prediction/batch_ramp.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/replica/rank_cost.hpp"
@@ -23,6 +24,7 @@ struct Row {
   double flops_per_gpu = 0, mfu = 0, hfu = 0;
   double batch_tokens = 0;  // per update
   std::optional<BoundedValue> tokens, loss;
+  const JobRow* of = nullptr;
   TrainingTime training;
   std::optional<CalendarTime> calendar;
   double usd = 0;
@@ -33,14 +35,18 @@ bool has_work(const JobQuestion& question) {
 }
 
 // Rounds up to whole iterations, as plans do.
+TrainingTime time_of_tokens(double tokens, double tokens_of_sample, double batch, const Row& row) {
+  const double seconds = seconds_with_ramp(*row.of, std::ceil(tokens / tokens_of_sample), batch,
+                                           batch * tokens_of_sample / row.tokens_per_s);
+  return {seconds, seconds * row.tokens_per_s / row.high, seconds * row.tokens_per_s / row.low};
+}
+
 void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
-  const JobQuestion& question = predicted.question;
-  const double tokens = predicted.scenario.model.tokens;
-  const double trained = std::ceil(std::ceil(question.tokens / tokens) / batch) * batch * tokens;
-  row.training = {trained / row.tokens_per_s, trained / row.high, trained / row.low};
-  if (predicted.loss)
-    row.loss =
-        predict_loss(predicted.loss->law, predicted.loss->model, question.tokens, row.batch_tokens, kLossCoverage);
+  const double tokens = predicted.question.tokens;
+  row.training = time_of_tokens(tokens, predicted.scenario.model.tokens, batch, row);
+  if (!predicted.loss) return;
+  row.loss = predict_loss(predicted.loss->law, predicted.loss->model, tokens,
+                          batch_for_loss(predicted, *row.of, tokens, row.batch_tokens), kLossCoverage);
 }
 
 // Computes the same time as a scenario with this target.
@@ -53,10 +59,22 @@ void train_to_loss(const Scenario& scenario, double batch, const QuantityPredict
   row.tokens = tokens_to_loss(scenario, row.gpus, batch);
 }
 
-Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, const QuantityPrediction& samples) {
+// The ramp changes the seconds at both ends of the interval by the same factor.
+void add_ramp(const JobPrediction& predicted, double batch, Row& row) {
+  if (row.of->ramp.empty()) return;
+  row.tokens = tokens_with_ramp(predicted, *row.of, row.batch_tokens, *row.tokens);
+  const double longer =
+      time_of_tokens(row.tokens->middle, predicted.scenario.model.tokens, batch, row).seconds / row.training.seconds;
+  for (double* seconds : {&row.training.seconds, &row.training.low_s, &row.training.high_s}) *seconds *= longer;
+}
+
+Row row_of(const JobPrediction& predicted, const JobRow& of) {
   const JobQuestion& question = predicted.question;
+  const QuantityPrediction& samples = of.samples_per_s;
+  const Scenario& scenario = samples.task.target.front().scenario;
   Row row;
-  row.gpus = gpus;
+  row.of = &of;
+  row.gpus = of.gpus;
   const double tokens = scenario.model.tokens;
   row.tokens_per_s = samples.predicted * tokens;
   row.low = samples.low * tokens;
@@ -68,10 +86,12 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
   const double batch = samples.task.target.front().samples() * samples.task.target.front().accumulation;
   row.batch_tokens = batch * tokens;
   if (!has_work(question)) return row;
-  if (question.loss > 0)
+  if (question.loss > 0) {
     train_to_loss(scenario, batch, samples, row);
-  else
+    add_ramp(predicted, batch, row);
+  } else {
     train_on_tokens(predicted, batch, row);
+  }
   row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
   row.usd = (row.calendar ? row.calendar->seconds : row.training.seconds) / 3600 * row.gpus * question.usd_per_gpu_hour;
   return row;
@@ -80,8 +100,7 @@ Row row_of(const JobPrediction& predicted, const Scenario& scenario, int gpus, c
 std::vector<Row> rows_of(const JobPrediction& predicted) {
   std::vector<Row> rows;
   if (predicted.scenario.model.tokens == 0) return rows;
-  for (const JobRow& row : predicted.rows)
-    rows.push_back(row_of(predicted, row.samples_per_s.task.target.front().scenario, row.gpus, row.samples_per_s));
+  for (const JobRow& row : predicted.rows) rows.push_back(row_of(predicted, row));
   return rows;
 }
 
@@ -96,6 +115,33 @@ std::string percent_text(double share) {
 std::string work_name(const JobQuestion& question) {
   if (question.samples > 0) return training_name(question);
   return question.loss > 0 ? loss_target_name(question.loss) : format_count(question.tokens) + " tokens";
+}
+
+// Names at most three stages: "512 until 252M tokens, 1024 until 2.87T".
+std::string ramp_text(const std::vector<Row>& rows, double tokens_of_sample) {
+  const Row& row = rows.back();
+  const std::vector<BatchStage>& ramp = row.of->ramp;
+  if (ramp.empty()) return "";
+  std::string stages;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, ramp.size()); ++i)
+    stages += (i == 0 ? "" : ", ") + std::to_string(ramp[i].global_batch) + " until " +
+              format_count(ramp[i].until_tokens) + (i == 0 ? " tokens" : "");
+  if (ramp.size() > 3) stages += ", ... (" + std::to_string(ramp.size()) + " batches)";
+  const double batch = row.batch_tokens / tokens_of_sample, iteration_s = row.batch_tokens / row.tokens_per_s;
+  double slower = 0;
+  for (const BatchStage& stage : ramp)
+    slower = std::max(slower, stage.iteration_s / double(stage.global_batch) * batch / iteration_s - 1);
+  return "Batch ramp: " + stages + ", then " + short_number(batch) + ". Its smaller batches take up to " +
+         formatted("%.0f %%", 100 * slower) + " longer per token on " + gpus_text(row.gpus) + ".\n";
+}
+
+Json ramp_json(const std::vector<BatchStage>& ramp) {
+  Json list = Json::array();
+  for (const BatchStage& stage : ramp)
+    list.push_back({{"global_batch", stage.global_batch},
+                    {"until_tokens", stage.until_tokens},
+                    {"iteration_s", stage.iteration_s}});
+  return list;
 }
 
 // Writes null if the upper end is out of reach.
@@ -144,7 +190,8 @@ std::string job_tokens_text(const JobPrediction& predicted) {
     if (question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text() + (shows_calendar ? calendar_text(question) : "") + job_loss_text(predicted);
+  return "\n" + table.text() + (shows_calendar ? calendar_text(question) : "") +
+         ramp_text(rows, predicted.scenario.model.tokens) + job_loss_text(predicted);
 }
 
 Json job_tokens_json(const JobPrediction& predicted) {
@@ -159,11 +206,14 @@ Json job_tokens_json(const JobPrediction& predicted) {
     if (row.mfu > 0) json["mfu"] = row.mfu;
     if (row.hfu > row.mfu) json["hfu"] = row.hfu;
     if (has_work(question)) {
+      json["sequence_tokens"] = predicted.scenario.model.tokens;
       json["batch_tokens"] = row.batch_tokens;
+      if (question.tokens > 0) json["trained_tokens"] = question.tokens;
       json["training_s"] = row.training.seconds;
       json["training_s_low"] = row.training.low_s;
       json["training_s_high"] = row.training.high_s;
     }
+    if (!row.of->ramp.empty()) json["batch_ramp"] = ramp_json(row.of->ramp);
     add_estimate("tokens", row.tokens, json);
     add_estimate("loss", row.loss, json);
     if ((row.tokens || row.loss) && predicted.loss) json["loss_law"] = predicted.loss->law.id;

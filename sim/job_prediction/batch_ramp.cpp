@@ -1,0 +1,178 @@
+#include "sim/job_prediction/batch_ramp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim::job_prediction {
+namespace {
+
+constexpr const char* kOption = "--batch-ramp";
+constexpr std::size_t kMostStages = 1024;
+
+[[noreturn]] void refuse(const std::string& text, const std::string& wrong) {
+  throw InputError(std::string(kOption) + " " + in_quotes(text) + ": " + wrong +
+                   "; allowed: BATCH:UNTIL_TOKENS,... such as 512:252M,1024:2.87T, or START+STEP:TOKENS such as "
+                   "32+32:12B");
+}
+
+std::vector<std::string> parts_at(char separator, const std::string& text) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text + separator);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::int64_t batch_of(const std::string& text, const std::string& all) {
+  const std::optional<double> count = parse_count(text);
+  if (!count || *count != std::floor(*count) || *count > double(kLargestGlobalBatch))
+    refuse(all, in_quotes(text) + " is no batch");
+  return static_cast<std::int64_t>(*count);
+}
+
+double tokens_of(const std::string& text, const std::string& all) {
+  const std::optional<double> count = parse_count(text);
+  if (!count) refuse(all, in_quotes(text) + " is no number of tokens");
+  return *count;
+}
+
+// Each batch lasts equally long, as in Megatron-LM.
+std::vector<BatchStage> rising_stages(std::int64_t start, std::int64_t step, double tokens, std::int64_t global_batch,
+                                      const std::string& text) {
+  if (start >= global_batch || (global_batch - start) % step != 0)
+    refuse(text, "steps of " + std::to_string(step) + " do not lead from " + std::to_string(start) + " to " +
+                     std::to_string(global_batch));
+  const std::int64_t steps = (global_batch - start) / step;
+  if (steps > static_cast<std::int64_t>(kMostStages))
+    refuse(text, "more than " + std::to_string(kMostStages) + " steps");
+  std::vector<BatchStage> stages;
+  for (std::int64_t i = 0; i < steps; ++i) stages.push_back({tokens * double(i + 1) / double(steps), start + i * step});
+  return stages;
+}
+
+// The iteration of the row with another global batch. Replicas accumulate fewer micro-batches, or get smaller ones.
+Workload with_batch(const Workload& run, std::int64_t batch) {
+  Workload other = run;
+  other.label = 0;  // no other workload takes the same time
+  const auto refuse_batch = [&](const std::string& multiple) {
+    throw InputError(std::string(kOption) + ": " + std::to_string(run.gpus) + " GPUs cannot train with a batch of " +
+                     std::to_string(batch) + "; allowed: multiples of " + multiple);
+  };
+  if (run.scenario.parallel) {
+    const ParallelSpec spec = run.scenario.parallel_at(run.gpus);
+    const bool is_interleaved = spec.pipeline > 1 && spec.schedule == PipelineSchedule::interleaved;
+    const std::int64_t least = std::int64_t{spec.micro_batch} * spec.data * (is_interleaved ? spec.pipeline : 1);
+    if (batch % least != 0)
+      refuse_batch(std::to_string(least) + " (micro-batch " + std::to_string(spec.micro_batch) + " on " +
+                   std::to_string(spec.data) + " replicas" +
+                   (is_interleaved ? ", interleaved over " + std::to_string(spec.pipeline) + " stages)" : ")"));
+    other.scenario.parallel->global_batch = static_cast<int>(batch);
+    check(other.scenario);
+    return other;
+  }
+  const std::int64_t of_gpu = batch / run.gpus;
+  if (batch % run.gpus != 0) refuse_batch(std::to_string(run.gpus));
+  if (of_gpu % run.batch_per_gpu == 0) {
+    other.accumulation = static_cast<int>(of_gpu / run.batch_per_gpu);
+  } else {
+    if (of_gpu > run.batch_per_gpu) refuse_batch(std::to_string(std::int64_t{run.batch_per_gpu} * run.gpus));
+    other.accumulation = 1;
+    other.batch_per_gpu = static_cast<int>(of_gpu);
+    other.scenario.batch = {{kMostGpus, other.batch_per_gpu}};
+  }
+  if (run.scenario.communication.accumulation == run.accumulation)
+    other.scenario.communication.accumulation = other.accumulation;
+  return other;
+}
+
+// The stages as the law of the loss takes them.
+std::vector<BatchStageTokens> stages_in_tokens(const JobPrediction& predicted, const JobRow& row) {
+  std::vector<BatchStageTokens> stages;
+  for (const BatchStage& stage : row.ramp)
+    stages.push_back({stage.until_tokens, double(stage.global_batch) * predicted.scenario.model.tokens});
+  return stages;
+}
+
+}  // namespace
+
+std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t global_batch) {
+  const std::vector<std::string> parts = parts_at(',', text);
+  std::vector<BatchStage> stages;
+  for (const std::string& part : parts) {
+    const std::vector<std::string> ends = parts_at(':', part);
+    if (ends.size() != 2) refuse(text, in_quotes(part) + " has not one colon");
+    const double tokens = tokens_of(ends[1], text);
+    const std::vector<std::string> rise = parts_at('+', ends[0]);
+    if (rise.size() == 2) {
+      if (parts.size() > 1) refuse(text, "steps and single batches together");
+      return rising_stages(batch_of(rise[0], text), batch_of(rise[1], text), tokens, global_batch, text);
+    }
+    stages.push_back({tokens, batch_of(ends[0], text)});
+    if (stages.size() > 1 && tokens <= stages[stages.size() - 2].until_tokens)
+      refuse(text, "the numbers of tokens do not rise");
+  }
+  if (stages.size() > kMostStages) refuse(text, "more than " + std::to_string(kMostStages) + " stages");
+  return stages;
+}
+
+void time_batch_ramp(JobPrediction& predicted, const TimingOptions& timing) {
+  if (predicted.question.batch_ramp.empty()) return;
+  for (JobRow& row : predicted.rows) {
+    const Workload& run = row.samples_per_s.task.target.front();
+    const double global_batch = run.samples() * run.accumulation;
+    row.ramp = read_batch_ramp(predicted.question.batch_ramp, std::llround(global_batch));
+    std::vector<Workload> runs{run};
+    std::map<std::int64_t, std::size_t> places;
+    for (const BatchStage& stage : row.ramp)
+      if (places.emplace(stage.global_batch, runs.size()).second) runs.push_back(with_batch(run, stage.global_batch));
+    std::vector<const Workload*> all;
+    for (const Workload& one : runs) all.push_back(&one);
+    const std::vector<WorkloadTime> times = time_workloads(all, {timing.jobs, false, timing.jitter});
+    for (const WorkloadTime& time : times)
+      if (!time.failure.empty()) throw InputError(std::string(kOption) + ": " + time.failure);
+    const double iteration_s = global_batch / row.samples_per_s.predicted;
+    for (BatchStage& stage : row.ramp)
+      stage.iteration_s = iteration_s * times[places.at(stage.global_batch)].seconds / times.front().seconds;
+  }
+}
+
+double batch_for_loss(const JobPrediction& predicted, const JobRow& row, double tokens, double batch_tokens) {
+  if (row.ramp.empty()) return batch_tokens;
+  const LossLaw& law = predicted.loss->law;
+  const double minimal = minimal_tokens_of_ramp(law, stages_in_tokens(predicted, row), batch_tokens, tokens);
+  return equivalent_batch(law, minimal, tokens);
+}
+
+BoundedValue tokens_with_ramp(const JobPrediction& predicted, const JobRow& row, double batch_tokens,
+                              const BoundedValue& without_ramp) {
+  if (row.ramp.empty()) return without_ramp;
+  const LossLaw& law = predicted.loss->law;
+  const double minimal = minimal_tokens_to(law, predicted.loss->model.parameters.middle, predicted.question.loss);
+  const double factor =
+      tokens_of_ramp(law, stages_in_tokens(predicted, row), batch_tokens, minimal) / without_ramp.middle;
+  return {without_ramp.middle * factor, without_ramp.low * factor, without_ramp.high * factor};
+}
+
+double seconds_with_ramp(const JobRow& row, double samples, double global_batch, double iteration_s) {
+  double trained = 0, seconds = 0;
+  const auto train_until = [&](double until, double batch, double of_iteration_s) {
+    if (trained >= samples) return;
+    const double iterations = std::ceil((std::min(until, samples) - trained) / batch);
+    if (iterations <= 0) return;
+    seconds += iterations * of_iteration_s;
+    trained += iterations * batch;
+  };
+  const double tokens = row.samples_per_s.task.target.front().scenario.model.tokens;
+  for (const BatchStage& stage : row.ramp)
+    train_until(stage.until_tokens / tokens, double(stage.global_batch), stage.iteration_s);
+  train_until(samples, global_batch, iteration_s);
+  return seconds;
+}
+
+}  // namespace lockstep::sim::job_prediction
