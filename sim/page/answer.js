@@ -23,6 +23,7 @@ function summaryOf(answer, options) {
   const hours = training && scaled(training, gpus / 3600);
   return {
     gpus, samples: bounds(samples), isSequences: !!tokens, tokensPerS: range('tokens_per_s'), mfu: tokens && tokens.mfu, flops: tokens && tokens.model_flops_per_gpu,
+    trained: tokens && isNumber(tokens.batch_tokens) ? {batch: tokens.batch_tokens, tokens: tokens.trained_tokens, sequence: tokens.sequence_tokens} : undefined, lossLaw: tokens && tokens.loss_law,
     training, calendar: range('calendar_s'), hours, interruptions: tokens && tokens.interruptions,
     usd: options.price && hours ? scaled(hours, options.price) : undefined,
     iteration: given && samples ? {value: given / samples.predicted, low: given / samples.high, high: given / samples.low} : undefined,

@@ -49,7 +49,7 @@ const packed = bytes => zlib.gzipSync(bytes, {level: 9}).toString('base64');
 const files = catalogueFiles();
 const ask = await loadCore(files);
 const presets = presetsOf(root, ask);
-const SCRIPTS = ['split_options.mjs', 'predictor.js', 'controls.js', 'job_text.js', 'picture.js', 'answer.js', 'further.js', 'compare.js', 'main.js'];
+const SCRIPTS = ['split_options.mjs', 'predictor.js', 'controls.js', 'job_text.js', 'picture.js', 'answer.js', 'further.js', 'loss.js', 'compare.js', 'main.js'];
 const parts = {
   style: read(report, 'page.css') + read(here, 'page.css'),
   core_script: script('core.js', read(build, 'core.js'), read(here, 'worker.js')),

@@ -76,7 +76,7 @@ async function predictNow() {
     byId('lead').textContent = 'No prediction for this job:';
     say(error.message);
     showCompare(current);
-    for (const id of ['time', 'scaling', 'what-ifs', 'splits', 'timeline']) showSection(id);
+    for (const id of ['time', 'scaling', 'loss', 'what-ifs', 'splits', 'timeline']) showSection(id);
   }
   byId('answer').dataset.answered = mine;
   firstAnswerAt = firstAnswerAt || performance.now();
@@ -101,6 +101,7 @@ async function showFurther(mine, job, summary, isGuess) {
     await showWhatIfs(ask, job, found, summary);
     await showScaling(ask, job, found, summary);
     await showSplits(ask, job, summary);
+    await showLoss(ask, job, summary);
     byId('answers').dataset.done = mine;
   } catch (error) {
     if (!(error instanceof AnswerError)) throw error;
