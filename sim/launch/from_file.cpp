@@ -180,7 +180,7 @@ class Launch {
     }
     job.settings.append(candidate.line.launchers);
     job.settings.append(directive_settings(script_.directives));
-    job.settings.append(environment_settings(script_));
+    job.settings.append(environment_settings(variables_of(script_, candidate.line.shell)));
     job.title = "a launch script with " + job.title;
     job.notes = candidate.line.notes;
     job.notes.insert(job.notes.end(), script_.notes.begin(), script_.notes.end());
@@ -188,7 +188,7 @@ class Launch {
       job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
                  [this](const std::string& name) { return text_of_named(name); });
-    const std::optional<LaunchSetting> part = open_part(job.settings);
+    const std::optional<LaunchSetting> part = open_part(job.settings, variables_of(script_, candidate.line.shell));
     const std::optional<LaunchSetting>& open = part ? part : candidate.missing_configuration;
     reading.facts.has_open_part = open.has_value();
     reading.facts.has_open_output = part && is_output(part->unknown);
@@ -205,14 +205,14 @@ class Launch {
 
   // An unknown word of the command: the output of a program, or a variable that the script sets under a test that cannot
   // be evaluated.
-  std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
+  std::optional<LaunchSetting> open_part(const LaunchSettings& settings, const ShellVariables& shell) const {
     for (const LaunchSetting& setting : settings.all()) {
       if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
       if (is_output(setting.unknown)) return setting;
       std::string name;
       for (const char c : setting.unknown)
         if (c != '$' && c != '{' && c != '}') name += c;
-      if (script_.variables.count(name) > 0) return setting;
+      if (shell.variables.count(name) > 0) return setting;
     }
     return std::nullopt;
   }

@@ -140,7 +140,9 @@ bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
 
 class LineReader {
  public:
-  LineReader(const ShellCommand& command, const ShellScript& script) : script_(script) {
+  LineReader(const ShellCommand& command, const ShellScript& script) : variables_(variables_of(script, command.shell)) {
+    line_.shell = command.shell;
+    if (!command.assumption.empty()) line_.notes.push_back(command.assumption);
     line_.place = command.place;
     line_.is_conditional = command.is_conditional;
   }
@@ -189,8 +191,8 @@ class LineReader {
   bool read_shell_text(const std::vector<Word>& words, std::size_t i, int depth) {
     while (i < words.size() && is_option(words[i]) && words[i].text.find('c') == std::string::npos) ++i;
     if (i < words.size() && is_option(words[i]) && i + 1 < words.size()) {
-      std::map<std::string, Word> environment = script_.exported;
-      for (const auto& [name, value] : script_.variables)
+      std::map<std::string, Word> environment = variables_.exported;
+      for (const auto& [name, value] : variables_.variables)
         if (name.compare(0, 6, "SLURM_") == 0 && value.size() == 1) environment[name] = value.front();
       const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}});
       for (const ShellCommand& command : inner.commands) {
@@ -264,7 +266,7 @@ class LineReader {
     return i < words.size() && take_program(words, i);
   }
 
-  const ShellScript& script_;
+  const ShellVariables& variables_;
   LaunchLine line_;
 };
 
@@ -301,7 +303,7 @@ LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
   return settings;
 }
 
-LaunchSettings environment_settings(const ShellScript& script) {
+LaunchSettings environment_settings(const ShellVariables& script) {
   LaunchSettings settings;
   for (const auto& [name, value] : script.exported) {
     LaunchSetting setting;

@@ -164,9 +164,10 @@ void read_gpus_of_task(LaunchSettings& s, Facts& f) {
 // Reads variables of the frameworks' launchers, and the GPUs that the process can see.
 void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f) {
   const auto value_of = [&](const std::string& name) {
-    const auto found = script.variables.find(name);
+    const auto& variables = variables_of(script, line.shell).variables;
+    const auto found = variables.find(name);
     const bool is_known =
-        found != script.variables.end() && found->second.size() == 1 && found->second.front().unknown.empty();
+        found != variables.end() && found->second.size() == 1 && found->second.front().unknown.empty();
     return is_known ? &found->second.front() : nullptr;
   };
   if (line.is_framework) {

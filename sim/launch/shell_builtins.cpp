@@ -31,14 +31,28 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// The names and options of "read -r -d '' -a NAME NAME ...".
+// Names and options of "read -r -d '' -n 8 -a NAME" and "mapfile -t -n 2 -s 1 -O 1 -d , NAME".
 struct ReadOptions {
-  bool reads_all = false, is_array = false;
+  std::optional<std::string> delimiter;               // empty: the whole text
+  std::optional<std::int64_t> most, skipped, origin;  // characters of read, lines of mapfile
+  bool is_array = false, is_exact = false, strips = false;
+  bool is_known = true;  // every number is one
   std::vector<std::string> names;
 };
 
+bool is_mapfile(const ShellCommand& command) {
+  return command.words.front().text != "read";
+}
+
 ReadOptions options_of_read(const ShellCommand& command) {
   ReadOptions options;
+  const bool reads_lines = is_mapfile(command);
+  const std::string valued = reads_lines ? "dnsOucC" : "adiNnptu";
+  const auto number = [&](const std::string& text) {
+    const std::optional<std::int64_t> value = is_number(text) ? std::optional(std::stoll(text)) : std::nullopt;
+    options.is_known = options.is_known && value.has_value();
+    return value;
+  };
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const std::string& word = command.words[i].text;
     if (word.size() < 2 || word[0] != '-') {
@@ -46,18 +60,24 @@ ReadOptions options_of_read(const ShellCommand& command) {
       continue;
     }
     for (std::size_t k = 1; k < word.size(); ++k) {
-      if (std::string("adiNnptu").find(word[k]) == std::string::npos) continue;
+      if (word[k] == 't' && reads_lines) options.strips = true;
+      if (valued.find(word[k]) == std::string::npos) continue;
+      const char option = word[k];
       const bool is_last = k + 1 == word.size();
       const std::string value = !is_last                       ? word.substr(k + 1)
                                 : i + 1 < command.words.size() ? command.words[++i].text
                                                                : "";
-      if (word[k] == 'd') options.reads_all = value.empty();
-      if (word[k] == 'a') options.is_array = true;
-      if (word[k] == 'a') options.names.push_back(value);
+      if (option == 'd') options.delimiter = value.substr(0, 1);
+      if (option == 'a') options.is_array = true;
+      if (option == 'a') options.names.push_back(value);
+      if (option == 'n' || option == 'N') options.most = number(value);
+      if (option == 'N') options.is_exact = true;
+      if (option == 's' && reads_lines) options.skipped = number(value);
+      if (option == 'O' && reads_lines) options.origin = number(value);
       break;
     }
   }
-  if (options.names.empty()) options.names = {"REPLY"};
+  if (options.names.empty()) options.names = {reads_lines ? "MAPFILE" : "REPLY"};
   return options;
 }
 
@@ -288,24 +308,65 @@ std::optional<Word> output_of(const ShellCommand& command, const std::optional<W
   return result;
 }
 
-void ShellState::read_words(const ShellCommand& command, const Word& text) {
+std::size_t ShellState::read_words(const ShellCommand& command, const Word& text) {
   const ReadOptions options = options_of_read(command);
-  std::string content = options.reads_all ? text.text : text.text.substr(0, text.text.find('\n'));
+  const auto forget_all = [&] {
+    forget_read_words(command);
+    return text.text.size();
+  };
+  if (!options.is_known) return forget_all();
+  if (is_mapfile(command)) return read_lines(command, text);
+  std::string content = text.text;
+  if (!options.is_exact && options.delimiter != "")
+    content.resize(std::min(content.size(), content.find(options.delimiter.value_or("\n")[0])));
+  const bool is_cut = options.most && static_cast<std::size_t>(*options.most) <= content.size();
+  if (options.most) content.resize(std::min(content.size(), static_cast<std::size_t>(*options.most)));
+  const std::size_t taken = content.size() + (is_cut || content.size() == text.text.size() ? 0 : 1);
   const Value* const given = variables_.find("IFS");
   const std::string separators = given != nullptr && given->size() == 1 ? given->front().text : " \t\n";
   const std::size_t most = options.is_array ? 0 : options.names.size();
-  const bool is_whole = most == 1 && text.unknown.empty() == false;
-  if (!text.unknown.empty() && !is_whole) return forget_read_words(command);
+  const bool is_whole = (most == 1 && !text.unknown.empty()) || (options.is_exact && !options.is_array);
+  if (!text.unknown.empty() && (!is_whole || options.most)) return forget_all();
   const std::vector<std::string> fields =
       is_whole ? std::vector<std::string>{content} : fields_of(content, separators, most);
   Value words;
   for (const std::string& field : fields) words.push_back({field, text.unknown, text.place});
   if (options.is_array) {
     variables_.values[options.names.front()] = words;
-    return;
+    return taken;
   }
   for (std::size_t i = 0; i < options.names.size(); ++i)
     variables_.values[options.names[i]] = {i < words.size() ? words[i] : Word{"", "", text.place}};
+  return taken;
+}
+
+std::size_t ShellState::read_lines(const ShellCommand& command, const Word& text) {
+  const ReadOptions options = options_of_read(command);
+  constexpr std::size_t kMostLines = 10'000;
+  const auto forget_all = [&] {
+    forget_read_words(command);
+    return text.text.size();
+  };
+  if (!text.unknown.empty() || options.delimiter == "") return forget_all();
+  const char delimiter = options.delimiter.value_or("\n")[0];
+  Value lines;
+  std::int64_t index = 0;
+  for (std::size_t begin = 0; begin < text.text.size();) {
+    const std::size_t end = std::min(text.text.find(delimiter, begin), text.text.size());
+    const std::int64_t counted = index++ - options.skipped.value_or(0);
+    const bool is_kept = counted >= 0 && (options.most.value_or(0) == 0 || counted < *options.most);
+    const std::size_t size = end - begin + (options.strips || end == text.text.size() ? 0 : 1);
+    if (is_kept) lines.push_back({text.text.substr(begin, size), "", text.place});
+    if (lines.size() > kMostLines) return forget_all();
+    begin = end + 1;
+  }
+  Value& array = variables_.values[options.names.front()];
+  if (!options.origin) array.clear();
+  const std::size_t origin = static_cast<std::size_t>(options.origin.value_or(0));
+  if (origin > array.size()) return forget_all();
+  array.resize(std::max(array.size(), origin + lines.size()));
+  std::copy(lines.begin(), lines.end(), array.begin() + static_cast<std::ptrdiff_t>(origin));
+  return text.text.size();
 }
 
 void ShellState::forget_read_words(const ShellCommand& command) {

@@ -173,7 +173,20 @@ void read_word(Reader& r) {
   if (is_delimiter) r.waiting.push_back(r.tokens.size() - 1);
 }
 
+// Reads "<(commands)" or ">(commands)" as one word.
+bool read_process(Reader& r) {
+  if (!r.starts_with("<(") && !r.starts_with(">(")) return false;
+  const std::size_t end = end_of_bracket(r.text, r.at + 1, '(', ')', 0);
+  if (end == std::string::npos) r.fail("a bracket is not closed", "close it");
+  r.add(Token::Kind::word, r.text.substr(r.at, end - r.at));
+  r.line += static_cast<int>(std::count(r.text.begin() + static_cast<std::ptrdiff_t>(r.at),
+                                        r.text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+  r.at = end;
+  return true;
+}
+
 bool read_operator(Reader& r) {
+  if (read_process(r)) return true;
   static const std::array<const char*, 20> kOperators{"<<<", "<<-", "&>>", "<<", ">>", "&&", "||", ";;", "|&", "&>",
                                                       ">&",  "<&",  "((",  ";",  "&",  "|",  "<",  ">",  "(",  ")"};
   for (const char* op : kOperators) {
