@@ -37,7 +37,7 @@ bool is_process_launcher(const std::string& name) {
 }
 
 bool is_task_launcher(const std::string& name) {
-  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "jsrun", "aprun"});
+  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "jsrun", "aprun", "flux"});
 }
 
 bool begins_launch(const Word& word) {
@@ -209,7 +209,11 @@ class LineReader {
 
   bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
     const std::string launcher = last_part(words[i].text);
-    const std::string name = launcher == "srun" || launcher == "jsrun" ? launcher + "." : "mpirun.";
+    const bool has_own = launcher == "srun" || launcher == "jsrun" || launcher == "flux";
+    const std::string name = has_own ? launcher + "." : "mpirun.";
+    while (launcher == "flux" && i + 1 < words.size() &&
+           is_among(words[i + 1].text, {"mini", "run", "submit", "alloc", "batch"}))
+      ++i;
     for (++i; i < words.size() && !begins_launch(words[i]);) {
       // MPI's "-x NAME=VALUE" and "-mca NAME VALUE".
       if (is_option(words[i])) {
@@ -224,11 +228,13 @@ class LineReader {
     return read(words, i, depth + 1);
   }
 
-  bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth) {
+  // `is_module`: "python -m accelerate.commands.launch", which has no further word "launch".
+  bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth,
+                             bool is_module = false) {
     line_.starts_processes = true;
     const bool has_own = name == "deepspeed" || name == "accelerate" || name == "composer";
     const std::string prefix = has_own ? name + "." : "torchrun.";
-    if (name == "accelerate") {
+    if (name == "accelerate" && !is_module) {
       if (i >= words.size() || words[i].text != "launch") return false;
       ++i;
     }
@@ -259,6 +265,8 @@ class LineReader {
       if (words[i].text == "-m") {
         if (++i >= words.size()) return false;
         const std::string& module = words[i].text;
+        if (module == "accelerate.commands.launch")
+          return read_process_launcher(words, i + 1, "accelerate", depth, true);
         return is_process_launcher(module) ? read_process_launcher(words, i + 1, module, depth)
                                            : take_program(words, i);
       }

@@ -59,9 +59,9 @@ StartedScript started_script(const ShellCommand& command) {
   if (is_script(name)) return {0, 0};
   const bool is_shell = last == "bash" || last == "sh" || last == "sbatch";
   bool is_launcher = false;
-  for (const char* launcher :
-       {"srun", "mpirun", "mpiexec", "jsrun", "aprun", "nohup", "env", "numactl", "nsys", "singularity", "apptainer",
-        "docker", "podman", "enroot", "timeout", "taskset", "ibrun", "stdbuf"})
+  for (const char* launcher : {"srun",   "flux",   "mpirun", "mpiexec", "mpiexec.hydra", "orterun",     "jsrun",
+                               "aprun",  "nohup",  "env",    "numactl", "nsys",          "singularity", "apptainer",
+                               "docker", "podman", "enroot", "timeout", "taskset",       "ibrun",       "stdbuf"})
     is_launcher = is_launcher || last == launcher;
   if (!is_shell && !is_launcher) return {words.size(), 0};
   for (std::size_t i = 1; i < words.size(); ++i) {
