@@ -1,5 +1,6 @@
 #include "sim/launch/from_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -59,8 +60,8 @@ class Launch {
     if (has_no_experts(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
-    const std::vector<std::string>& notes = reading.facts.notes;
-    reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
+    for (const std::vector<std::string>& notes : {reading.facts.notes, found_})
+      reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
     return std::move(reading.job);
   }
 
@@ -130,10 +131,7 @@ class Launch {
 
   Reading read_script(const std::string& text) {
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
-    const auto read_file = [this](const std::string& path) {
-      const std::filesystem::path one(path);
-      return file_beside(one.is_absolute() ? one.filename().string() : path);
-    };
+    const auto read_file = [this](const std::string& path) { return file_beside(path); };
     const ShellSurroundings surroundings{slurm_environment(directives), read_file};
     script_ = read_shell(text, request_.path, surroundings);
     check_stray_arguments();
@@ -191,11 +189,21 @@ class Launch {
     const std::optional<LaunchSetting> part = open_part(job.settings, variables_of(script_, candidate.line.shell));
     const std::optional<LaunchSetting>& open = part ? part : candidate.missing_configuration;
     reading.facts.has_open_part = open.has_value();
-    reading.facts.has_open_output = part && is_output(part->unknown);
+    reading.facts.has_open_output = part ? is_output(part->unknown) : candidate.missing_configuration.has_value();
     read_by_reader(reading);
+    const std::string why = part || !open ? "cannot be evaluated" : open->why;
     for (const std::string& option : reading.facts.open_options)
-      job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
+      job.settings.require_option(*open, option, why + ", and may give it");
+    if (!part && open) require_batch(job.settings, reading.facts, *open);
     return reading;
+  }
+
+  // A configuration that cannot be read may give the batch.
+  static void require_batch(LaunchSettings& settings, const Facts& facts, const LaunchSetting& open) {
+    if (!facts.micro_batch && !facts.global_batch)
+      settings.require_option(open, "--micro-batch", open.why + ", and may give it");
+    if (!facts.global_batch && facts.accumulation.value_or(1) == 1 && !settings.has("gradient_accumulation_steps"))
+      settings.require_option(open, "--global-batch", open.why + ", and may give it");
   }
 
   // Whether it is the output of a program: "$(python3 get_args.py)".
@@ -226,27 +234,38 @@ class Launch {
                          "): the line above ends the command; remove the comment, or add a backslash");
   }
 
-  // Returns the text of the file at this path, or at the path's last components in the script's folder. Launch files
-  // name paths from the root of their repository, so folders above are tried, too.
+  // The folder of the repository that has the launch file: the next one above with ".git". Empty: there is none.
+  std::filesystem::path folder_of_repository() const {
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::absolute(request_.path, error).parent_path();
+    for (; !error && folder.has_relative_path(); folder = folder.parent_path())
+      if (std::filesystem::exists(folder / ".git", error)) return folder;
+    return {};
+  }
+
+  // Returns the text of the file at this path: from the working directory, the launch file's folder, the folders that
+  // the script names, or the repository. At last, the path's last components are sought in the launch file's folder. A
+  // note says where the file was found.
   std::optional<std::string> file_beside(const std::string& name) const {
-    std::vector<std::filesystem::path> places{name};
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
-    for (std::size_t begin = 0; begin < name.size() && places.size() < 16;) {
-      if (name[begin] != '/') places.push_back(folder / name.substr(begin));
-      const std::size_t slash = name.find('/', begin);
-      begin = slash == std::string::npos ? name.size() : slash + 1;
-    }
-    constexpr int kMostFolders = 8;
-    std::filesystem::path above = folder;
-    for (int i = 0; i < kMostFolders && !above.empty() && above.has_relative_path(); ++i) {
-      above = above.parent_path();
-      places.push_back(above / name);
-    }
+    const std::filesystem::path repository = folder_of_repository();
+    std::vector<std::filesystem::path> places{name, folder / name};
+    for (const std::string& named : script_.folders)
+      for (const std::filesystem::path& base : {std::filesystem::path(named), folder / named})
+        places.push_back(base / name);
+    if (!repository.empty()) places.push_back(repository / name);
+    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1))
+      if (slash + 1 < name.size() && name[slash + 1] != '/' && places.size() < 256)
+        places.push_back(folder / name.substr(slash + 1));
     for (const std::filesystem::path& place : places) {
       std::error_code error;
       if (place.filename().empty() || !std::filesystem::is_regular_file(place, error)) continue;
       std::string text, why;
-      if (try_read_file(place.string(), kLargestFile, text, why)) return text;
+      if (!try_read_file(place.string(), kLargestFile, text, why)) continue;
+      const std::string note = name + " is read from " + place.lexically_normal().string();
+      const bool is_elsewhere = place != folder / name && place != name;
+      if (is_elsewhere && std::find(found_.begin(), found_.end(), note) == found_.end()) found_.push_back(note);
+      return text;
     }
     return std::nullopt;
   }
@@ -266,6 +285,7 @@ class Launch {
   const LaunchRequest& request_;
   const Catalogue& catalogue_;
   ShellScript script_;
+  mutable std::vector<std::string> found_;  // notes: where files were found
 };
 
 }  // namespace

@@ -119,13 +119,15 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
 }
 
 void read_adapters(LaunchSettings& s, Facts& f) {
-  const std::string type = lower_case(s.text("finetuning_type").value_or(s.text("adapter").value_or("")));
-  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") || s.is_on("q_lora") ||
+  const std::string type =
+      lower_case(s.text("finetuning_type", "--task").value_or(s.text("adapter", "--task").value_or("")));
+  const bool uses_peft = s.is_on("use_peft", "--task") || s.is_on("use_peft_lora", "--task") ||
+                         s.is_on("use_lora", "--task") || s.is_on("q_lora", "--task") ||
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(s.at(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted", "give full or lora");
   if (type != "lora" && type != "qlora" && !uses_peft) {
-    const std::string stage = lower_case(s.text("stage").value_or(""));
+    const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
     if (stage == "sft")
       f.give_from("--task", kAllWeights, s, "stage");
     else if (stage != "pt" && s.has("base_model"))
@@ -172,7 +174,7 @@ void refuse_other_programs(LaunchSettings& s) {
 
 void refuse_other_stages(LaunchSettings& s) {
   refuse_other_programs(s);
-  const std::string stage = lower_case(s.text("stage").value_or(""));
+  const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
     fail_at(s.at("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are", "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));

@@ -1,5 +1,6 @@
 #include "sim/launch/launch_candidates.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -124,20 +125,55 @@ class CandidateFinder {
   // Hydra, as in NeMo: "--config-path conf --config-name gpt". Returns whether the file was read.
   bool add_hydra_configuration(Candidate& candidate) const {
     const auto name = last_setting(candidate, "config_name"), folder = last_setting(candidate, "config_path");
-    if (!name || !name->unknown.empty()) return false;
+    if (!name) return false;
     std::string file = plain_text(name->value);
     if (!folder && !has_ending_of_configuration(file))
       return false;  // a model's configuration, in HuggingFace's scripts
+    const bool is_known = name->unknown.empty() && (!folder || folder->unknown.empty());
     if (!has_ending_of_configuration(file)) file += ".yaml";
     for (const std::string& path : {folder ? plain_text(folder->value) + "/" + file : file, file}) {
-      const std::optional<std::string> text = read_named_(path).text;
+      const std::optional<std::string> text = is_known ? read_named_(path).text : std::nullopt;
       if (!text || !merge_configuration(candidate, *name, path, *text)) continue;
       candidate.settings.take("config_path");
       return true;
     }
     if (candidate.reader != nullptr)
-      candidate.line.notes.push_back(name->text() + ": the file is not there; the software's defaults are taken");
+      note_missing(candidate, name->unknown.empty() && folder ? (folder->unknown.empty() ? *name : *folder) : *name,
+                   is_known ? "the file is not there" : "cannot be evaluated");
     return false;
+  }
+
+  // Hydra's list of defaults names a file for each group, "- model: gpt" for model/gpt.yaml, whose keys are below
+  // "model". The command chooses another one by "model=llama". These files come before `overrides`.
+  LaunchSettings with_groups(const LaunchSettings& overrides, const std::string& text, const std::string& name) const {
+    LaunchSettings all;
+    const std::string folder = std::filesystem::path(name).parent_path().string(), list = "defaults.";
+    const LaunchSettings own = read_tree(text, name, syntax_of(name, text));
+    for (const LaunchSetting& entry : own.all()) {
+      if (entry.key.compare(0, list.size(), list) != 0) continue;
+      const std::string group = entry.key.substr(std::min(entry.key.size(), entry.key.find('.', list.size()) + 1));
+      if (entry.key.find('.', list.size()) == std::string::npos || group.find(' ') != std::string::npos) continue;
+      LaunchSetting chosen = entry;
+      for (const LaunchSetting& other : overrides.all())
+        if (other.key == group) chosen = other;
+      std::string file = plain_text(chosen.value);
+      if (file.empty() || file == "null") continue;
+      if (!has_ending_of_configuration(file)) file += ".yaml";
+      const std::string path = (folder.empty() ? "" : folder + "/") + group + "/" + file;
+      const std::optional<std::string> content = chosen.unknown.empty() ? read_named_(path).text : std::nullopt;
+      if (!content)
+        throw InputError(chosen.text() + ": " + path + " is not there; put it in the folder of " + name +
+                         ", or write its keys into this file");
+      std::string prefix = group + ".";
+      std::replace(prefix.begin(), prefix.end(), '/', '.');
+      const LaunchSettings keys = read_tree(*content, request_.path + ": " + path, syntax_of(path, *content));
+      for (LaunchSetting key : keys.all()) {
+        key.key = prefix + key.key;
+        all.add(std::move(key));
+      }
+    }
+    all.append(overrides);
+    return all;
   }
 
   // GPT-NeoX joins several files: "deepy.py train.py -d configs 125M.yml local_setup.yml".
@@ -171,9 +207,10 @@ class CandidateFinder {
   // Returns whether the file is a configuration of a training.
   bool merge_configuration(Candidate& candidate, const LaunchSetting& setting, const std::string& name,
                            const std::string& text) const {
-    LaunchSettings merged = read_tree(text, request_.path + ": " + name, syntax_of(name, text));
-    const std::vector<const LaunchReader*> of_file = recognisers_of(merged, request_.format);
-    merged.append(candidate.settings);
+    const TreeSyntax syntax = syntax_of(name, text);
+    const std::string place = request_.path + ": " + name;
+    const std::vector<const LaunchReader*> of_file = recognisers_of(read_tree(text, place, syntax), request_.format);
+    LaunchSettings merged = read_tree(text, place, syntax, with_groups(candidate.settings, text, name));
     if (!of_file.empty()) {
       const LaunchReader& reader = only_reader(of_file, request_.path);
       const bool is_part = reader.format == LaunchFormat::deepspeed || reader.format == LaunchFormat::accelerate;
@@ -201,6 +238,7 @@ class CandidateFinder {
                        (setting.unknown.empty() ? "" : ", and write its name instead of " + one_line(setting.unknown)));
     candidate.missing_configuration = setting;
     candidate.missing_configuration->unknown = setting.unknown.empty() ? plain_text(setting.value) : setting.unknown;
+    candidate.missing_configuration->why = why;
     candidate.line.notes.push_back(setting.text() + ": " + why + "; values that only it sets are not known");
   }
 

@@ -336,6 +336,7 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
     for (const std::string& name : names)
       environment[name] = is_number ? Word{text, "", setting->place} : Word{"$" + name, "$" + name, setting->place};
   };
+  if (!directives.empty()) environment["SLURM_SUBMIT_DIR"] = {".", "", directives.front().place};
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
   give("sbatch.ntasks_per_node", {"SLURM_NTASKS_PER_NODE"});

@@ -208,7 +208,7 @@ std::optional<std::int64_t> number_of_job(LaunchSettings& s, const std::string& 
   return std::nullopt;
 }
 
-// Multiplies GPUs per task by the tasks of a node, or of the job.
+// The GPUs of a node are those of a task times the tasks of a node; without those, the GPUs of the job follow.
 void read_gpus_of_task(LaunchSettings& s, Facts& f) {
   for (const std::string launcher : {"srun.", "flux.", "sbatch."}) {
     const std::string key = launcher + "gpus_per_task";

@@ -189,7 +189,7 @@ void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_remat(s, f);
   read_maxtext_precision(s, f);
   read_maxtext_model(s, f, catalogue);
-  const std::string optimizer = lower_case(s.text("opt_type").value_or("adamw"));
+  const std::string optimizer = lower_case(s.text("opt_type", "--optimizer").value_or("adamw"));
   if (optimizer.find("adam") == 0)
     f.give_default("--optimizer", "adam", "opt_type");
   else

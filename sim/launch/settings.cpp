@@ -224,6 +224,11 @@ void LaunchSettings::replace(const std::string& key, Json value) {
   replace_key(key, key, std::move(value));
 }
 
+void LaunchSettings::set_unknown(const std::string& key, const std::string& unknown) {
+  for (LaunchSetting& setting : all_)
+    if (setting.key == key) setting.unknown = unknown;
+}
+
 void LaunchSettings::replace_key(const std::string& key, const std::string& to, Json value) {
   for (LaunchSetting& setting : all_)
     if (setting.key == key) {

@@ -80,6 +80,8 @@ class LaunchSettings {
   /// These change the key or value, if a format spells it in its own way.
   void rename(const std::string& key, const std::string& to);
   void replace(const std::string& key, Json value);
+  /// Sets the part of the value that cannot be evaluated; empty: none.
+  void set_unknown(const std::string& key, const std::string& unknown);
   void replace_key(const std::string& key, const std::string& to, Json value);
   void replace_prefix(const std::string& prefix, const std::string& to);
   /// "num-layers" becomes "num_layers".

@@ -33,6 +33,7 @@ struct ShellScript : ShellVariables {
   std::vector<ShellCommand> commands;         ///< commands that are not the shell's own, in order
   std::vector<ShellCommand> directives;       ///< words of "#SBATCH" lines
   std::map<std::string, Word> written_files;  ///< here-documents written to files, by path
+  std::vector<std::string> folders;           ///< that it enters (cd) or lists in PYTHONPATH
   std::vector<std::string> missing_scripts;   ///< scripts that it starts but that are not there, with the line
   std::vector<std::string> notes;             ///< what was not followed, with the line
 };

@@ -302,6 +302,7 @@ std::optional<Word> output_of(const ShellCommand& command, const std::optional<W
   std::optional<std::string> text;
   if (name == "seq") text = sequence_text(command);
   if (name == "basename" || name == "dirname") text = part_of_path(command);
+  if (name == "realpath" || name == "readlink") text = command.words.back().text;
   if (input && input->unknown.empty() && !text) text = filtered_text(command, input->text);
   if (!text) return std::nullopt;
   result.text = *text;

@@ -254,6 +254,7 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
       run_expression(command.words[i].text, command.place.line, is_sure);
     return true;
   }
+  if (name == "cd" || name == "pushd") change_folder(command, is_sure);
   if (const auto done = run_builtin(command, is_sure)) return done->succeeds;
   if (run_jump(command, is_sure)) return true;
   if ((name == "exec" || name == "command" || name == "time") && command.words.size() > 1) {
@@ -362,7 +363,9 @@ std::optional<Word> Interpreter::take_output(std::size_t captured_before) {
 
 void Interpreter::write_output(const ShellCommand& command, bool is_sure) {
   if (!*captured_) return;
-  const std::optional<Word> text = output_of(command, input_of_command());
+  const bool is_folder = command.words.front().text == "pwd";
+  const std::optional<Word> text =
+      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command());
   if (!text || !is_sure) return captured_->reset();
   constexpr std::size_t kLongestOutput = 1 << 20;
   if ((*captured_)->text.size() + text->text.size() > kLongestOutput) return captured_->reset();

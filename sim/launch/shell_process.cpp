@@ -59,6 +59,7 @@ void Interpreter::run_shell(int line, Inherits inherits, const std::function<voi
   const std::set<std::string> exported = variables_.exported;
   const bool exports_all = variables_.exports_all;
   const Functions functions = functions_;
+  const std::string folder = folder_;
   const Jump jump = std::exchange(jump_, Jump::none);
   const int conditions = conditions_, loops = std::exchange(loops_, 0);
   if (inherits == Inherits::environment) {
@@ -74,6 +75,7 @@ void Interpreter::run_shell(int line, Inherits inherits, const std::function<voi
   variables_.exported = exported;
   variables_.exports_all = exports_all;
   functions_ = functions;
+  folder_ = folder;
   jump_ = jump;
   conditions_ = conditions;
   loops_ = loops;
@@ -96,7 +98,10 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
   const std::size_t first = script_.commands.size();
   const auto run = [&] {
     const Arguments outer = set_arguments(command, script.path + 1);
+    const Value source = variables_.values["BASH_SOURCE"];
+    variables_.values["BASH_SOURCE"] = {{path, "", command.place}};
     run_text(text->text, 1, is_sure);
+    variables_.values["BASH_SOURCE"] = source;
     restore_arguments(outer);
   };
   const std::string& name = command.words.front().text;
@@ -106,6 +111,8 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
   } else {
     run_shell(command.place.line, Inherits::environment, [&] {
       assign_environment(command, script.path);
+      variables_.values["0"] = {{path, "", command.place}};
+      variables_.values["PWD"] = {{folder_.empty() ? "." : folder_, "", command.place}};
       run();
     });
   }
@@ -186,6 +193,7 @@ std::optional<Word> Interpreter::capture(const std::string& text, const Place& p
   const std::set<std::string> exported = variables_.exported;
   const bool exports_all = variables_.exports_all;
   const Functions functions = functions_;
+  const std::string folder = folder_;
   outer.swap(variables_.values);
   std::optional<Word> captured = Word{"", "", place};
   captured_ = &captured;
@@ -205,6 +213,7 @@ std::optional<Word> Interpreter::capture(const std::string& text, const Place& p
   variables_.exported = exported;
   variables_.exports_all = exports_all;
   functions_ = functions;
+  folder_ = folder;
   script_.commands.resize(commands);
   std::tie(tokens_, at_, body_, depth_, skipping_, conditions_, jump_, captured_, loops_, is_substitution_) = saved;
   std::tie(here_string_, source_, target_, appends_, writes_errors_, input_, output_, is_undecided_, assumption_,

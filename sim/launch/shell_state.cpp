@@ -83,6 +83,8 @@ std::string text_of_words(const ShellCommand& command, std::size_t first) {
 ShellState::ShellState(std::string name, const ShellSurroundings& surroundings)
     : name_(std::move(name)), surroundings_(surroundings) {
   for (const auto& [key, value] : surroundings.variables) variables_.values[key] = {value};
+  variables_.values["0"] = variables_.values["BASH_SOURCE"] = {{name_, "", {name_, 1}}};
+  variables_.values["PWD"] = {{".", "", {name_, 1}}};
   variables_.has_file = [this](const std::string& path) { return file_text({path, "", {}}).has_value(); };
 }
 
@@ -112,6 +114,7 @@ void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
     value.front().add_unknown(kept.front().unknown);
   }
   if (value.size() > kMostElementsOfArray) fail(line, "an array of more than 100,000 values");
+  if (assignment.name == "PYTHONPATH" && !value.empty()) name_python_folders(value.front());
   if (is_sure) {
     kept = std::move(value);
     return;

@@ -61,6 +61,10 @@ class ShellState {
   void forget_read_words(const ShellCommand& command);
   /// Adds options of "sbatch" on the command line, words from `first` to before `end`, to the directives.
   void add_submission(const ShellCommand& command, std::size_t first, std::size_t end);
+  /// Runs cd or pushd.
+  void change_folder(const ShellCommand& command, bool is_sure);
+  /// Lists the folders of PYTHONPATH.
+  void name_python_folders(const Word& path);
   /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;
   /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
@@ -89,11 +93,14 @@ class ShellState {
   ShellScript finish();
 
  protected:
-  std::string name_;  ///< file of the lines being followed
+  std::string name_;    ///< file of the lines being followed
+  std::string folder_;  ///< that the script entered; empty: the one in which it started, or not known
   Variables variables_;
   ShellScript script_;
 
  private:
+  /// Adds a folder in which files are sought.
+  void name_folder(const std::string& folder);
   const ShellSurroundings& surroundings_;
   /// Runs mapfile.
   std::size_t read_lines(const ShellCommand& command, const Word& text);

@@ -56,7 +56,8 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
                  "enable_activation_checkpointing");
   for (const char* key : {"fsdp_cpu_offload", "fsdp.cpu_offload"})
     if (s.is_on(key, "--offload-optimizer")) f.give_from("--offload-optimizer", "", s, key);
-  const std::string optimizer = lower_case(last_component(s.text("optimizer._component_").value_or("AdamW")));
+  const std::string optimizer =
+      lower_case(last_component(s.text("optimizer._component_", "--optimizer").value_or("AdamW")));
   if (optimizer.find("adam") != std::string::npos && optimizer.find("8bit") != std::string::npos) {
     f.give_default("--optimizer", "adam", "optimizer._component_");
     f.give_from("--optimizer-state", "8bit", s, "optimizer._component_");
