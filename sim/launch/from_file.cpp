@@ -10,6 +10,7 @@
 #include "sim/launch/launch_candidates.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/skypilot.hpp"
 #include "sim/launch/tree_syntax.hpp"
 
 namespace lockstep::sim::launch {
@@ -57,6 +58,7 @@ class Launch {
     Reading reading = find_syntax(request_.path, text) ? read_configuration(text) : read_script(text);
     std::vector<UnreadKeys> tables = reading.reader->unread;
     tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
+    if (!task_.script.empty()) tables.insert(tables.end(), sky_unread().begin(), sky_unread().end());
     if (has_no_experts(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
@@ -120,6 +122,7 @@ class Launch {
     if (settings.has("model_type") && settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);
+    if (is_sky_task(settings)) return read_task(settings);
     if (settings.has("schema")) refuse_known_format(request_.path);
     if (settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
@@ -129,10 +132,20 @@ class Launch {
     return reading;
   }
 
+  // Reads the script of a SkyPilot task, which runs on the machines of the task.
+  Reading read_task(const LaunchSettings& settings) {
+    task_ = read_sky_task(settings);
+    return read_script(task_.script);
+  }
+
   Reading read_script(const std::string& text) {
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
     const auto read_file = [this](const std::string& path) { return file_beside(path); };
-    const ShellSurroundings surroundings{slurm_environment(directives), read_file};
+    ShellSurroundings surroundings{slurm_environment(directives), {}, read_file};
+    for (const auto& [name, value] : task_.environment) {
+      surroundings.variables[name] = value;
+      surroundings.exported.insert(name);
+    }
     script_ = read_shell(text, request_.path, surroundings);
     check_stray_arguments();
     const std::vector<Candidate> found =
@@ -179,7 +192,8 @@ class Launch {
     job.settings.append(candidate.line.launchers);
     job.settings.append(directive_settings(script_.directives));
     job.settings.append(environment_settings(variables_of(script_, candidate.line.shell)));
-    job.title = "a launch script with " + job.title;
+    job.settings.append(task_.settings);
+    job.title = (task_.script.empty() ? "a launch script with " : "a SkyPilot task with ") + job.title;
     job.notes = candidate.line.notes;
     job.notes.insert(job.notes.end(), script_.notes.begin(), script_.notes.end());
     if (candidate.line.is_conditional)
@@ -285,6 +299,7 @@ class Launch {
   const LaunchRequest& request_;
   const Catalogue& catalogue_;
   ShellScript script_;
+  SkyTask task_;
   mutable std::vector<std::string> found_;  // notes: where files were found
 };
 

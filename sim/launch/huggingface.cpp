@@ -6,6 +6,7 @@
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/swift.hpp"
 #include "sim/launch/trainer_sharding.hpp"
 
 namespace lockstep::sim::launch {
@@ -295,10 +296,15 @@ void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
 
 bool is_trainer(const LaunchSettings& s) {
   return has_any_key(s, {"per_device_train_batch_size", "per_gpu_train_batch_size"}) &&
-         !has_any_key(s, {"finetuning_type", "base_model", "model_class"});
+         !has_any_key(s, {"finetuning_type", "base_model", "model_class"}) && !is_swift(s);
 }
 
 }  // namespace
+
+void read_trainer_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
+                            std::int64_t default_batch) {
+  read_trainer(s, f, catalogue, read_named, {default_batch});
+}
 
 std::vector<LaunchReader> huggingface_readers() {
   const std::vector<UnreadKeys> unread = both_tables(trainer_unread(), deepspeed_unread());

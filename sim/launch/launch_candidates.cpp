@@ -66,7 +66,7 @@ std::vector<Word> option_words(const Value& value) {
 
 // Options that name a configuration. "argument": "train.yaml" in "llamafactory-cli train train.yaml".
 bool names_configuration(const LaunchSetting& setting) {
-  for (const char* key : {"argument", "job.config_file", "config", "config_file", "exp", "yaml_cfg"})
+  for (const char* key : {"argument", "job.config_file", "config", "config_file", "exp", "yaml_cfg", "c"})
     if (setting.key == key) return true;
   return false;
 }
@@ -88,7 +88,10 @@ class CandidateFinder {
       if (!may_train(line.program)) continue;
       Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
       const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-      if (!readers.empty()) candidate.reader = &only_reader(readers, request_.path);
+      if (is_swift_program(line.program) && !request_.format)
+        candidate.reader = &reader_of(LaunchFormat::ms_swift);
+      else if (!readers.empty())
+        candidate.reader = &only_reader(readers, request_.path);
       add_named_configuration(candidate);
       if (candidate.reader != nullptr) found.push_back(std::move(candidate));
     }
@@ -99,6 +102,11 @@ class CandidateFinder {
   }
 
  private:
+  static bool is_swift_program(const std::string& program) {
+    const std::string name = last_part_of(program);
+    return name == "swift" || name == "megatron" || program.find("swift/cli/") != std::string::npos;
+  }
+
   // Reads the configuration that a command names. The command's other arguments override it.
   void add_named_configuration(Candidate& candidate) const {
     if (add_hydra_configuration(candidate) || add_neox_configurations(candidate)) return;
@@ -213,9 +221,10 @@ class CandidateFinder {
     LaunchSettings merged = read_tree(text, place, syntax, with_groups(candidate.settings, text, name));
     if (!of_file.empty()) {
       const LaunchReader& reader = only_reader(of_file, request_.path);
+      const bool is_swift = candidate.reader != nullptr && candidate.reader->format == LaunchFormat::ms_swift;
       const bool is_part = reader.format == LaunchFormat::deepspeed || reader.format == LaunchFormat::accelerate;
       if (is_part && candidate.reader != nullptr) return false;
-      candidate.reader = &reader;
+      if (!is_swift) candidate.reader = &reader;
     } else if (candidate.reader == nullptr) {
       const std::vector<const LaunchReader*> of_both = recognisers_of(merged, request_.format);
       if (of_both.size() != 1) return false;

@@ -13,10 +13,6 @@ bool is_among(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string last_part(const std::string& path) {
-  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-}
-
 bool ends_with(const std::string& text, const std::string& ending) {
   return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
@@ -27,7 +23,8 @@ bool is_python(const std::string& name) {
 
 // Commands of frameworks, which are programs themselves.
 const std::vector<std::string>& framework_commands() {
-  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl"};
+  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl",
+                                            "automodel"};
   return all;
 }
 
@@ -41,9 +38,20 @@ bool is_task_launcher(const std::string& name) {
 }
 
 bool begins_launch(const Word& word) {
-  const std::string name = last_part(word.text);
+  const std::string name = last_part_of(word.text);
   return is_python(name) || is_process_launcher(name) || is_task_launcher(name) ||
          is_among(name, framework_commands()) || ends_with(name, ".py") || name == "bash" || name == "sh";
+}
+
+// Whether a command of ms-swift begins here: "swift sft", "megatron pt".
+bool begins_swift(const std::vector<Word>& words, std::size_t i) {
+  const std::string name = last_part_of(words[i].text);
+  return (name == "swift" || name == "megatron") && i + 1 < words.size() &&
+         is_among(words[i + 1].text, {"sft", "pt", "rlhf"});
+}
+
+bool begins_launch_at(const std::vector<Word>& words, std::size_t i) {
+  return begins_launch(words[i]) || begins_swift(words, i);
 }
 
 std::string key_of(std::string option) {
@@ -134,7 +142,7 @@ const std::vector<std::string>& launcher_flags() {
 
 // Whether an option has no value: a known flag, or one before the program ("srun --no-container-mount-home bash").
 bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
-  const bool is_before_program = i + 1 < words.size() && begins_launch(words[i + 1]);
+  const bool is_before_program = i + 1 < words.size() && begins_launch_at(words, i + 1);
   return is_before_program || is_among(key_of(words[i].text), launcher_flags());
 }
 
@@ -150,13 +158,13 @@ class LineReader {
   // Returns whether the command starts a program.
   bool read(const std::vector<Word>& words, std::size_t i, int depth = 0) {
     if (depth > kDeepestLauncher || i >= words.size()) return false;
-    const std::string name = last_part(words[i].text);
+    const std::string name = last_part_of(words[i].text);
     if (name == "bash" || name == "sh") return read_shell_text(words, i + 1, depth);
     if (is_task_launcher(name)) return read_task_launcher(words, i, depth);
     if (is_process_launcher(name)) return read_process_launcher(words, i + 1, name, depth);
     if (is_python(name)) return read_python(words, i + 1, depth);
     if (ends_with(name, ".py")) return take_program(words, i);
-    if (is_among(name, framework_commands())) {
+    if (is_among(name, framework_commands()) || begins_swift(words, i)) {
       line_.is_framework = true;
       return take_program(words, i);
     }
@@ -178,9 +186,9 @@ class LineReader {
         "awk",  "pip",    "pip3",  "git",   "which",  "type",  "cd",     "ln",  "wget",   "curl",
         "kill", "sleep",  "tar",   "find",  "set",    "conda", "tee",    "apt", "sbatch", "date",
         "wait", "pwd",    "touch", "chmod", "module", "shopt", "ulimit", "head"};
-    if (is_among(last_part(words[i].text), kOthers)) return false;
+    if (is_among(last_part_of(words[i].text), kOthers)) return false;
     std::size_t next = i + 1;
-    while (next < words.size() && !begins_launch(words[next])) ++next;
+    while (next < words.size() && !begins_launch_at(words, next)) ++next;
     if (next == words.size()) return false;
     std::string passed;
     for (std::size_t k = i; k < next; ++k) passed += (k > i ? " " : "") + words[k].text;
@@ -194,7 +202,7 @@ class LineReader {
       std::map<std::string, Word> environment = variables_.exported;
       for (const auto& [name, value] : variables_.variables)
         if (name.compare(0, 6, "SLURM_") == 0 && value.size() == 1) environment[name] = value.front();
-      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}});
+      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}, {}});
       for (const ShellCommand& command : inner.commands) {
         std::vector<Word> moved = command.words;
         for (Word& word : moved) word.place = line_.place;
@@ -208,13 +216,13 @@ class LineReader {
   }
 
   bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
-    const std::string launcher = last_part(words[i].text);
+    const std::string launcher = last_part_of(words[i].text);
     const bool has_own = launcher == "srun" || launcher == "jsrun" || launcher == "flux";
     const std::string name = has_own ? launcher + "." : "mpirun.";
     while (launcher == "flux" && i + 1 < words.size() &&
            is_among(words[i + 1].text, {"mini", "run", "submit", "alloc", "batch"}))
       ++i;
-    for (++i; i < words.size() && !begins_launch(words[i]);) {
+    for (++i; i < words.size() && !begins_launch_at(words, i);) {
       // MPI's "-x NAME=VALUE" and "-mca NAME VALUE".
       if (is_option(words[i])) {
         const std::string key = key_of(words[i].text);
@@ -255,8 +263,8 @@ class LineReader {
       break;
     }
     if (i >= words.size()) return false;
-    return begins_launch(words[i]) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
-                                                                       : take_program(words, i);
+    return begins_launch_at(words, i) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
+                                                                          : take_program(words, i);
   }
 
   bool read_python(const std::vector<Word>& words, std::size_t i, int depth) {

@@ -268,11 +268,11 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
                   const Catalogue& catalogue, const ReadNamedFile& read_named) {
   prefer_step(s);
   const bool starts_processes = line.starts_processes || !tasks_are_ranks(s, line);
-  for (const char* key : {"sbatch.nodes", "srun.nodes", "flux.nodes", "torchrun.nnodes", "deepspeed.num_nodes",
-                          "accelerate.num_machines"})
+  for (const char* key : {"sbatch.nodes", "srun.nodes", "flux.nodes", "sky.num_nodes", "torchrun.nnodes",
+                          "deepspeed.num_nodes", "accelerate.num_machines"})
     read_count(s, key, &Facts::give_nodes, f);
-  for (const char* key :
-       {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres", "flux.gpus_per_node"})
+  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres",
+                          "flux.gpus_per_node", "sky.accelerators"})
     read_gpus_of_node(s, key, f, catalogue);
   if (line.is_framework) read_count(s, "nnodes", &Facts::give_nodes, f);  // tune run
   if (line.is_framework) read_count(s, "nproc_per_node", &Facts::give_gpus_per_node, f);

@@ -310,10 +310,7 @@ bool is_nemo(const LaunchSettings& s) {
   if (has_any_key(s, {"data.micro_batch_size", "data.global_batch_size"}) &&
       has_any_key(s, {"trainer.devices", "trainer.num_nodes", "trainer.strategy.tensor_model_parallel_size"}))
     return true;
-  bool is_command = false;  // "nemo llm pretrain --factory llama3_8b"
-  for (const LaunchSetting& setting : s.all())
-    is_command = is_command || (setting.key == "argument" && setting.value == Json("llm"));
-  return is_command && s.has("factory");
+  return s.has_argument("llm") && s.has("factory");  // "nemo llm pretrain --factory llama3_8b"
 }
 
 void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {

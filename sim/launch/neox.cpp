@@ -4,6 +4,7 @@
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
+#include "sim/launch/swift.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -90,7 +91,8 @@ LaunchReader neox_reader() {
 }
 
 std::vector<LaunchReader> other_readers() {
-  return {neox_reader(), nanotron_reader(), torchtune_reader(), llm_foundry_reader(), mlperf_reader()};
+  return {neox_reader(),   nanotron_reader(), torchtune_reader(), llm_foundry_reader(),
+          mlperf_reader(), swift_reader(),    automodel_reader()};
 }
 
 }  // namespace lockstep::sim::launch

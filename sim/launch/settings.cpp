@@ -76,6 +76,10 @@ bool is_nothing(const Json& value) {
 
 }  // namespace
 
+std::string last_part_of(const std::string& path) {
+  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+}
+
 std::string plain_text(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
@@ -114,6 +118,12 @@ const LaunchSetting* LaunchSettings::find(const std::string& key) const {
   for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting)
     if (setting->key == key) return &*setting;
   return nullptr;
+}
+
+bool LaunchSettings::has_argument(const std::string& word) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const LaunchSetting& setting) {
+    return setting.key == "argument" && setting.value == Json(word);
+  });
 }
 
 const LaunchSetting* LaunchSettings::take(const std::string& key, const std::string& option) {

@@ -58,6 +58,8 @@ class LaunchSettings {
   void append(const LaunchSettings& other);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
+  /// Whether this word belongs to no option: "sft" in "swift sft --model X".
+  bool has_argument(const std::string& word) const;
   /// Returns the last setting of that key and marks it as read; earlier ones are overridden. nullptr: there is none, or
   /// its value cannot be evaluated. `option` is the option that would give such a value.
   const LaunchSetting* take(const std::string& key, const std::string& option = "");
@@ -119,6 +121,9 @@ class LaunchSettings {
 
 /// Returns at most the first `most` bytes of a text, on one line; cuts between characters.
 std::string beginning_of(const std::string& text, std::size_t most);
+
+/// The last component of a path: "c" for "a/b/c".
+std::string last_part_of(const std::string& path);
 
 /// Writes a value as text without quotes: 8, 1.5, true.
 std::string plain_text(const Json& value);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,7 @@ inline const ShellVariables& variables_of(const ShellScript& script,
 /// The environment and files that a script finds when it starts.
 struct ShellSurroundings {
   std::map<std::string, Word> variables;  ///< such as those of SLURM
+  std::set<std::string> exported = {};    ///< variables among them that count as the script's exports
   /// Returns the text of a file that the script sources or edits, by path. Empty function: reads no file.
   std::function<std::optional<std::string>(const std::string& path)> read_file;
 };

@@ -83,6 +83,7 @@ std::string text_of_words(const ShellCommand& command, std::size_t first) {
 ShellState::ShellState(std::string name, const ShellSurroundings& surroundings)
     : name_(std::move(name)), surroundings_(surroundings) {
   for (const auto& [key, value] : surroundings.variables) variables_.values[key] = {value};
+  variables_.exported = surroundings.exported;
   variables_.values["0"] = variables_.values["BASH_SOURCE"] = {{name_, "", {name_, 1}}};
   variables_.values["PWD"] = {{".", "", {name_, 1}}};
   variables_.has_file = [this](const std::string& path) { return file_text({path, "", {}}).has_value(); };

@@ -140,4 +140,109 @@ TEST_CASE("torchtitan's configurations in Python: recognised by --module and --c
   CHECK(option_of(given, "--model") == "llama3_8b@4096");
 }
 
+TEST_CASE("ms-swift: its Trainer and its Megatron-Core commands, with its own defaults") {
+  const sim::LaunchedJob full = launched("swift_sft.sh"), lora = launched("swift_lora.yaml");
+  CHECK(full.format == sim::launch::LaunchFormat::ms_swift);
+  CHECK(option_of(full, "--gpus") == "16");
+  CHECK(option_of(full, "--sharding") == "zero3");
+  CHECK(option_of(full, "--precision") == "bf16");  // DeepSpeed keeps fp32 weights
+  CHECK(option_of(full, "--task") == "sft");
+  CHECK(option_of(lora, "--lora-rank") == "16");
+  const std::string command = "NPROC_PER_NODE=4 swift sft --model Qwen/Qwen3-8B --max_length 2048";
+  const sim::LaunchedJob defaults = launched_text(command + "\n");
+  CHECK(option_of(defaults, "--lora-rank") == "8");
+  CHECK(option_of(defaults, "--recompute") == "full");
+  CHECK(option_of(defaults, "--micro-batch") == "1");
+  CHECK(option_of(defaults, "--accumulation") == "4");  // 16 samples on four GPUs
+  CHECK(option_of(launched_text(command + " --train_type full\n"), "--precision") == "bf16-true");
+  CHECK(option_of(launched_text(command + " --train_type full --deepspeed zero2_offload\n"), "--offload-optimizer") ==
+        "");
+  CHECK(option_of(launched_text(command + " --quant_bits 4 --quant_method bnb\n"), "--frozen-weights") == "nf4");
+  CHECK_THAT(error_of([&] { launched_text(command + " --train_type reft\n"); }), Contains("give full or lora"));
+  CHECK_THAT(error_of([] { launched_text("NPROC_PER_NODE=8 swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B\n"); }),
+             Contains("give pt or sft"));
+  const TemporaryFolder folder;
+  folder.write("s.yaml", "model: Qwen/Qwen3-8B\nmax_length: 2048\nper_device_train_batch_size: 3\n");
+  const sim::LaunchedJob named =
+      sim::read_launch({folder.write("a.sh", "NPROC_PER_NODE=8 swift sft --config s.yaml --train_type full\n"), {}, {}},
+                       launch_catalogue());
+  CHECK(option_of(named, "--micro-batch") == "3");
+  CHECK(option_of(named, "--model") == "qwen3_8b@2048");
+  const sim::LaunchedJob megatron = launched("swift_megatron.sh");
+  CHECK(option_of(megatron, "--model") == "qwen3_30b_a3b@4096");
+  CHECK(option_of(megatron, "--expert") == "8");
+  CHECK(option_of(megatron, "--sharding") == "zero1");
+  const sim::LaunchedJob plain = launched_text(
+      "NPROC_PER_NODE=8 megatron pt --load Qwen3-8B-mcore --max_length 2048 --tensor_model_parallel_size 2\n");
+  CHECK(option_of(plain, "--model") == "qwen3_8b@2048");
+  CHECK(option_of(plain, "--recompute") == "selective");
+  CHECK(option_of(plain, "--global-batch") == "16");
+  CHECK(option_of(plain, "--precision") == "bf16");
+  CHECK(option_of(plain, "--task") == "absent");
+}
+
+TEST_CASE("NeMo Automodel: sections of its recipes, on the command line of its launchers") {
+  const sim::LaunchedJob job = launched("automodel_llama3_8b.yaml");
+  for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--model", "llama3_1_8b@4096"},
+                                                                                      {"--gpus", "16"},
+                                                                                      {"--tensor", "2"},
+                                                                                      {"--sharding", "zero3"},
+                                                                                      {"--precision", "bf16-true"},
+                                                                                      {"--recompute", "full"},
+                                                                                      {"--global-batch", "64"},
+                                                                                      {"--task", "sft"}})
+    CHECK(option_of(job, option) == value);
+  const TemporaryFolder folder;
+  const std::string recipe =
+      "step_scheduler: {global_batch_size: 32, local_batch_size: 4}\n"
+      "model: {pretrained_model_name_or_path: meta-llama/Llama-3.1-8B, torch_dtype: float32}\n"
+      "dataset: {seq_len: 2048}\npeft: {dim: 16}\n"
+      "distributed: {_target_: a.FSDP2Manager, tp_size: none, pp_size: 4, dp_replicate_size: 2, pipeline: "
+      "{pp_schedule: "
+      "interleaved1f1b, layers_per_stage: 4, pp_microbatch_size: 1}}\n";
+  folder.write("r.yaml", recipe);
+  const auto read = [&](const std::string& command) {
+    return sim::read_launch({folder.write("a.sh", command), {}, {}}, launch_catalogue());
+  };
+  const sim::LaunchedJob command = read("automodel r.yaml --nproc-per-node 8\n");
+  CHECK(command.format == sim::launch::LaunchFormat::automodel);
+  CHECK(option_of(command, "--gpus") == "8");
+  CHECK(option_of(command, "--pipeline") == "4");
+  CHECK(option_of(command, "--virtual-stages") == "2");  // 32 layers, 4 of a stage, 4 ranks
+  CHECK(option_of(command, "--micro-batch") == "1");
+  CHECK(option_of(command, "--lora-rank") == "16");
+  CHECK(option_of(command, "--precision") == "bf16");
+  const sim::LaunchedJob torchrun =
+      read("torchrun --nproc-per-node=8 finetune.py --config r.yaml --distributed.pp_size 1\n");
+  CHECK(option_of(torchrun, "--pipeline") == "1");
+  CHECK(option_of(torchrun, "--micro-batch") == "4");
+  CHECK_THAT(
+      needed_of(launched_text(recipe.substr(0, recipe.find("dataset")) + "distributed: {strategy: odd}\n", "r.yaml")),
+      Contains("--seq-length") && Contains("--sharding \"odd\" is no known strategy"));
+}
+
+TEST_CASE("SkyPilot: the machines of a task, and its script with its variables") {
+  const sim::LaunchedJob job = launched("skypilot_torchtitan.yaml");
+  CHECK(job.title == "a SkyPilot task with torchtitan's configuration");
+  CHECK(option_of(job, "--gpu") == "H100");
+  CHECK(option_of(job, "--gpus") == "32");
+  CHECK(option_of(job, "--model") == "llama3_8b@8192");
+  CHECK_THAT(use_of_key(job, "setup"), Contains("no effect"));
+  CHECK_THAT(use_of_key(job, "resources.infra"), Contains("not simulated"));
+  const std::string run =
+      "run: |\n  torchrun --nnodes $SKYPILOT_NUM_NODES --nproc_per_node $SKYPILOT_NUM_GPUS_PER_NODE t.py "
+      "--model_name_or_path $MODEL --per_device_train_batch_size 1 --bf16 True\n";
+  const auto read = [&](const std::string& head) { return launched_text(head + run, "sky.yaml"); };
+  const std::string envs = "envs: {MODEL: gpt2}\n";
+  CHECK(option_of(read(envs + "num_nodes: 2\nresources: {accelerators: {A100: 4}}\n"), "--gpus") == "8");
+  CHECK(option_of(read(envs + "resources: {accelerators: L40S}\n"), "--gpus") == "1");
+  const sim::LaunchedJob choice = read(envs + "resources: {accelerators: ['H100:8', 'A100:8']}\n");
+  CHECK(option_of(choice, "--gpus") == "8");
+  CHECK(option_of(choice, "--gpu") == "absent");
+  CHECK_THAT(needed_of(read(envs + "resources: {accelerators: ['H100:8', 'A100:4']}\n")), Contains("--gpus"));
+  CHECK_THAT(needed_of(read("envs: {MODEL: null}\nresources: {accelerators: 'H100:8'}\n")),
+             Contains("--model $MODEL cannot be evaluated"));
+  CHECK_THAT(error_of([&] { launched_text("num_nodes: 2\nrun: \"\"\n", "sky.yaml"); }), Contains("no command"));
+}
+
 }  // namespace lockstep::tests
