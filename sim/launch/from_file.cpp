@@ -93,7 +93,7 @@ class Launch {
       const std::optional<std::string> text = text_of_named(name).text;
       if (!text)
         throw InputError(settings.take("extends")->text() + ": " + name +
-                         ": the file is not there; put it beside this file");
+                         ": the file is not there; put it in the folder of this file");
       all.append(
           with_extended(read_tree(*text, request_.path + ": " + name, syntax_of(name, *text)), depth + 1, files));
     }
@@ -152,7 +152,7 @@ class Launch {
         find_candidates(request_, script_, [this](const std::string& name) { return text_of_named(name); });
     if (found.empty() && !script_.missing_scripts.empty())
       throw InputError(request_.path + ": starts a script that is not there: " + joined(script_.missing_scripts) +
-                       "; put it beside this one, or give it instead");
+                       "; put it in the folder of this one, or give it instead");
     if (found.empty())
       throw InputError(request_.path +
                        ": no command starts a training with arguments that are known; allowed: a launch script or a "
@@ -175,7 +175,8 @@ class Launch {
     std::vector<std::string> places;
     for (const Candidate& candidate : found)
       if (places.size() < kMostCandidates) places.push_back(candidate.line.place.text());
-    throw InputError(request_.path + ": several commands start a training: " + joined(places) + "; keep one");
+    throw InputError(request_.path + ": several commands start a training: " + joined(places) +
+                     "; keep one of them in a copy of the file");
   }
 
   Reading read_candidate(const Candidate& candidate) {
@@ -197,7 +198,9 @@ class Launch {
     job.notes = candidate.line.notes;
     job.notes.insert(job.notes.end(), script_.notes.begin(), script_.notes.end());
     if (candidate.line.is_conditional)
-      job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
+      job.notes.push_back(
+          candidate.line.place.text() +
+          ": a test or loop that cannot be evaluated decides whether the command runs; it is assumed to run");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
                  [this](const std::string& name) { return text_of_named(name); });
     const std::optional<LaunchSetting> part = open_part(job.settings, variables_of(script_, candidate.line.shell));

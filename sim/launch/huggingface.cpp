@@ -291,7 +291,7 @@ void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_trainer(s, f, catalogue, read_named, {});
   if (!f.micro_batch && !f.global_batch)
     if (const LaunchSetting* const program = s.take("program"))
-      s.require_option(*program, "--batch", "its arguments give no batch that is known: samples of a GPU");
+      s.require_option(*program, "--batch", "its arguments give no batch; give the samples per GPU");
 }
 
 bool is_trainer(const LaunchSettings& s) {

@@ -199,7 +199,7 @@ class CandidateFinder {
       std::optional<std::string> text;
       for (const std::string& path : {place + name, place + name + ".yml", name})
         if (!text) text = read_named_(path).text;
-      if (!text) throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      if (!text) throw InputError(setting.text() + ": the file is not there; put it in the folder of the script");
       merged.append(read_tree(*text, request_.path + ": " + name, syntax_of("neox.yml", *text)));
     }
     candidate.reader = &reader_of(LaunchFormat::gpt_neox);
@@ -243,12 +243,12 @@ class CandidateFinder {
       return candidate.line.notes.push_back(setting.text() + ": " + why + "; the software's defaults are taken");
     if ((is_titan && (has_ending_of_configuration(plain_text(setting.value)) || setting.key == "job.config_file")) ||
         (candidate.line.is_framework && candidate.reader == nullptr && setting.unknown.empty()))
-      throw InputError(setting.text() + ": " + why + "; put it beside the script" +
+      throw InputError(setting.text() + ": " + why + "; put it in the folder of the script" +
                        (setting.unknown.empty() ? "" : ", and write its name instead of " + one_line(setting.unknown)));
     candidate.missing_configuration = setting;
     candidate.missing_configuration->unknown = setting.unknown.empty() ? plain_text(setting.value) : setting.unknown;
     candidate.missing_configuration->why = why;
-    candidate.line.notes.push_back(setting.text() + ": " + why + "; values that only it sets are not known");
+    candidate.line.notes.push_back(setting.text() + ": " + why + "; its values are not known");
   }
 
   // For a script that only sets MODEL_ARGS="--num-layers ..." and is sourced by another one.
@@ -318,7 +318,7 @@ const LaunchReader& only_reader(const std::vector<const LaunchReader*>& found, c
   throw InputError(path + ": " +
                    (found.empty() ? "no known format of launch scripts and configurations"
                                   : "keys of several formats (" + joined(names) + ")") +
-                   "; force one by --from-format: " + format_list());
+                   "; to read it as one of them, give --from-format: " + format_list());
 }
 
 std::vector<Candidate> find_candidates(const LaunchRequest& request, const ShellScript& script,

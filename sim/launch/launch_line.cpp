@@ -192,7 +192,7 @@ class LineReader {
     if (next == words.size()) return false;
     std::string passed;
     for (std::size_t k = i; k < next; ++k) passed += (k > i ? " " : "") + words[k].text;
-    line_.notes.push_back(line_.place.text() + ": passed over: " + beginning_of(passed, 120));
+    line_.notes.push_back(line_.place.text() + ": ignored before the program: " + beginning_of(passed, 120));
     return read(words, next, depth + 1);
   }
 
@@ -230,7 +230,7 @@ class LineReader {
         if (key == "mca" && i < words.size() && !is_option(words[i])) ++i;
         continue;
       }
-      line_.notes.push_back(words[i].place.text() + ": passed over: " + words[i].text);
+      line_.notes.push_back(words[i].place.text() + ": ignored before the program: " + words[i].text);
       ++i;
     }
     return read(words, i, depth + 1);
@@ -256,7 +256,8 @@ class LineReader {
         continue;
       }
       if (!words[i].unknown.empty() && words[i].text == words[i].unknown) {
-        line_.notes.push_back(words[i].place.text() + ": cannot be evaluated, and is passed over: " + words[i].text);
+        line_.notes.push_back(words[i].place.text() +
+                              ": cannot be evaluated, and is ignored before the program: " + words[i].text);
         ++i;
         continue;
       }

@@ -30,7 +30,7 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
   std::string key;
   for (const std::string& name : names) {
     const Axis axis = axis_of(s, name, option);
-    if (axis.is_open()) s.require_option(s.at(axis_key(s, name)), option, "-1 leaves the ranks open");
+    if (axis.is_open()) s.require_option(s.at(axis_key(s, name)), option, "-1: MaxText chooses the ranks");
     if (axis.is_open()) continue;
     if (s.has(axis_key(s, name))) key = axis_key(s, name);
     ranks *= axis.ranks();
@@ -137,7 +137,7 @@ void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
     if (const ModelEntry* entry = model_named(name, catalogue))
       return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model_name");
     s.require_option(s.at("model_name"), "--model",
-                     in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                     in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
     return;
   }
   Json config{{"model_type", "megatron"},

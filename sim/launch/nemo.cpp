@@ -125,7 +125,7 @@ void require_values_of_recipe(LaunchSettings& s, Facts& f, const std::string& re
   const std::string name = model_of_recipe(s.text(recipe).value_or(""));
   if (const ModelEntry* entry = model_named(name, catalogue); entry != nullptr && f.sequence > 0)
     f.give_from("--model", sized_name(entry->id, f.sequence), s, recipe);
-  s.mark(recipe, Use::not_simulated, "values that only the recipe sets are not known");
+  s.mark(recipe, Use::not_simulated, "the values of the recipe are not known");
   const auto require = [&](const std::string& option, const std::vector<std::string>& keys) {
     if (!has_any_key(s, keys) && !f.has(option)) s.require_option(setting, option, "the recipe sets it");
   };
@@ -191,7 +191,7 @@ void give_model_of_class(LaunchSettings& s, Facts& f, const Catalogue& catalogue
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, kClass);
   if (!s.has("num_layers"))
     s.require_option(s.at(kClass), "--model",
-                     in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                     in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
 }
 
 // The precision plugin is one object or one of a list: "trainer.plugins.precision", "trainer.plugins.0.precision".

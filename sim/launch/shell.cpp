@@ -218,8 +218,8 @@ std::optional<bool> Interpreter::run_if(bool is_sure) {
     expect("then");
     const bool is_open = !condition && !is_done && skipping_ == 0;
     if (!condition) condition = way_without_failure(*tokens_, at_);
-    if (is_open && condition) note(line, "the test cannot be evaluated; the way without an error is followed");
-    if (is_open && !condition) note(line, "the test cannot be evaluated; both ways are followed");
+    if (is_open && condition) note(line, "the test cannot be evaluated; the branch without an error is read");
+    if (is_open && !condition) note(line, "the test cannot be evaluated; both branches are read");
     status = run_branch(is_sure, is_done ? Runs::never : runs_if(condition), all_known);
     if (jump_ != Jump::none) return status;
     if (condition == true && !is_done) is_done = true;
@@ -276,7 +276,7 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
     if (jump_ != Jump::none) return std::nullopt;
     if (items.empty()) run_branch(false, Runs::never, true, {"done"});
   } else {
-    if (skipping_ == 0) note(line, "what the loop runs over is not known; it is followed once");
+    if (skipping_ == 0) note(line, "the words of the loop are not known; its body is read once");
     if (skipping_ == 0) forget(variable, line);
     run_list(false, {"done"});
   }
@@ -311,8 +311,8 @@ std::optional<bool> Interpreter::run_while(bool is_sure) {
     const bool is_known = condition && is_sure && skipping_ == 0 && !is_endless && rounds < kMostRounds;
     if (ends || !is_known) {
       if (!ends && skipping_ == 0)
-        note(line, rounds > 0 ? "the loop is followed " + std::to_string(rounds) + " times"
-                              : std::string("the loop is followed once"));
+        note(line, rounds > 0 ? "the body of the loop is read " + std::to_string(rounds) + " times"
+                              : std::string("the body of the loop is read once"));
       const bool runs_never = ends || rounds > 0;
       run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
       break;
@@ -335,7 +335,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
   ++at_;
   expect("in");
   const bool is_known = subject.unknown.empty();
-  if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all ways are followed");
+  if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all branches are read");
   bool is_done = false;
   while (true) {
     skip_newlines();

@@ -90,7 +90,7 @@ ShellState::ShellState(std::string name, const ShellSurroundings& surroundings)
 }
 
 void ShellState::fail(int line, const std::string& wrong) const {
-  throw InputError(name_ + ":" + std::to_string(line) + ": " + wrong + "; simplify the script");
+  throw InputError(name_ + ":" + std::to_string(line) + ": " + wrong + "; correct or simplify the script");
 }
 
 void ShellState::note(int line, const std::string& text) {
@@ -250,7 +250,7 @@ std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& comm
 bool ShellState::ends_script(const ShellCommand& command, bool is_under_test) {
   const bool fails = command.words.size() > 1 && command.words[1].text != "0";
   if (!fails || !is_under_test) return true;
-  note(command.place.line, "the script ends here unless its user sets what the test needs; it is followed beyond");
+  note(command.place.line, "the test before this exit is assumed to pass, and the lines after it are read");
   return false;
 }
 

@@ -196,7 +196,8 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
       f.give_from("--model", "flux1_dev", s, section + "flavor");
     else
       s.require_option(s.at(section + "flavor"), "--model",
-                       in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
+                       in_quotes(*name + " " + *flavor) +
+                           " is no model of the catalogue; --model also takes the path of its config.json");
   }
 }
 

@@ -32,7 +32,7 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   if (const ModelEntry* entry = model_named(name, catalogue))
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model._component_");
   s.require_option(s.at("model._component_"), "--model",
-                   in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                   in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
 }
 
 void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
@@ -41,7 +41,7 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
       fail_at(*setting, "cannot be predicted: only supervised fine-tuning is", "give another configuration");
   f.sequence = s.whole("tokenizer.max_seq_len", "--model").value_or(0);
   if (f.sequence == 0 && s.has("tokenizer.max_seq_len"))
-    f.notes.push_back("tokenizer.max_seq_len is open: --seq-length gives the tokens of a sample");
+    f.notes.push_back("tokenizer.max_seq_len is no number; give --seq-length");
   f.micro_batch = s.whole("batch_size", "--micro-batch");
   f.accumulation = s.whole("gradient_accumulation_steps", "--accumulation").value_or(1);
   f.give_default("--software", s.is_on("compile") ? "PyTorch FSDP torch.compile" : "PyTorch FSDP", "torchtune");
