@@ -6,6 +6,7 @@
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -35,7 +36,7 @@ void read_automodel_ranks(LaunchSettings& s, Facts& f) {
 void read_automodel_sharding(LaunchSettings& s, Facts& f) {
   const std::string key = first_key(s, {"distributed.strategy", "distributed._target_"});
   const std::string name = key.empty() ? "fsdp2" : lower_case(s.text(key, "--sharding").value_or("fsdp2"));
-  const std::string manager = name.substr(name.rfind('.') + 1);
+  const std::string manager = last_part_of(name, '.');
   const bool is_ddp = manager.find("ddp") == 0, is_fsdp = manager.find("fsdp") != std::string::npos;
   if (!is_ddp && !is_fsdp)
     return s.require_option(s.at(key), "--sharding", in_quotes(manager) + " is no known strategy");
@@ -95,7 +96,7 @@ void read_automodel_precision(LaunchSettings& s, Facts& f) {
   const std::string key = first_key(s, {"model.torch_dtype", "model.config.torch_dtype"});
   if (key.empty()) return f.give_default("--precision", "bf16-true", "Automodel's default: the checkpoint's type");
   const std::string type = lower_case(s.text(key, "--precision").value_or("auto"));
-  const std::string name = type.substr(type.rfind('.') + 1);
+  const std::string name = last_part_of(type, '.');
   if (name == "float32" || name == "fp32") return f.give_from("--precision", "bf16", s, key);
   if (name == "bf16" || name == "bfloat16" || name == "auto") return f.give_from("--precision", "bf16-true", s, key);
   s.require_option(s.at(key), "--precision", in_quotes(type) + " is no known precision");
@@ -115,7 +116,7 @@ void read_automodel_machine(LaunchSettings& s, Facts& f) {
   if (accelerators.empty()) return;
   if (!f.has("--gpu")) f.give_from("--gpu", accelerators.substr(0, colon), s, "skypilot.accelerators");
   const std::string count = colon == std::string::npos ? "1" : accelerators.substr(colon + 1);
-  const bool is_number = !count.empty() && count.size() < 5 && std::all_of(count.begin(), count.end(), is_digit);
+  const bool is_number = is_count(count);
   const LaunchSetting setting = s.at("skypilot.accelerators");
   if (!is_number) fail_at(setting, in_quotes(count) + " is no number of GPUs", "give NAME:NUMBER");
   f.give_gpus_per_node(std::stoll(count), setting.place, setting.written);

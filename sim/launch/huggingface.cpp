@@ -8,6 +8,7 @@
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/swift.hpp"
 #include "sim/launch/trainer_sharding.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -148,7 +149,7 @@ void read_adapters(LaunchSettings& s, Facts& f) {
 // Whether a part of the name, such as "dpo" in "run_dpo.py", is a method other than supervised training.
 bool is_other_method(const std::string& name) {
   std::string part;
-  const std::string file = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  const std::string file = last_part_of(name);
   for (const char c : lower_case(file) + ".") {
     if ((c >= 'a' && c <= 'z') || is_digit(c)) {
       part += c;

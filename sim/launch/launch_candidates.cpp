@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/megatron_model.hpp"
 #include "sim/launch/tree_syntax.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {

@@ -1,4 +1,5 @@
 #include "sim/launch/launch_line.hpp"
+#include "sim/launch/words.hpp"
 
 #include <algorithm>
 
@@ -8,14 +9,6 @@ namespace lockstep::sim::launch {
 namespace {
 
 constexpr int kDeepestLauncher = 8;  // limit of launchers that start launchers
-
-bool is_among(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 bool is_python(const std::string& name) {
   return name.compare(0, 6, "python") == 0 && name.find_first_not_of("0123456789.", 6) == std::string::npos;
@@ -341,7 +334,7 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
     const LaunchSetting* setting = settings.take(key);
     if (setting == nullptr) return;
     const std::string text = plain_text(setting->value);
-    const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);  // not "2-4"
+    const bool is_number = is_count(text);  // not "2-4"
     for (const std::string& name : names)
       environment[name] = is_number ? Word{text, "", setting->place} : Word{"$" + name, "$" + name, setting->place};
   };
@@ -352,7 +345,7 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
     if (const LaunchSetting* setting = settings.take(key)) {
       const std::string text = plain_text(setting->value);
-      const std::string count = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
+      const std::string count = last_part_of(text, ':');
       environment["SLURM_GPUS_ON_NODE"] = {count, "", setting->place};
       if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = {text, "", setting->place};
     }

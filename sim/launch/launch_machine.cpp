@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/launch_line.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -11,18 +12,11 @@ namespace {
 // Reads a number with or without a GPU's name, "8", "h100:8" or "gpu:h100:8", and gives the name.
 std::int64_t read_typed_count(const std::string& text, const LaunchSetting& setting, Facts& f,
                               const Catalogue& catalogue) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == ',') break;
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
+  std::vector<std::string> parts = parts_of(text.substr(0, text.find(',')), ':');
   if (parts.front() == "gpu") parts.erase(parts.begin());
   if (parts.empty()) return 1;
   const std::string last = parts.back();
-  const bool has_count = !last.empty() && last.size() < 7 && std::all_of(last.begin(), last.end(), is_digit);
+  const bool has_count = is_count(last);
   if (has_count) parts.pop_back();
   if (!parts.empty() && !f.has("--gpu")) {
     if (catalogue.gpus.named(parts.back()) != nullptr)
@@ -47,10 +41,6 @@ void read_gpus_of_job(LaunchSettings& s, const std::string& key, Facts& f, const
   f.give_gpus(read_typed_count(*text, setting, f, catalogue), setting.place, setting.written);
 }
 
-bool is_count(const std::string& text) {
-  return !text.empty() && text.size() <= 7 && std::all_of(text.begin(), text.end(), is_digit);
-}
-
 void read_count(LaunchSettings& s, const std::string& key,
                 void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
   const LaunchSetting* setting = s.take(key, "--gpus");
@@ -63,16 +53,6 @@ void read_count(LaunchSettings& s, const std::string& key,
     return;
   }
   (f.*give)(std::stoi(text), setting->place, setting->written);
-}
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts{""};
-  for (const char c : text)
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
 }
 
 // Number of hosts, and GPUs per host; 0: not given, or different among hosts.
@@ -176,7 +156,7 @@ void prefer_step(LaunchSettings& s) {
     const LaunchSetting* const setting = s.has(key) ? s.take(key) : nullptr;
     if (setting == nullptr) continue;
     const std::string text = plain_text(setting->value);  // "h100:2"
-    s.replace(key, text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1));
+    s.replace(key, last_part_of(text, ':'));
   }
   const std::vector<std::vector<std::string>> groups{
       {"nodes"}, {"ntasks"}, {"ntasks_per_node"}, {"gpus_per_node", "gres"}, {"gpus"}, {"gpus_per_task"}};
@@ -257,7 +237,8 @@ void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f)
   const Word* const visible = value_of("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr || f.gpus() || visible->text.empty()) return;
   const std::vector<std::string> devices = parts_of(visible->text, ',');
-  const bool are_numbers = std::all_of(devices.begin(), devices.end(), is_count);
+  const bool are_numbers =
+      std::all_of(devices.begin(), devices.end(), [](const std::string& device) { return is_count(device); });
   if (are_numbers && (devices.size() == 1 || line.starts_processes || line.is_framework))
     f.give_gpus_per_node(static_cast<std::int64_t>(devices.size()), visible->place, "CUDA_VISIBLE_DEVICES");
 }

@@ -9,6 +9,7 @@
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -78,7 +79,7 @@ void read_peft(LaunchSettings& s, Facts& f) {
   for (const char* key : {"peft.peft_scheme", "peft._target_", "peft.name", "peft_scheme", "peft"}) {
     const std::string scheme = lower_case(s.text(key, "--lora-rank").value_or(""));
     if (scheme.empty() || scheme == "false") continue;
-    const std::string method = scheme.substr(scheme.rfind('.') == std::string::npos ? 0 : scheme.rfind('.') + 1);
+    const std::string method = last_part_of(scheme, '.');
     if (method.find("lora") == std::string::npos && method.find("dora") == std::string::npos)
       fail_at(s.at(key), "cannot be predicted", "give lora, or leave it out for full fine-tuning");
     for (const char* rank : {"peft.dim", "peft.lora_tuning.adapter_dim", "peft.rank", "peft_dim", "lora_rank"})
@@ -167,7 +168,7 @@ void read_nemo_1(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 
 // "nemo.collections.llm.gpt.model.llama.Llama31Config8B" -> "Llama3.1 8B".
 std::string model_of_class(const std::string& target) {
-  std::string name = target.substr(target.rfind('.') == std::string::npos ? 0 : target.rfind('.') + 1);
+  std::string name = last_part_of(target, '.');
   const std::size_t config = name.find("Config");
   if (config == std::string::npos || config < 3) return name;
   std::string family = name.substr(0, config);
@@ -199,9 +200,9 @@ void give_precision_of_plugins(LaunchSettings& s) {
   const std::string section = "trainer.plugins";
   std::vector<LaunchSetting> found;
   for (const LaunchSetting& setting : s.all()) {
-    const std::string text = lower_case(plain_text(setting.value)), last = text.substr(text.rfind('.') + 1);
+    const std::string text = lower_case(plain_text(setting.value)), last = last_part_of(text, '.');
     const bool is_plugin = setting.key.compare(0, section.size(), section) == 0;
-    const std::string key = setting.key.substr(setting.key.rfind('.') + 1);
+    const std::string key = last_part_of(setting.key, '.');
     const bool names_precision = key == "precision" || setting.key == section;
     if (names_precision && (is_plugin || setting.key == "trainer.precision") && !text.empty()) found.push_back(setting);
     const bool is_class = is_plugin && key == "_target_" && last.find("autocast") == std::string::npos;
@@ -210,8 +211,8 @@ void give_precision_of_plugins(LaunchSettings& s) {
       found.push_back(setting);
   }
   for (LaunchSetting& setting : found) {
-    if (setting.key.substr(setting.key.rfind('.') + 1) == "fp8") setting.value = "fp8";
-    if (setting.key.substr(setting.key.rfind('.') + 1) == "_target_")
+    if (last_part_of(setting.key, '.') == "fp8") setting.value = "fp8";
+    if (last_part_of(setting.key, '.') == "_target_")
       setting.value = flag_of_precision(lower_case(plain_text(setting.value)));
     add_precision(s, setting);
   }

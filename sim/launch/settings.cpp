@@ -76,10 +76,6 @@ bool is_nothing(const Json& value) {
 
 }  // namespace
 
-std::string last_part_of(const std::string& path) {
-  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-}
-
 std::string plain_text(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();

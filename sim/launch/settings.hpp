@@ -122,9 +122,6 @@ class LaunchSettings {
 /// Returns at most the first `most` bytes of a text, on one line; cuts between characters.
 std::string beginning_of(const std::string& text, std::size_t most);
 
-/// The last component of a path: "c" for "a/b/c".
-std::string last_part_of(const std::string& path);
-
 /// Writes a value as text without quotes: 8, 1.5, true.
 std::string plain_text(const Json& value);
 

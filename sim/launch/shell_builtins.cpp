@@ -5,31 +5,12 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_state.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
 constexpr std::int64_t kMostNumbers = 4096;  // of seq
-
-bool is_of_variable(char c) {
-  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string without_blanks(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t\n");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
-
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), is_digit);
-}
 
 // Names and options of "read -r -d '' -n 8 -a NAME" and "mapfile -t -n 2 -s 1 -O 1 -d , NAME".
 struct ReadOptions {
@@ -49,7 +30,7 @@ ReadOptions options_of_read(const ShellCommand& command) {
   const bool reads_lines = is_mapfile(command);
   const std::string valued = reads_lines ? "dnsOucC" : "adiNnptu";
   const auto number = [&](const std::string& text) {
-    const std::optional<std::int64_t> value = is_number(text) ? std::optional(std::stoll(text)) : std::nullopt;
+    const std::optional<std::int64_t> value = is_count(text) ? std::optional(std::stoll(text)) : std::nullopt;
     options.is_known = options.is_known && value.has_value();
     return value;
   };
@@ -130,7 +111,7 @@ std::string joined_words(const ShellCommand& command, std::size_t first, Word& r
 std::optional<std::string> sequence_text(const ShellCommand& command) {
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 1; i < command.words.size(); ++i) {
-    if (!is_number(command.words[i].text)) return std::nullopt;
+    if (!is_count(command.words[i].text)) return std::nullopt;
     numbers.push_back(std::stoll(command.words[i].text));
   }
   if (numbers.empty() || numbers.size() > 3) return std::nullopt;
@@ -154,7 +135,7 @@ std::optional<std::string> option_value(const ShellCommand& command, const std::
 std::optional<std::string> cut_text(const ShellCommand& command, const std::string& input) {
   const std::string delimiter = option_value(command, "-d").value_or("\t"),
                     field = option_value(command, "-f").value_or("");
-  if (delimiter.size() != 1 || !is_number(field) || field == "0") return std::nullopt;
+  if (delimiter.size() != 1 || !is_count(field) || field == "0") return std::nullopt;
   const std::size_t index = static_cast<std::size_t>(std::stoll(field)) - 1;
   std::string text;
   for (const std::string& line : lines_in(input)) {
@@ -187,7 +168,7 @@ std::optional<std::string> end_lines(const ShellCommand& command, const std::str
   std::string count = option_value(command, "-n").value_or("");
   if (count.empty() && command.words.size() == 2 && command.words[1].text.size() > 1)
     count = command.words[1].text.substr(1);
-  if (!is_number(count)) return std::nullopt;
+  if (!is_count(count)) return std::nullopt;
   const std::vector<std::string> lines = lines_in(input);
   const std::size_t most = std::min(lines.size(), static_cast<std::size_t>(std::stoll(count)));
   const std::size_t first = command.words.front().text == "head" ? 0 : lines.size() - most;
@@ -241,7 +222,7 @@ std::optional<Assignment> arithmetic_assignment_of(const std::string& text) {
   std::size_t end = 0;
   const std::size_t sign = all.compare(0, 2, "++") == 0 || all.compare(0, 2, "--") == 0 ? 2 : 0;
   end = sign;
-  while (end < all.size() && is_of_variable(all[end])) ++end;
+  while (end < all.size() && is_name_character(all[end])) ++end;
   const std::string name = all.substr(sign, end - sign), rest = without_blanks(all.substr(end));
   if (name.empty() || is_digit(name.front())) return std::nullopt;
   const std::string step = sign > 0 ? all.substr(0, 1) : rest == "++" || rest == "--" ? rest.substr(0, 1) : "";

@@ -7,6 +7,7 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -16,11 +17,8 @@ constexpr std::size_t kMostElementsOfArray = 100'000;
 }  // namespace
 
 std::optional<Assignment> assignment_of(const std::string& word) {
-  const auto is_of_name = [](char c) {
-    return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z');
-  };
   std::size_t end = 0;
-  while (end < word.size() && is_of_name(word[end])) ++end;
+  while (end < word.size() && is_name_character(word[end])) ++end;
   if (end == 0 || end == word.size() || is_digit(word.front())) return std::nullopt;
   Assignment assignment{word.substr(0, end), false, ""};
   if (word[end] == '[') {
@@ -49,12 +47,12 @@ StartedScript started_script(const ShellCommand& command) {
   const auto is_script = [](const std::string& text) {
     for (const std::string ending : {".sh", ".bash", ".slurm", ".sbatch"})
       if (text.size() > ending.size() && text.front() != '-' && text.find('=') == std::string::npos &&
-          text.compare(text.size() - ending.size(), ending.size(), ending) == 0)
+          ends_with(text, ending))
         return true;
     return false;
   };
   const std::string& name = words.front().text;
-  const std::string last = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  const std::string last = last_part_of(name);
   if (name == "source" || name == ".") return {words.size() > 1 ? 1 : words.size(), 0};
   if (is_script(name)) return {0, 0};
   const bool is_shell = last == "bash" || last == "sh" || last == "sbatch";

@@ -1,4 +1,5 @@
 #include "sim/launch/shell_tokens.hpp"
+#include "sim/launch/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,10 +53,6 @@ std::size_t end_of_part_within(const std::string& text, std::size_t begin, int d
   if (c == '$' && next == '(') return end_of_bracket(text, begin + 1, '(', ')', depth);
   if (c == '$' && next == '{') return end_of_bracket(text, begin + 1, '{', '}', depth);
   return begin + 1;
-}
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
 }
 
 struct Reader {

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -86,7 +87,7 @@ SkyTask read_sky_task(const LaunchSettings& settings) {
   if (task.settings.has("sky.accelerators")) {
     const std::string text = plain_text(task.settings.at("sky.accelerators").value);
     const std::size_t colon = text.rfind(':');
-    const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+    const bool is_number = is_count(text);
     set("SKYPILOT_NUM_GPUS_PER_NODE",
         colon != std::string::npos ? text.substr(colon + 1)
         : is_number                ? text

@@ -11,6 +11,7 @@
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -123,8 +124,7 @@ void read_swift_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue
     if (s.has(key)) {
       std::string name = s.text(key, "--model").value_or("");
       const std::string ending = "-mcore";  // weights that ms-swift converted
-      if (name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0)
-        s.replace(key, name.substr(0, name.size() - ending.size()));
+      if (ends_with(name, ending)) s.replace(key, name.substr(0, name.size() - ending.size()));
       give_named_model(s, f, key, catalogue);
     }
   const std::string kind = given_kind_key(s);

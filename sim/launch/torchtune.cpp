@@ -4,19 +4,16 @@
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
-
-std::string last_component(const std::string& name) {
-  return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
-}
 
 // "torchtune.models.llama3_1.qlora_llama3_1_8b" names the model and how it is trained: adapters on 4-bit weights.
 void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto component = s.text("model._component_", "--model");
   if (!component) return;
-  std::string name = last_component(*component);
+  std::string name = last_part_of(*component, '.');
   if (name.compare(0, 5, "lora_") != 0 && name.compare(0, 6, "qlora_") != 0)
     f.give_default("--task", kAllWeights, "torchtune fine-tunes");
   for (const std::string prefix : {"qlora_", "lora_"})
@@ -57,7 +54,7 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
   for (const char* key : {"fsdp_cpu_offload", "fsdp.cpu_offload"})
     if (s.is_on(key, "--offload-optimizer")) f.give_from("--offload-optimizer", "", s, key);
   const std::string optimizer =
-      lower_case(last_component(s.text("optimizer._component_", "--optimizer").value_or("AdamW")));
+      lower_case(last_part_of(s.text("optimizer._component_", "--optimizer").value_or("AdamW"), '.'));
   if (optimizer.find("adam") != std::string::npos && optimizer.find("8bit") != std::string::npos) {
     f.give_default("--optimizer", "adam", "optimizer._component_");
     f.give_from("--optimizer-state", "8bit", s, "optimizer._component_");
