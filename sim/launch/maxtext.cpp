@@ -54,6 +54,7 @@ void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const A
   const LaunchSetting* const setting = s.take("ici_fsdp_parallelism");
   if (setting == nullptr || within < 1 || within > 1024) return;
   f.give_gpus_per_node(within, setting->place, "ici_*_parallelism");
+  for (const Axis& axis : axes) f.has_unknown_nodes = f.has_unknown_nodes || (between < 0 && axis.between > 1);
   if (between > 0 && between < (1 << 20)) f.give_nodes(between, setting->place, "dcn_*_parallelism");
 }
 

@@ -91,7 +91,7 @@ const std::vector<UnreadKeys>& sections_unread() {
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
       {Use::no_effect, "names of the run, its folders and functions",
-       "factory.dir factory.name factory.fn factory.log* factory.resume* factory.data*"},
+       "argument y yes factory.dir factory.name factory.fn factory.log* factory.resume* factory.data*"},
       {Use::not_simulated, "the recipe's default is predicted",
        "factory.performance_mode factory.pipeline_parallelism_type factory.gradient_clip_val factory.precision"},
       {Use::not_simulated, "every batch is predicted as full", "factory.packed_sequence"},

@@ -94,7 +94,8 @@ std::string beginning_of(const std::string& text, std::size_t most) {
 
 std::string LaunchSetting::text() const {
   const std::string shown = beginning_of(plain_text(value), 80);
-  return place.text() + ": " + beginning_of(written, 80) + (shown.empty() ? "" : " " + shown);
+  const bool is_alone = shown.empty() || plain_text(value) == written;  // a word without an option
+  return place.text() + ": " + beginning_of(written, 80) + (is_alone ? "" : " " + shown);
 }
 
 void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {

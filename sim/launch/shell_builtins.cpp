@@ -240,26 +240,32 @@ std::optional<Word> printf_text(const ShellCommand& command, std::size_t first) 
   Word result{"", command.words[first].unknown, command.place};
   const std::string format = with_escapes(command.words[first].text);
   std::size_t next = first + 1;
-  for (std::size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      result.text += format[i];
-      continue;
+  do {  // printf uses its format again while words are left
+    const std::size_t before = next;
+    for (std::size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        result.text += format[i];
+        continue;
+      }
+      std::string width;
+      while (++i < format.size() && is_digit(format[i])) width += format[i];
+      if (i >= format.size() || width.size() > 2) return std::nullopt;
+      if (format[i] == '%') {
+        result.text += '%';
+        continue;
+      }
+      if (std::string("sdi").find(format[i]) == std::string::npos) return std::nullopt;
+      const Word word = next < command.words.size() ? command.words[next++] : Word{};
+      const bool fills_zeros = !width.empty() && width.front() == '0';
+      const std::size_t size = width.empty() ? 0 : static_cast<std::size_t>(std::stoi(width));
+      result.text += std::string(size - std::min(size, word.text.size()), fills_zeros ? '0' : ' ') + word.text;
+      result.add_unknown(word.unknown);
     }
-    std::string width;
-    while (++i < format.size() && is_digit(format[i])) width += format[i];
-    if (i >= format.size() || width.size() > 2) return std::nullopt;
-    if (format[i] == '%') {
-      result.text += '%';
-      continue;
-    }
-    if (std::string("sdi").find(format[i]) == std::string::npos) return std::nullopt;
-    const Word word = next < command.words.size() ? command.words[next++] : Word{};
-    const bool fills_zeros = !width.empty() && width.front() == '0';
-    const std::size_t size = width.empty() ? 0 : static_cast<std::size_t>(std::stoi(width));
-    result.text += std::string(size - std::min(size, word.text.size()), fills_zeros ? '0' : ' ') + word.text;
-    result.add_unknown(word.unknown);
-  }
-  return next < command.words.size() ? std::nullopt : std::optional<Word>(result);
+    if (next == before) break;  // a format without conversions is written once
+    constexpr std::size_t kLongest = 1 << 18;
+    if (result.text.size() > kLongest) return std::nullopt;
+  } while (next < command.words.size());
+  return result;
 }
 
 std::optional<Word> output_of(const ShellCommand& command, const std::optional<Word>& input) {
@@ -288,6 +294,35 @@ std::optional<Word> output_of(const ShellCommand& command, const std::optional<W
   if (!text) return std::nullopt;
   result.text = *text;
   return result;
+}
+
+ShellState::Done ShellState::next_option(const ShellCommand& command, bool is_sure) {
+  const std::string specification = command.words[1].text, variable = command.words[2].text;
+  const Value* const given = variables_.find("OPTIND");
+  const Value arguments = variables_.find("@") == nullptr ? Value{} : *variables_.find("@");
+  const std::string at = given != nullptr && given->size() == 1 ? given->front().text : "1";
+  std::size_t index = is_count(at, 6) ? static_cast<std::size_t>(std::stoll(at)) : 1;
+  const auto set = [&](const std::string& name, const std::string& text) {
+    variables_.values[name] = {{text, "", command.place}};
+  };
+  if (index < 1 || index > arguments.size()) return {false};
+  const Word& word = arguments[index - 1];
+  if (!is_sure || !word.unknown.empty()) {
+    forget(variable, command.place.line);
+    forget("OPTARG", command.place.line);
+    return {std::nullopt};
+  }
+  if (word.text.size() < 2 || word.text[0] != '-' || word.text == "--") return {false};
+  ++index;
+  const std::size_t letter = specification.find(word.text[1]);
+  const bool is_known = letter != std::string::npos && word.text[1] != ':';
+  const bool has_value = is_known && specification.compare(letter + 1, 1, ":") == 0;
+  if (has_value) set("OPTARG", word.text.substr(2));
+  if (has_value && word.text.size() == 2 && index <= arguments.size())
+    variables_.values["OPTARG"] = {arguments[index++ - 1]};
+  set(variable, is_known ? word.text.substr(1, 1) : "?");
+  set("OPTIND", std::to_string(index));
+  return {true};
 }
 
 std::size_t ShellState::read_words(const ShellCommand& command, const Word& text) {

@@ -240,6 +240,7 @@ std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& comm
       forget(variable, command.place.line);
     return Done{true};
   }
+  if (name == "getopts" && command.words.size() == 3) return next_option(command, is_sure);
   if (name == "true" || name == ":") return Done{true};
   if (name == "false") return Done{false};
   return std::nullopt;

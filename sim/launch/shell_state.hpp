@@ -75,6 +75,8 @@ class ShellState {
     std::optional<bool> succeeds;
   };
   std::optional<Done> run_builtin(const ShellCommand& command, bool is_sure);
+  /// Runs "getopts SPECIFICATION NAME" on the script's arguments; without arguments there is no option.
+  Done next_option(const ShellCommand& command, bool is_sure);
   /// Whether "exit" ends the script. False for "exit 1" under a test, which tells the user what to set.
   bool ends_script(const ShellCommand& command, bool is_under_test);
   /// Evaluates "[ ... ]" or "test ...", raw words from `first` on.

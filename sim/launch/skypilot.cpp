@@ -28,7 +28,10 @@ void join_accelerators(LaunchSettings& s) {
   const bool are_equal = std::all_of(names.begin(), names.end(),
                                      [&](const std::string& name) { return count(name) == count(names.front()); });
   const std::string number = count(names.front()).empty() ? "1" : count(names.front()).substr(1);
-  s.mark(kAccelerators + "*", Use::not_simulated, "a choice of GPUs: give --gpu");
+  if (names.size() == 1)
+    s.mark(kAccelerators + "*", Use::read, "");
+  else
+    s.mark(kAccelerators + "*", Use::not_simulated, "a choice of GPUs: give --gpu");
   if (names.size() > 1 && !are_equal)
     return s.require_option(setting, "--gpus", "the choices have different numbers of GPUs");
   setting.key = "sky.accelerators";

@@ -71,7 +71,8 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
 const std::vector<UnreadKeys>& torchtune_unread() {
   static const std::vector<UnreadKeys> all{
       {Use::no_effect, "data, logs, checkpoints and numbers on which no kernel's time depends",
-       "output_dir checkpointer.* tokenizer.* dataset.* dataset dataset_val* batch_size_val run_val_* seed shuffle "
+       "argument output_dir checkpointer.* tokenizer.* dataset.* dataset dataset_val* batch_size_val run_val_* seed "
+       "shuffle "
        "resume_* log_* metric_logger.* profiler.* lr_scheduler.* optimizer.* clip_grad_norm save_* collate_fn "
        "model.lora_alpha model.lora_dropout model.use_dora epochs max_steps_per_epoch device loss.* low_cpu_ram "
        "model.image_size keep_last* prompt* limit tasks max_seq_length temperature top_k"},

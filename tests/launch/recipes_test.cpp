@@ -221,6 +221,22 @@ TEST_CASE("NeMo Automodel: sections of its recipes, on the command line of its l
       Contains("--seq-length") && Contains("--sharding \"odd\" is no known strategy"));
 }
 
+TEST_CASE("short names and meshes whose nodes are not known") {
+  const std::string neox =
+      "{\"pipe-parallel-size\": 1, \"num-layers\": 4, \"hidden-size\": 64, \"num-attention-heads\": 4, "
+      "\"seq-length\": 128, \"max-position-embeddings\": 128, \"train_micro_batch_size_per_gpu\": 4, \"gas\": 3, "
+      "\"num_nodes\": 2, \"num_gpus\": 8}";
+  const sim::LaunchedJob job = launched_text(neox, "a.yml");
+  CHECK(option_of(job, "--accumulation") == "3");
+  CHECK(option_of(job, "--gpus") == "16");
+  const std::string maxtext =
+      "python3 -m MaxText.train base.yml model_name=llama2-7b per_device_batch_size=1 max_target_length=2048 "
+      "ici_fsdp_parallelism=8 dcn_fsdp_parallelism=4 dtype=bfloat16 quantization=fp8";
+  CHECK(option_of(launched_text(maxtext + "\n"), "--gpus") == "absent");  // dcn_data_parallelism is -1
+  CHECK(option_of(launched_text(maxtext + " dcn_data_parallelism=1\n"), "--gpus") == "32");
+  CHECK_THAT(use_of_key(launched_text(maxtext + "\n"), "dtype"), Contains("no effect"));
+}
+
 TEST_CASE("SkyPilot: the machines of a task, and its script with its variables") {
   const sim::LaunchedJob job = launched("skypilot_torchtitan.yaml");
   CHECK(job.title == "a SkyPilot task with torchtitan's configuration");

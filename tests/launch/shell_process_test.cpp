@@ -151,6 +151,22 @@ TEST_CASE("loops end where their conditions, break and continue say") {
   CHECK(runs_of("while true; do run a; sleep 1; done\nrun b") == "run|a?\nrun|b\n");
 }
 
+TEST_CASE("printf uses its format for all words, and functions may have local arrays") {
+  CHECK(agreed("run $(printf '%s ' a b c) \"$(printf '%s-%s,' 1 2 3)\"") == "run|a|b|c|1-2,3-,\n");
+  CHECK(agreed("N=4\nf() { local a=(--n \"$N\" --m); printf '%s ' \"${a[@]}\"; }\nrun $(f)") == "run|--n|4|--m\n");
+  CHECK(agreed("declare -A S=([7b]='1 2' [13b]='3 4')\nread A B <<< \"${S[${M:-13b}]}\"\nrun $A $B") == "run|3|4\n");
+  CHECK(agreed("run \"$(printf 'x\\n' a b)\"") == "run|x\n");
+}
+
+TEST_CASE("getopts reads the arguments of a started script, and none of a script that the user starts") {
+  const std::string script =
+      "TP=1; N=a\nwhile getopts 't:n:v' o; do\n case $o in\n t) TP=$OPTARG;;\n n) N=$OPTARG;;\n v) V=1;;\n *) exit "
+      "1;;\n "
+      "esac\ndone\nshift $((OPTIND - 1))\nrun $TP $N \"$V\" $1\n";
+  CHECK(agreed("bash x.sh -t 4 -v -nb rest", {{"x.sh", script}}) == "run|4|b|1|rest\n");
+  CHECK(runs_of(script.substr(0, script.find("shift")) + "run $TP $N") == "run|1|a\n");
+}
+
 TEST_CASE("read and mapfile take what bash gives them") {
   CHECK(agreed("read -n 2 A <<< abcd\nrun $A") == "run|ab\n");
   CHECK(agreed("read -N 3 A <<< 'a b'\nrun \"$A\"") == "run|a b\n");
