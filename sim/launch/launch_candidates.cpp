@@ -156,6 +156,7 @@ class CandidateFinder {
   // "model". The command chooses another one by "model=llama". These files come before `overrides`.
   LaunchSettings with_groups(const LaunchSettings& overrides, const std::string& text, const std::string& name) const {
     LaunchSettings all;
+    std::vector<std::string> groups;
     const std::string folder = std::filesystem::path(name).parent_path().string(), list = "defaults.";
     const LaunchSettings own = read_tree(text, name, syntax_of(name, text));
     for (const LaunchSetting& entry : own.all()) {
@@ -163,6 +164,7 @@ class CandidateFinder {
       const std::string group = entry.key.substr(std::min(entry.key.size(), entry.key.find('.', list.size()) + 1));
       if (entry.key.find('.', list.size()) == std::string::npos || group.find(' ') != std::string::npos) continue;
       LaunchSetting chosen = entry;
+      groups.push_back(group);
       for (const LaunchSetting& other : overrides.all())
         if (other.key == group) chosen = other;
       std::string file = plain_text(chosen.value);
@@ -182,6 +184,10 @@ class CandidateFinder {
       }
     }
     all.append(overrides);
+    for (const std::string& group : groups) {
+      all.rename(group, "group " + group);  // "model=llama"
+      all.mark("group " + group, Use::read, "");
+    }
     return all;
   }
 

@@ -45,7 +45,9 @@ void read_count(LaunchSettings& s, const std::string& key,
                 void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
   const LaunchSetting* setting = s.take(key, "--gpus");
   if (setting == nullptr) return;
-  const std::string text = plain_text(setting->value);
+  const std::vector<std::string> bounds = parts_of(plain_text(setting->value), ':');  // torchrun's "2:4"
+  const bool is_fixed = bounds.size() == 2 && bounds.front() == bounds.back();
+  const std::string text = is_fixed ? bounds.front() : plain_text(setting->value);
   if (!is_count(text)) {
     f.has_unknown_nodes = f.has_unknown_nodes || give == &Facts::give_nodes;
     s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");

@@ -61,6 +61,11 @@ TEST_CASE("flux run: nodes, tasks and GPUs per task") {
   CHECK(machine_of("flux mini run --nodes=2 --gpus-per-node=4 --ntasks=8") == "8/4");
 }
 
+TEST_CASE("torchrun: a range of nodes is a number if both ends agree") {
+  CHECK(machine_of("torchrun --nnodes 2:2 --nproc-per-node 8", "") == "16/8");
+  CHECK(machine_of("torchrun --nnodes 1:4 --nproc-per-node 8", "") == "absent/8");
+}
+
 TEST_CASE("accelerate, started as a module, is a launcher") {
   CHECK(machine_of("python -m accelerate.commands.launch --num_processes 16 --num_machines 2", "") == "16/8");
 }

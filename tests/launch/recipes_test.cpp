@@ -58,6 +58,7 @@ TEST_CASE("Hydra: references see the command's values, and groups are files of t
   const std::string top = "python p.py --config-path conf --config-name top";
   CHECK_THAT(option_of(read("a.sh", top + "\n"), "--model"), Contains("\"num_layers\":4"));
   CHECK_THAT(option_of(read("a.sh", top + " model=large\n"), "--model"), Contains("\"num_layers\":8"));
+  CHECK_THAT(use_of_key(read("a.sh", top + " model=large\n"), "model"), Contains("read"));
   CHECK_THAT(error_of([&] { read("a.sh", top + " model=none\n"); }), Contains("conf/model/none.yaml is not there"));
 }
 

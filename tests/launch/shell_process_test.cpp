@@ -158,6 +158,12 @@ TEST_CASE("printf uses its format for all words, and functions may have local ar
   CHECK(agreed("run \"$(printf 'x\\n' a b)\"") == "run|x\n");
 }
 
+TEST_CASE("brackets of patterns close no substitution") {
+  CHECK(agreed("A=$(case x in x) echo 1;; *) echo 2;; esac)\nrun $A") == "run|1\n");
+  CHECK(agreed("A=$(case x in (x) case y in y) echo 1;; esac;; esac; (echo 3))\nrun $A") == "run|1|3\n");
+  CHECK(agreed("A=$(echo case)\nrun $A \"$(echo 'in case :)')\"") == "run|case|in case :)\n");
+}
+
 TEST_CASE("getopts reads the arguments of a started script, and none of a script that the user starts") {
   const std::string script =
       "TP=1; N=a\nwhile getopts 't:n:v' o; do\n case $o in\n t) TP=$OPTARG;;\n n) N=$OPTARG;;\n v) V=1;;\n *) exit "
