@@ -177,13 +177,21 @@ std::optional<bool> Interpreter::run_simple(bool is_sure) {
   if (skipping_ > 0 || raw.empty()) return std::nullopt;
   std::size_t first = 0;
   while (first < raw.size() && assignment_of(raw[first].first)) ++first;
+  if (first < raw.size() && (raw[first].first == "[" || raw[first].first == "test")) {
+    const std::optional<bool> value = run_bracket(raw, first, raw[first].second);
+    is_undecided_ = !value;
+    return value;
+  }
   if (first > 0 && first < raw.size()) return run_with_environment(raw, first, is_sure);
   for (std::size_t i = 0; i < first; ++i) assign(*assignment_of(raw[i].first), raw[i].second, is_sure);
-  return first == raw.size() ? true : run_words(raw, first, is_sure);
+  if (first == raw.size()) return true;
+  ShellCommand command = words_of_command(raw, first, is_sure);
+  return command.words.empty() ? true : execute(std::move(command), is_sure);
 }
 
-// "A=1 command": the variable is in the command's environment only.
+// "A=1 command": the variable is in the command's environment only. The command's words see the former value.
 std::optional<bool> Interpreter::run_with_environment(const RawWords& raw, std::size_t first, bool is_sure) {
+  ShellCommand command = words_of_command(raw, first, is_sure);
   std::map<std::string, std::optional<Value>> outer;
   const std::set<std::string> exported = variables_.exported;
   for (std::size_t i = 0; i < first; ++i) {
@@ -194,7 +202,7 @@ std::optional<bool> Interpreter::run_with_environment(const RawWords& raw, std::
     variables_.exported.insert(assignment.name);
   }
   const std::size_t commands = script_.commands.size();
-  const std::optional<bool> status = run_words(raw, first, is_sure);
+  const std::optional<bool> status = command.words.empty() ? true : execute(std::move(command), is_sure);
   attach_variables(commands);
   variables_.exported = exported;
   for (const auto& [name, value] : outer)
@@ -205,14 +213,8 @@ std::optional<bool> Interpreter::run_with_environment(const RawWords& raw, std::
   return status;
 }
 
-std::optional<bool> Interpreter::run_words(const RawWords& raw, std::size_t first, bool is_sure) {
-  const int line = raw[first].second;
-  if (raw[first].first == "[" || raw[first].first == "test") {
-    const std::optional<bool> value = run_bracket(raw, first, line);
-    is_undecided_ = !value;
-    return value;
-  }
-  ShellCommand command{{}, {name_, line}, !is_sure, assumption_};
+ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t first, bool is_sure) {
+  ShellCommand command{{}, {name_, raw[first].second}, !is_sure, assumption_};
   for (std::size_t i = first; i < raw.size(); ++i) {
     const bool is_process = raw[i].first.compare(0, 2, "<(") == 0 || raw[i].first.compare(0, 2, ">(") == 0;
     if (is_process) {
@@ -230,8 +232,7 @@ std::optional<bool> Interpreter::run_words(const RawWords& raw, std::size_t firs
     for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
       command.words.push_back(std::move(word));
   }
-  if (command.words.empty()) return true;
-  return execute(std::move(command), is_sure);
+  return command;
 }
 
 std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {

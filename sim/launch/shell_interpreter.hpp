@@ -78,7 +78,7 @@ class Interpreter : private ShellState {
   std::optional<bool> run_simple(bool is_sure);
   using RawWords = std::vector<std::pair<std::string, int>>;  ///< as written, with their lines
   std::optional<bool> run_with_environment(const RawWords& raw, std::size_t first, bool is_sure);
-  std::optional<bool> run_words(const RawWords& raw, std::size_t first, bool is_sure);
+  ShellCommand words_of_command(const RawWords& raw, std::size_t first, bool is_sure);
   std::optional<bool> execute(ShellCommand command, bool is_sure);
   std::optional<bool> run_program(ShellCommand command, bool is_sure);
   /// Runs exit, return, break or continue. False: the command is another one.

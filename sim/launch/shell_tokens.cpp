@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
@@ -14,22 +15,28 @@ constexpr int kDeepestBracket = 64;  // nesting depth
 
 std::size_t end_of_part_within(const std::string& text, std::size_t begin, int depth);
 
-bool is_word_at(const std::string& text, std::size_t at, const std::string& word) {
+bool is_word_at(const std::string& text, std::size_t at, std::string_view word) {
   const std::size_t end = at + word.size();
-  return text.compare(at, word.size(), word) == 0 && (at == 0 || !is_name_character(text[at - 1])) &&
-         (end >= text.size() || !is_name_character(text[end]));
+  return text[at] == word.front() && text.compare(at, word.size(), word) == 0 &&
+         (at == 0 || !is_name_character(text[at - 1])) && (end >= text.size() || !is_name_character(text[end]));
 }
 
-// Returns the position after the bracket that closes the one at `begin`. `knows_cases`: a bracket that ends a pattern
-// between "case" and "esac" closes nothing.
-std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth,
-                           bool knows_cases) {
+// Whether "case" is at `at` and "esac" follows.
+bool is_case_at(const std::string& text, std::size_t at) {
+  constexpr std::size_t kLongestCase = 1 << 16;
+  return is_word_at(text, at, "case") &&
+         std::string_view(text).substr(at, kLongestCase).find("esac") != std::string_view::npos;
+}
+
+// Returns the position after the bracket that closes the one at `begin`. A round bracket that ends a pattern between
+// "case" and "esac" closes nothing.
+std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
   if (depth > kDeepestBracket) return std::string::npos;
   int count = 0;
   std::vector<int> cases;  // brackets that were open at each "case"
   for (std::size_t i = begin; i < text.size();) {
-    if (knows_cases && is_word_at(text, i, "case")) cases.push_back(count);
-    if (knows_cases && !cases.empty() && is_word_at(text, i, "esac")) cases.pop_back();
+    if (open == '(' && is_case_at(text, i)) cases.push_back(count);
+    if (!cases.empty() && is_word_at(text, i, "esac")) cases.pop_back();
     const bool ends_pattern = text[i] == close && !cases.empty() && cases.back() == count;
     if (text[i] == open) ++count;
     if (text[i] == close && !ends_pattern && --count == 0) return i + 1;
@@ -41,11 +48,6 @@ std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open
     if (i == std::string::npos) return i;
   }
   return std::string::npos;
-}
-
-std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
-  const std::size_t end = end_of_bracket(text, begin, open, close, depth, open == '(');
-  return end != std::string::npos || open != '(' ? end : end_of_bracket(text, begin, open, close, depth, false);
 }
 
 std::size_t end_of_double_quotes(const std::string& text, std::size_t begin, int depth) {

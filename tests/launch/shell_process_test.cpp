@@ -74,6 +74,7 @@ TEST_CASE("a started script has its own variables and exit; a sourced one shares
   CHECK(agreed("TP=8\n. ./x.sh a\nrun never", files) == "run|2|a\n");
   CHECK(agreed("TP=8\nexport PP=4\nbash y.sh\nrun $TP", files) == "run|unset|4\nrun|8\n");
   CHECK(agreed("TP=8 bash y.sh\nrun \"${TP-none}\"", files) == "run|8|unset\nrun|none\n");
+  CHECK(agreed("TP=1\nTP=8 run $TP\nTP=8 bash y.sh $TP", files) == "run|1\nrun|8|unset\n");
   CHECK(agreed("env TP=8 bash y.sh", files) == "run|8|unset\n");
   CHECK(agreed("set -a\nTP=1\nset +a\nPP=2\n./y.sh", files) == "run|1|unset\n");
   CHECK(agreed("declare -x TP=3\nbash y.sh", files) == "run|3|unset\n");
@@ -162,6 +163,12 @@ TEST_CASE("brackets of patterns close no substitution") {
   CHECK(agreed("A=$(case x in x) echo 1;; *) echo 2;; esac)\nrun $A") == "run|1\n");
   CHECK(agreed("A=$(case x in (x) case y in y) echo 1;; esac;; esac; (echo 3))\nrun $A") == "run|1|3\n");
   CHECK(agreed("A=$(echo case)\nrun $A \"$(echo 'in case :)')\"") == "run|case|in case :)\n");
+}
+
+TEST_CASE("brackets that are not closed are refused at once, however deep they are") {
+  std::string text = "A=";
+  for (int i = 0; i < 200; ++i) text += "$(case x in ";
+  CHECK_THAT(error_of([&] { followed(text + "esac"); }), Contains("a bracket is not closed"));
 }
 
 TEST_CASE("getopts reads the arguments of a started script, and none of a script that the user starts") {
