@@ -191,10 +191,11 @@ class Expander {
       if (!found && rest.empty()) return add_unknown(part);
       if (found) element = {*found};
       value = found ? &element : nullptr;
+      if (rest.empty() && is_count && !found->unknown.empty()) return add_unknown(part);
       if (rest.empty()) return is_count ? add_text(std::to_string(element.front().text.size())) : add_word(*found);
     }
     if (is_count) {
-      if (value == nullptr || !rest.empty()) return add_unknown(part);
+      if (value == nullptr || !rest.empty() || !first_unknown(*value).empty()) return add_unknown(part);
       return add_text(std::to_string(is_array ? value->size() : joined_text(*value).size()));
     }
     if (rest.empty()) return name.empty() ? add_unknown(part) : add_variable(name, part, is_quoted, is_array);
