@@ -35,7 +35,7 @@ void read_offload(LaunchSettings& s, Facts& f) {
     f.give_flag("--offload-optimizer", setting->place, setting->written);
     if (device == "nvme") s.mark(key, Use::not_simulated, "state on NVMe is predicted as in host memory");
   }
-  const std::string weights = s.text("zero_optimization.offload_param.device").value_or("none");
+  const std::string weights = s.text("zero_optimization.offload_param.device", "--offload-optimizer").value_or("none");
   if (weights != "none")
     s.mark("zero_optimization.offload_param.device", Use::not_simulated, "weights are predicted as kept on the GPUs");
 }
@@ -79,7 +79,7 @@ void read_deepspeed(LaunchSettings& s, Facts& f) {
     const LaunchSetting* setting = s.take("tensor_parallel.autotp_size");
     f.give("--tensor", std::to_string(*size), setting->place, setting->written);
   }
-  const std::string optimizer = lower_case(s.text("optimizer.type").value_or(""));
+  const std::string optimizer = lower_case(s.text("optimizer.type", "--optimizer").value_or(""));
   const bool is_compressed = optimizer.find("onebit") == 0 || optimizer.find("zeroone") == 0;
   if (optimizer.find("adam") != std::string::npos)
     f.give("--optimizer", "adam", s.take("optimizer.type")->place, "optimizer.type");

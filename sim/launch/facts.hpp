@@ -53,6 +53,7 @@ class Facts {
   std::string value_of(const std::string& option) const;
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
   std::optional<std::int64_t> gpus() const;
+  bool has_gpus_per_node() const { return gpus_of_node() > 0; }
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;

@@ -26,6 +26,8 @@ enum class LaunchFormat {
   torchtune,
   llm_foundry,
   mlperf,
+  ms_swift,
+  automodel,
   program,
 };
 
@@ -46,6 +48,8 @@ inline const Choices<LaunchFormat>& choices_of(LaunchFormat) {
                                          {LaunchFormat::torchtune, "torchtune"},
                                          {LaunchFormat::llm_foundry, "llm-foundry"},
                                          {LaunchFormat::mlperf, "mlperf"},
+                                         {LaunchFormat::ms_swift, "ms-swift"},
+                                         {LaunchFormat::automodel, "nemo-automodel"},
                                          {LaunchFormat::program, "program"}};
   return all;
 }

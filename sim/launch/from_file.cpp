@@ -1,5 +1,6 @@
 #include "sim/launch/from_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -9,6 +10,7 @@
 #include "sim/launch/launch_candidates.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/skypilot.hpp"
 #include "sim/launch/tree_syntax.hpp"
 
 namespace lockstep::sim::launch {
@@ -56,11 +58,12 @@ class Launch {
     Reading reading = find_syntax(request_.path, text) ? read_configuration(text) : read_script(text);
     std::vector<UnreadKeys> tables = reading.reader->unread;
     tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
+    if (!task_.script.empty()) tables.insert(tables.end(), sky_unread().begin(), sky_unread().end());
     if (has_no_experts(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
-    const std::vector<std::string>& notes = reading.facts.notes;
-    reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
+    for (const std::vector<std::string>& notes : {reading.facts.notes, found_})
+      reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
     return std::move(reading.job);
   }
 
@@ -90,7 +93,7 @@ class Launch {
       const std::optional<std::string> text = text_of_named(name).text;
       if (!text)
         throw InputError(settings.take("extends")->text() + ": " + name +
-                         ": the file is not there; put it beside this file");
+                         ": the file is not there; put it in the folder of this file");
       all.append(
           with_extended(read_tree(*text, request_.path + ": " + name, syntax_of(name, *text)), depth + 1, files));
     }
@@ -119,6 +122,7 @@ class Launch {
     if (settings.has("model_type") && settings.has("hidden_size") && !request_.format)
       throw InputError(request_.path + ": a model's configuration, which is no job; give it by --model " +
                        request_.path);
+    if (is_sky_task(settings)) return read_task(settings);
     if (settings.has("schema")) refuse_known_format(request_.path);
     if (settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
@@ -128,20 +132,27 @@ class Launch {
     return reading;
   }
 
+  // Reads the script of a SkyPilot task, which runs on the machines of the task.
+  Reading read_task(const LaunchSettings& settings) {
+    task_ = read_sky_task(settings);
+    return read_script(task_.script);
+  }
+
   Reading read_script(const std::string& text) {
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
-    const auto read_file = [this](const std::string& path) {
-      const std::filesystem::path one(path);
-      return file_beside(one.is_absolute() ? one.filename().string() : path);
-    };
-    const ShellSurroundings surroundings{slurm_environment(directives), read_file};
+    const auto read_file = [this](const std::string& path) { return file_beside(path); };
+    ShellSurroundings surroundings{slurm_environment(directives), {}, read_file};
+    for (const auto& [name, value] : task_.environment) {
+      surroundings.variables[name] = value;
+      surroundings.exported.insert(name);
+    }
     script_ = read_shell(text, request_.path, surroundings);
     check_stray_arguments();
     const std::vector<Candidate> found =
         find_candidates(request_, script_, [this](const std::string& name) { return text_of_named(name); });
     if (found.empty() && !script_.missing_scripts.empty())
       throw InputError(request_.path + ": starts a script that is not there: " + joined(script_.missing_scripts) +
-                       "; put it beside this one, or give it instead");
+                       "; put it in the folder of this one, or give it instead");
     if (found.empty())
       throw InputError(request_.path +
                        ": no command starts a training with arguments that are known; allowed: a launch script or a "
@@ -164,7 +175,8 @@ class Launch {
     std::vector<std::string> places;
     for (const Candidate& candidate : found)
       if (places.size() < kMostCandidates) places.push_back(candidate.line.place.text());
-    throw InputError(request_.path + ": several commands start a training: " + joined(places) + "; keep one");
+    throw InputError(request_.path + ": several commands start a training: " + joined(places) +
+                     "; keep one of them in a copy of the file");
   }
 
   Reading read_candidate(const Candidate& candidate) {
@@ -180,22 +192,35 @@ class Launch {
     }
     job.settings.append(candidate.line.launchers);
     job.settings.append(directive_settings(script_.directives));
-    job.settings.append(environment_settings(script_));
-    job.title = "a launch script with " + job.title;
+    job.settings.append(environment_settings(variables_of(script_, candidate.line.shell)));
+    job.settings.append(task_.settings);
+    job.title = (task_.script.empty() ? "a launch script with " : "a SkyPilot task with ") + job.title;
     job.notes = candidate.line.notes;
     job.notes.insert(job.notes.end(), script_.notes.begin(), script_.notes.end());
     if (candidate.line.is_conditional)
-      job.notes.push_back(candidate.line.place.text() + ": the command runs under a test or loop that is not known");
+      job.notes.push_back(
+          candidate.line.place.text() +
+          ": a test or loop that cannot be evaluated decides whether the command runs; it is assumed to run");
     read_machine(job.settings, candidate.line, script_, reading.facts, catalogue_,
                  [this](const std::string& name) { return text_of_named(name); });
-    const std::optional<LaunchSetting> part = open_part(job.settings);
+    const std::optional<LaunchSetting> part = open_part(job.settings, variables_of(script_, candidate.line.shell));
     const std::optional<LaunchSetting>& open = part ? part : candidate.missing_configuration;
     reading.facts.has_open_part = open.has_value();
-    reading.facts.has_open_output = part && is_output(part->unknown);
+    reading.facts.has_open_output = part ? is_output(part->unknown) : candidate.missing_configuration.has_value();
     read_by_reader(reading);
+    const std::string why = part || !open ? "cannot be evaluated" : open->why;
     for (const std::string& option : reading.facts.open_options)
-      job.settings.require_option(*open, option, "cannot be evaluated, and may give it");
+      job.settings.require_option(*open, option, why + ", and may give it");
+    if (!part && open) require_batch(job.settings, reading.facts, *open);
     return reading;
+  }
+
+  // A configuration that cannot be read may give the batch.
+  static void require_batch(LaunchSettings& settings, const Facts& facts, const LaunchSetting& open) {
+    if (!facts.micro_batch && !facts.global_batch)
+      settings.require_option(open, "--micro-batch", open.why + ", and may give it");
+    if (!facts.global_batch && facts.accumulation.value_or(1) == 1 && !settings.has("gradient_accumulation_steps"))
+      settings.require_option(open, "--global-batch", open.why + ", and may give it");
   }
 
   // Whether it is the output of a program: "$(python3 get_args.py)".
@@ -205,14 +230,14 @@ class Launch {
 
   // An unknown word of the command: the output of a program, or a variable that the script sets under a test that cannot
   // be evaluated.
-  std::optional<LaunchSetting> open_part(const LaunchSettings& settings) const {
+  std::optional<LaunchSetting> open_part(const LaunchSettings& settings, const ShellVariables& shell) const {
     for (const LaunchSetting& setting : settings.all()) {
       if (setting.key != "argument" || setting.unknown.empty() || setting.unknown != setting.written) continue;
       if (is_output(setting.unknown)) return setting;
       std::string name;
       for (const char c : setting.unknown)
         if (c != '$' && c != '{' && c != '}') name += c;
-      if (script_.variables.count(name) > 0) return setting;
+      if (shell.variables.count(name) > 0) return setting;
     }
     return std::nullopt;
   }
@@ -226,27 +251,38 @@ class Launch {
                          "): the line above ends the command; remove the comment, or add a backslash");
   }
 
-  // Returns the text of the file at this path, or at the path's last components in the script's folder. Launch files
-  // name paths from the root of their repository, so folders above are tried, too.
+  // The folder of the repository that has the launch file: the next one above with ".git". Empty: there is none.
+  std::filesystem::path folder_of_repository() const {
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::absolute(request_.path, error).parent_path();
+    for (; !error && folder.has_relative_path(); folder = folder.parent_path())
+      if (std::filesystem::exists(folder / ".git", error)) return folder;
+    return {};
+  }
+
+  // Returns the text of the file at this path: from the working directory, the launch file's folder, the folders that
+  // the script names, or the repository. At last, the path's last components are sought in the launch file's folder. A
+  // note says where the file was found.
   std::optional<std::string> file_beside(const std::string& name) const {
-    std::vector<std::filesystem::path> places{name};
     const std::filesystem::path folder = std::filesystem::path(request_.path).parent_path();
-    for (std::size_t begin = 0; begin < name.size() && places.size() < 16;) {
-      if (name[begin] != '/') places.push_back(folder / name.substr(begin));
-      const std::size_t slash = name.find('/', begin);
-      begin = slash == std::string::npos ? name.size() : slash + 1;
-    }
-    constexpr int kMostFolders = 8;
-    std::filesystem::path above = folder;
-    for (int i = 0; i < kMostFolders && !above.empty() && above.has_relative_path(); ++i) {
-      above = above.parent_path();
-      places.push_back(above / name);
-    }
+    const std::filesystem::path repository = folder_of_repository();
+    std::vector<std::filesystem::path> places{name, folder / name};
+    for (const std::string& named : script_.folders)
+      for (const std::filesystem::path& base : {std::filesystem::path(named), folder / named})
+        places.push_back(base / name);
+    if (!repository.empty()) places.push_back(repository / name);
+    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1))
+      if (slash + 1 < name.size() && name[slash + 1] != '/' && places.size() < 256)
+        places.push_back(folder / name.substr(slash + 1));
     for (const std::filesystem::path& place : places) {
       std::error_code error;
       if (place.filename().empty() || !std::filesystem::is_regular_file(place, error)) continue;
       std::string text, why;
-      if (try_read_file(place.string(), kLargestFile, text, why)) return text;
+      if (!try_read_file(place.string(), kLargestFile, text, why)) continue;
+      const std::string note = name + " is read from " + place.lexically_normal().string();
+      const bool is_elsewhere = place != folder / name && place != name;
+      if (is_elsewhere && std::find(found_.begin(), found_.end(), note) == found_.end()) found_.push_back(note);
+      return text;
     }
     return std::nullopt;
   }
@@ -266,6 +302,8 @@ class Launch {
   const LaunchRequest& request_;
   const Catalogue& catalogue_;
   ShellScript script_;
+  SkyTask task_;
+  mutable std::vector<std::string> found_;  // notes: where files were found
 };
 
 }  // namespace

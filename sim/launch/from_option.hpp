@@ -106,7 +106,10 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   std::vector<std::string> missing;
   for (const Unevaluated& value : job.settings.unevaluated()) {
     const bool is_settled = value.option.empty() || given_instead(app, value.option) != nullptr;
-    if (!is_settled)
+    const bool is_listed = std::any_of(missing.begin(), missing.end(), [&](const std::string& text) {
+      return text.compare(0, value.option.size() + 1, value.option + " ") == 0;
+    });
+    if (!is_settled && !is_listed)
       missing.push_back(value.option + " (" + value.setting.place.text() + ": " +
                         beginning_of(value.setting.written, 60) + ": " + value.why + ")");
   }

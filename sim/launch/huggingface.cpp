@@ -6,7 +6,9 @@
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/named_config.hpp"
+#include "sim/launch/swift.hpp"
 #include "sim/launch/trainer_sharding.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -119,13 +121,15 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
 }
 
 void read_adapters(LaunchSettings& s, Facts& f) {
-  const std::string type = lower_case(s.text("finetuning_type").value_or(s.text("adapter").value_or("")));
-  const bool uses_peft = s.is_on("use_peft") || s.is_on("use_peft_lora") || s.is_on("use_lora") || s.is_on("q_lora") ||
+  const std::string type =
+      lower_case(s.text("finetuning_type", "--task").value_or(s.text("adapter", "--task").value_or("")));
+  const bool uses_peft = s.is_on("use_peft", "--task") || s.is_on("use_peft_lora", "--task") ||
+                         s.is_on("use_lora", "--task") || s.is_on("q_lora", "--task") ||
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(s.at(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted", "give full or lora");
   if (type != "lora" && type != "qlora" && !uses_peft) {
-    const std::string stage = lower_case(s.text("stage").value_or(""));
+    const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
     if (stage == "sft")
       f.give_from("--task", kAllWeights, s, "stage");
     else if (stage != "pt" && s.has("base_model"))
@@ -145,7 +149,7 @@ void read_adapters(LaunchSettings& s, Facts& f) {
 // Whether a part of the name, such as "dpo" in "run_dpo.py", is a method other than supervised training.
 bool is_other_method(const std::string& name) {
   std::string part;
-  const std::string file = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  const std::string file = last_part_of(name);
   for (const char c : lower_case(file) + ".") {
     if ((c >= 'a' && c <= 'z') || is_digit(c)) {
       part += c;
@@ -172,7 +176,7 @@ void refuse_other_programs(LaunchSettings& s) {
 
 void refuse_other_stages(LaunchSettings& s) {
   refuse_other_programs(s);
-  const std::string stage = lower_case(s.text("stage").value_or(""));
+  const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
   if (!stage.empty() && stage != "sft" && stage != "pt")
     fail_at(s.at("stage"), "cannot be predicted: only pre-training and supervised fine-tuning are", "give pt or sft");
   const std::string other = lower_case(s.text("rl").value_or(""));
@@ -288,15 +292,20 @@ void read_program(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_trainer(s, f, catalogue, read_named, {});
   if (!f.micro_batch && !f.global_batch)
     if (const LaunchSetting* const program = s.take("program"))
-      s.require_option(*program, "--batch", "its arguments give no batch that is known: samples of a GPU");
+      s.require_option(*program, "--batch", "its arguments give no batch; give the samples per GPU");
 }
 
 bool is_trainer(const LaunchSettings& s) {
   return has_any_key(s, {"per_device_train_batch_size", "per_gpu_train_batch_size"}) &&
-         !has_any_key(s, {"finetuning_type", "base_model", "model_class"});
+         !has_any_key(s, {"finetuning_type", "base_model", "model_class"}) && !is_swift(s);
 }
 
 }  // namespace
+
+void read_trainer_arguments(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named,
+                            std::int64_t default_batch) {
+  read_trainer(s, f, catalogue, read_named, {default_batch});
+}
 
 std::vector<LaunchReader> huggingface_readers() {
   const std::vector<UnreadKeys> unread = both_tables(trainer_unread(), deepspeed_unread());

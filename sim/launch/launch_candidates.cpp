@@ -1,11 +1,13 @@
 #include "sim/launch/launch_candidates.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
 #include "engine/base/text.hpp"
 #include "sim/launch/megatron_model.hpp"
 #include "sim/launch/tree_syntax.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -65,7 +67,7 @@ std::vector<Word> option_words(const Value& value) {
 
 // Options that name a configuration. "argument": "train.yaml" in "llamafactory-cli train train.yaml".
 bool names_configuration(const LaunchSetting& setting) {
-  for (const char* key : {"argument", "job.config_file", "config", "config_file", "exp", "yaml_cfg"})
+  for (const char* key : {"argument", "job.config_file", "config", "config_file", "exp", "yaml_cfg", "c"})
     if (setting.key == key) return true;
   return false;
 }
@@ -87,7 +89,10 @@ class CandidateFinder {
       if (!may_train(line.program)) continue;
       Candidate candidate{line, argument_settings(line.arguments, argument_flags())};
       const std::vector<const LaunchReader*> readers = recognisers_of(candidate.settings, request_.format);
-      if (!readers.empty()) candidate.reader = &only_reader(readers, request_.path);
+      if (is_swift_program(line.program) && !request_.format)
+        candidate.reader = &reader_of(LaunchFormat::ms_swift);
+      else if (!readers.empty())
+        candidate.reader = &only_reader(readers, request_.path);
       add_named_configuration(candidate);
       if (candidate.reader != nullptr) found.push_back(std::move(candidate));
     }
@@ -98,6 +103,11 @@ class CandidateFinder {
   }
 
  private:
+  static bool is_swift_program(const std::string& program) {
+    const std::string name = last_part_of(program);
+    return name == "swift" || name == "megatron" || program.find("swift/cli/") != std::string::npos;
+  }
+
   // Reads the configuration that a command names. The command's other arguments override it.
   void add_named_configuration(Candidate& candidate) const {
     if (add_hydra_configuration(candidate) || add_neox_configurations(candidate)) return;
@@ -124,20 +134,61 @@ class CandidateFinder {
   // Hydra, as in NeMo: "--config-path conf --config-name gpt". Returns whether the file was read.
   bool add_hydra_configuration(Candidate& candidate) const {
     const auto name = last_setting(candidate, "config_name"), folder = last_setting(candidate, "config_path");
-    if (!name || !name->unknown.empty()) return false;
+    if (!name) return false;
     std::string file = plain_text(name->value);
     if (!folder && !has_ending_of_configuration(file))
       return false;  // a model's configuration, in HuggingFace's scripts
+    const bool is_known = name->unknown.empty() && (!folder || folder->unknown.empty());
     if (!has_ending_of_configuration(file)) file += ".yaml";
     for (const std::string& path : {folder ? plain_text(folder->value) + "/" + file : file, file}) {
-      const std::optional<std::string> text = read_named_(path).text;
+      const std::optional<std::string> text = is_known ? read_named_(path).text : std::nullopt;
       if (!text || !merge_configuration(candidate, *name, path, *text)) continue;
       candidate.settings.take("config_path");
       return true;
     }
     if (candidate.reader != nullptr)
-      candidate.line.notes.push_back(name->text() + ": the file is not there; the software's defaults are taken");
+      note_missing(candidate, name->unknown.empty() && folder ? (folder->unknown.empty() ? *name : *folder) : *name,
+                   is_known ? "the file is not there" : "cannot be evaluated");
     return false;
+  }
+
+  // Hydra's list of defaults names a file for each group, "- model: gpt" for model/gpt.yaml, whose keys are below
+  // "model". The command chooses another one by "model=llama". These files come before `overrides`.
+  LaunchSettings with_groups(const LaunchSettings& overrides, const std::string& text, const std::string& name) const {
+    LaunchSettings all;
+    std::vector<std::string> groups;
+    const std::string folder = std::filesystem::path(name).parent_path().string(), list = "defaults.";
+    const LaunchSettings own = read_tree(text, name, syntax_of(name, text));
+    for (const LaunchSetting& entry : own.all()) {
+      if (entry.key.compare(0, list.size(), list) != 0) continue;
+      const std::string group = entry.key.substr(std::min(entry.key.size(), entry.key.find('.', list.size()) + 1));
+      if (entry.key.find('.', list.size()) == std::string::npos || group.find(' ') != std::string::npos) continue;
+      LaunchSetting chosen = entry;
+      groups.push_back(group);
+      for (const LaunchSetting& other : overrides.all())
+        if (other.key == group) chosen = other;
+      std::string file = plain_text(chosen.value);
+      if (file.empty() || file == "null") continue;
+      if (!has_ending_of_configuration(file)) file += ".yaml";
+      const std::string path = (folder.empty() ? "" : folder + "/") + group + "/" + file;
+      const std::optional<std::string> content = chosen.unknown.empty() ? read_named_(path).text : std::nullopt;
+      if (!content)
+        throw InputError(chosen.text() + ": " + path + " is not there; put it in the folder of " + name +
+                         ", or write its keys into this file");
+      std::string prefix = group + ".";
+      std::replace(prefix.begin(), prefix.end(), '/', '.');
+      const LaunchSettings keys = read_tree(*content, request_.path + ": " + path, syntax_of(path, *content));
+      for (LaunchSetting key : keys.all()) {
+        key.key = prefix + key.key;
+        all.add(std::move(key));
+      }
+    }
+    all.append(overrides);
+    for (const std::string& group : groups) {
+      all.rename(group, "group " + group);  // "model=llama"
+      all.mark("group " + group, Use::read, "");
+    }
+    return all;
   }
 
   // GPT-NeoX joins several files: "deepy.py train.py -d configs 125M.yml local_setup.yml".
@@ -155,7 +206,7 @@ class CandidateFinder {
       std::optional<std::string> text;
       for (const std::string& path : {place + name, place + name + ".yml", name})
         if (!text) text = read_named_(path).text;
-      if (!text) throw InputError(setting.text() + ": the file is not there; put it beside the script");
+      if (!text) throw InputError(setting.text() + ": the file is not there; put it in the folder of the script");
       merged.append(read_tree(*text, request_.path + ": " + name, syntax_of("neox.yml", *text)));
     }
     candidate.reader = &reader_of(LaunchFormat::gpt_neox);
@@ -171,14 +222,16 @@ class CandidateFinder {
   // Returns whether the file is a configuration of a training.
   bool merge_configuration(Candidate& candidate, const LaunchSetting& setting, const std::string& name,
                            const std::string& text) const {
-    LaunchSettings merged = read_tree(text, request_.path + ": " + name, syntax_of(name, text));
-    const std::vector<const LaunchReader*> of_file = recognisers_of(merged, request_.format);
-    merged.append(candidate.settings);
+    const TreeSyntax syntax = syntax_of(name, text);
+    const std::string place = request_.path + ": " + name;
+    const std::vector<const LaunchReader*> of_file = recognisers_of(read_tree(text, place, syntax), request_.format);
+    LaunchSettings merged = read_tree(text, place, syntax, with_groups(candidate.settings, text, name));
     if (!of_file.empty()) {
       const LaunchReader& reader = only_reader(of_file, request_.path);
+      const bool is_swift = candidate.reader != nullptr && candidate.reader->format == LaunchFormat::ms_swift;
       const bool is_part = reader.format == LaunchFormat::deepspeed || reader.format == LaunchFormat::accelerate;
       if (is_part && candidate.reader != nullptr) return false;
-      candidate.reader = &reader;
+      if (!is_swift) candidate.reader = &reader;
     } else if (candidate.reader == nullptr) {
       const std::vector<const LaunchReader*> of_both = recognisers_of(merged, request_.format);
       if (of_both.size() != 1) return false;
@@ -197,11 +250,12 @@ class CandidateFinder {
       return candidate.line.notes.push_back(setting.text() + ": " + why + "; the software's defaults are taken");
     if ((is_titan && (has_ending_of_configuration(plain_text(setting.value)) || setting.key == "job.config_file")) ||
         (candidate.line.is_framework && candidate.reader == nullptr && setting.unknown.empty()))
-      throw InputError(setting.text() + ": " + why + "; put it beside the script" +
+      throw InputError(setting.text() + ": " + why + "; put it in the folder of the script" +
                        (setting.unknown.empty() ? "" : ", and write its name instead of " + one_line(setting.unknown)));
     candidate.missing_configuration = setting;
     candidate.missing_configuration->unknown = setting.unknown.empty() ? plain_text(setting.value) : setting.unknown;
-    candidate.line.notes.push_back(setting.text() + ": " + why + "; values that only it sets are not known");
+    candidate.missing_configuration->why = why;
+    candidate.line.notes.push_back(setting.text() + ": " + why + "; its values are not known");
   }
 
   // For a script that only sets MODEL_ARGS="--num-layers ..." and is sourced by another one.
@@ -271,7 +325,7 @@ const LaunchReader& only_reader(const std::vector<const LaunchReader*>& found, c
   throw InputError(path + ": " +
                    (found.empty() ? "no known format of launch scripts and configurations"
                                   : "keys of several formats (" + joined(names) + ")") +
-                   "; force one by --from-format: " + format_list());
+                   "; to read it as one of them, give --from-format: " + format_list());
 }
 
 std::vector<Candidate> find_candidates(const LaunchRequest& request, const ShellScript& script,

@@ -1,4 +1,5 @@
 #include "sim/launch/launch_line.hpp"
+#include "sim/launch/words.hpp"
 
 #include <algorithm>
 
@@ -9,25 +10,14 @@ namespace {
 
 constexpr int kDeepestLauncher = 8;  // limit of launchers that start launchers
 
-bool is_among(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::string last_part(const std::string& path) {
-  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-}
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 bool is_python(const std::string& name) {
   return name.compare(0, 6, "python") == 0 && name.find_first_not_of("0123456789.", 6) == std::string::npos;
 }
 
 // Commands of frameworks, which are programs themselves.
 const std::vector<std::string>& framework_commands() {
-  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl"};
+  static const std::vector<std::string> all{"llamafactory-cli", "axolotl", "primus-cli", "tune", "nemo", "lmf", "trl",
+                                            "automodel"};
   return all;
 }
 
@@ -37,13 +27,24 @@ bool is_process_launcher(const std::string& name) {
 }
 
 bool is_task_launcher(const std::string& name) {
-  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "jsrun", "aprun"});
+  return is_among(name, {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "jsrun", "aprun", "flux"});
 }
 
 bool begins_launch(const Word& word) {
-  const std::string name = last_part(word.text);
+  const std::string name = last_part_of(word.text);
   return is_python(name) || is_process_launcher(name) || is_task_launcher(name) ||
          is_among(name, framework_commands()) || ends_with(name, ".py") || name == "bash" || name == "sh";
+}
+
+// Whether a command of ms-swift begins here: "swift sft", "megatron pt".
+bool begins_swift(const std::vector<Word>& words, std::size_t i) {
+  const std::string name = last_part_of(words[i].text);
+  return (name == "swift" || name == "megatron") && i + 1 < words.size() &&
+         is_among(words[i + 1].text, {"sft", "pt", "rlhf"});
+}
+
+bool begins_launch_at(const std::vector<Word>& words, std::size_t i) {
+  return begins_launch(words[i]) || begins_swift(words, i);
 }
 
 std::string key_of(std::string option) {
@@ -134,13 +135,15 @@ const std::vector<std::string>& launcher_flags() {
 
 // Whether an option has no value: a known flag, or one before the program ("srun --no-container-mount-home bash").
 bool is_flag_at(const std::vector<Word>& words, std::size_t i) {
-  const bool is_before_program = i + 1 < words.size() && begins_launch(words[i + 1]);
+  const bool is_before_program = i + 1 < words.size() && begins_launch_at(words, i + 1);
   return is_before_program || is_among(key_of(words[i].text), launcher_flags());
 }
 
 class LineReader {
  public:
-  LineReader(const ShellCommand& command, const ShellScript& script) : script_(script) {
+  LineReader(const ShellCommand& command, const ShellScript& script) : variables_(variables_of(script, command.shell)) {
+    line_.shell = command.shell;
+    if (!command.assumption.empty()) line_.notes.push_back(command.assumption);
     line_.place = command.place;
     line_.is_conditional = command.is_conditional;
   }
@@ -148,13 +151,13 @@ class LineReader {
   // Returns whether the command starts a program.
   bool read(const std::vector<Word>& words, std::size_t i, int depth = 0) {
     if (depth > kDeepestLauncher || i >= words.size()) return false;
-    const std::string name = last_part(words[i].text);
+    const std::string name = last_part_of(words[i].text);
     if (name == "bash" || name == "sh") return read_shell_text(words, i + 1, depth);
     if (is_task_launcher(name)) return read_task_launcher(words, i, depth);
     if (is_process_launcher(name)) return read_process_launcher(words, i + 1, name, depth);
     if (is_python(name)) return read_python(words, i + 1, depth);
     if (ends_with(name, ".py")) return take_program(words, i);
-    if (is_among(name, framework_commands())) {
+    if (is_among(name, framework_commands()) || begins_swift(words, i)) {
       line_.is_framework = true;
       return take_program(words, i);
     }
@@ -176,23 +179,23 @@ class LineReader {
         "awk",  "pip",    "pip3",  "git",   "which",  "type",  "cd",     "ln",  "wget",   "curl",
         "kill", "sleep",  "tar",   "find",  "set",    "conda", "tee",    "apt", "sbatch", "date",
         "wait", "pwd",    "touch", "chmod", "module", "shopt", "ulimit", "head"};
-    if (is_among(last_part(words[i].text), kOthers)) return false;
+    if (is_among(last_part_of(words[i].text), kOthers)) return false;
     std::size_t next = i + 1;
-    while (next < words.size() && !begins_launch(words[next])) ++next;
+    while (next < words.size() && !begins_launch_at(words, next)) ++next;
     if (next == words.size()) return false;
     std::string passed;
     for (std::size_t k = i; k < next; ++k) passed += (k > i ? " " : "") + words[k].text;
-    line_.notes.push_back(line_.place.text() + ": passed over: " + beginning_of(passed, 120));
+    line_.notes.push_back(line_.place.text() + ": ignored before the program: " + beginning_of(passed, 120));
     return read(words, next, depth + 1);
   }
 
   bool read_shell_text(const std::vector<Word>& words, std::size_t i, int depth) {
     while (i < words.size() && is_option(words[i]) && words[i].text.find('c') == std::string::npos) ++i;
     if (i < words.size() && is_option(words[i]) && i + 1 < words.size()) {
-      std::map<std::string, Word> environment = script_.exported;
-      for (const auto& [name, value] : script_.variables)
+      std::map<std::string, Word> environment = variables_.exported;
+      for (const auto& [name, value] : variables_.variables)
         if (name.compare(0, 6, "SLURM_") == 0 && value.size() == 1) environment[name] = value.front();
-      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}});
+      const ShellScript inner = read_shell(words[i + 1].text, line_.place.file, {environment, {}, {}});
       for (const ShellCommand& command : inner.commands) {
         std::vector<Word> moved = command.words;
         for (Word& word : moved) word.place = line_.place;
@@ -206,9 +209,13 @@ class LineReader {
   }
 
   bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
-    const std::string launcher = last_part(words[i].text);
-    const std::string name = launcher == "srun" || launcher == "jsrun" ? launcher + "." : "mpirun.";
-    for (++i; i < words.size() && !begins_launch(words[i]);) {
+    const std::string launcher = last_part_of(words[i].text);
+    const bool has_own = launcher == "srun" || launcher == "jsrun" || launcher == "flux";
+    const std::string name = has_own ? launcher + "." : "mpirun.";
+    while (launcher == "flux" && i + 1 < words.size() &&
+           is_among(words[i + 1].text, {"mini", "run", "submit", "alloc", "batch"}))
+      ++i;
+    for (++i; i < words.size() && !begins_launch_at(words, i);) {
       // MPI's "-x NAME=VALUE" and "-mca NAME VALUE".
       if (is_option(words[i])) {
         const std::string key = key_of(words[i].text);
@@ -216,17 +223,19 @@ class LineReader {
         if (key == "mca" && i < words.size() && !is_option(words[i])) ++i;
         continue;
       }
-      line_.notes.push_back(words[i].place.text() + ": passed over: " + words[i].text);
+      line_.notes.push_back(words[i].place.text() + ": ignored before the program: " + words[i].text);
       ++i;
     }
     return read(words, i, depth + 1);
   }
 
-  bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth) {
+  // `is_module`: "python -m accelerate.commands.launch", which has no further word "launch".
+  bool read_process_launcher(const std::vector<Word>& words, std::size_t i, const std::string& name, int depth,
+                             bool is_module = false) {
     line_.starts_processes = true;
     const bool has_own = name == "deepspeed" || name == "accelerate" || name == "composer";
     const std::string prefix = has_own ? name + "." : "torchrun.";
-    if (name == "accelerate") {
+    if (name == "accelerate" && !is_module) {
       if (i >= words.size() || words[i].text != "launch") return false;
       ++i;
     }
@@ -240,15 +249,16 @@ class LineReader {
         continue;
       }
       if (!words[i].unknown.empty() && words[i].text == words[i].unknown) {
-        line_.notes.push_back(words[i].place.text() + ": cannot be evaluated, and is passed over: " + words[i].text);
+        line_.notes.push_back(words[i].place.text() +
+                              ": cannot be evaluated, and is ignored before the program: " + words[i].text);
         ++i;
         continue;
       }
       break;
     }
     if (i >= words.size()) return false;
-    return begins_launch(words[i]) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
-                                                                       : take_program(words, i);
+    return begins_launch_at(words, i) && !ends_with(words[i].text, ".py") ? read(words, i, depth + 1)
+                                                                          : take_program(words, i);
   }
 
   bool read_python(const std::vector<Word>& words, std::size_t i, int depth) {
@@ -257,6 +267,8 @@ class LineReader {
       if (words[i].text == "-m") {
         if (++i >= words.size()) return false;
         const std::string& module = words[i].text;
+        if (module == "accelerate.commands.launch")
+          return read_process_launcher(words, i + 1, "accelerate", depth, true);
         return is_process_launcher(module) ? read_process_launcher(words, i + 1, module, depth)
                                            : take_program(words, i);
       }
@@ -264,7 +276,7 @@ class LineReader {
     return i < words.size() && take_program(words, i);
   }
 
-  const ShellScript& script_;
+  const ShellVariables& variables_;
   LaunchLine line_;
 };
 
@@ -301,7 +313,7 @@ LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
   return settings;
 }
 
-LaunchSettings environment_settings(const ShellScript& script) {
+LaunchSettings environment_settings(const ShellVariables& script) {
   LaunchSettings settings;
   for (const auto& [name, value] : script.exported) {
     LaunchSetting setting;
@@ -322,17 +334,18 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
     const LaunchSetting* setting = settings.take(key);
     if (setting == nullptr) return;
     const std::string text = plain_text(setting->value);
-    const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);  // not "2-4"
+    const bool is_number = is_count(text);  // not "2-4"
     for (const std::string& name : names)
       environment[name] = is_number ? Word{text, "", setting->place} : Word{"$" + name, "$" + name, setting->place};
   };
+  if (!directives.empty()) environment["SLURM_SUBMIT_DIR"] = {".", "", directives.front().place};
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
   give("sbatch.ntasks_per_node", {"SLURM_NTASKS_PER_NODE"});
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
     if (const LaunchSetting* setting = settings.take(key)) {
       const std::string text = plain_text(setting->value);
-      const std::string count = text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
+      const std::string count = last_part_of(text, ':');
       environment["SLURM_GPUS_ON_NODE"] = {count, "", setting->place};
       if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = {text, "", setting->place};
     }

@@ -15,6 +15,7 @@ struct LaunchLine {
   bool is_framework = false;      ///< the program is a framework's command, which starts its processes itself
   bool is_conditional = false;
   std::vector<std::string> notes;
+  std::shared_ptr<const ShellVariables> shell = {};  ///< of the command
 };
 
 /// The lines of a script that start a Python program or the command of a training framework, in order.
@@ -23,7 +24,7 @@ std::vector<LaunchLine> launch_lines(const ShellScript& script);
 /// Returns the script's #SBATCH directives as settings with keys such as "sbatch.nodes".
 LaunchSettings directive_settings(const std::vector<ShellCommand>& directives);
 /// Returns the variables that the script exports as settings with keys such as "env.NCCL_IB_HCA".
-LaunchSettings environment_settings(const ShellScript& script);
+LaunchSettings environment_settings(const ShellVariables& script);
 /// Variables that SLURM sets according to the directives.
 std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& directives);
 

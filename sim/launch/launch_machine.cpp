@@ -4,45 +4,50 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/launch_line.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
-// Accepts "8", "h100:8" and "gpu:h100:8".
+// Reads a number with or without a GPU's name, "8", "h100:8" or "gpu:h100:8", and gives the name.
+std::int64_t read_typed_count(const std::string& text, const LaunchSetting& setting, Facts& f,
+                              const Catalogue& catalogue) {
+  std::vector<std::string> parts = parts_of(text.substr(0, text.find(',')), ':');
+  if (parts.front() == "gpu") parts.erase(parts.begin());
+  if (parts.empty()) return 1;
+  const std::string last = parts.back();
+  const bool has_count = is_count(last);
+  if (has_count) parts.pop_back();
+  if (!parts.empty() && !f.has("--gpu")) {
+    if (catalogue.gpus.named(parts.back()) != nullptr)
+      f.give("--gpu", parts.back(), setting.place, setting.written);
+    else
+      f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name; give --gpu");
+  }
+  return has_count ? std::stoi(last) : 1;
+}
+
 void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
   const auto text = s.text(key, "--gpus-per-node");
   if (!text) return;
   const LaunchSetting& setting = s.at(key);
-  std::vector<std::string> parts{""};
-  for (const char c : *text) {
-    if (c == ',') break;
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  if (parts.front() == "gpu") parts.erase(parts.begin());
-  if (parts.empty()) return f.give_gpus_per_node(1, setting.place, setting.written);
-  const std::string& last = parts.back();
-  const bool has_count = !last.empty() && last.size() < 5 && std::all_of(last.begin(), last.end(), is_digit);
-  f.give_gpus_per_node(has_count ? std::stoi(last) : 1, setting.place, setting.written);
-  if (has_count) parts.pop_back();
-  if (parts.empty() || f.has("--gpu")) return;
-  if (catalogue.gpus.named(parts.back()) != nullptr)
-    f.give("--gpu", parts.back(), setting.place, setting.written);
-  else
-    f.notes.push_back(setting.text() + ": no GPU of the catalogue has this name");
+  f.give_gpus_per_node(read_typed_count(*text, setting, f, catalogue), setting.place, setting.written);
 }
 
-bool is_count(const std::string& text) {
-  return !text.empty() && text.size() <= 7 && std::all_of(text.begin(), text.end(), is_digit);
+void read_gpus_of_job(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
+  const auto text = s.text(key, "--gpus");
+  if (!text) return;
+  const LaunchSetting& setting = s.at(key);
+  f.give_gpus(read_typed_count(*text, setting, f, catalogue), setting.place, setting.written);
 }
 
 void read_count(LaunchSettings& s, const std::string& key,
                 void (Facts::*give)(std::int64_t, const Place&, const std::string&), Facts& f) {
   const LaunchSetting* setting = s.take(key, "--gpus");
   if (setting == nullptr) return;
-  const std::string text = plain_text(setting->value);
+  const std::vector<std::string> bounds = parts_of(plain_text(setting->value), ':');  // torchrun's "2:4"
+  const bool is_fixed = bounds.size() == 2 && bounds.front() == bounds.back();
+  const std::string text = is_fixed ? bounds.front() : plain_text(setting->value);
   if (!is_count(text)) {
     f.has_unknown_nodes = f.has_unknown_nodes || give == &Facts::give_nodes;
     s.mark(key, Use::not_simulated, "no fixed number; give --gpus and --gpus-per-node");
@@ -50,16 +55,6 @@ void read_count(LaunchSettings& s, const std::string& key,
     return;
   }
   (f.*give)(std::stoi(text), setting->place, setting->written);
-}
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts{""};
-  for (const char c : text)
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
 }
 
 // Number of hosts, and GPUs per host; 0: not given, or different among hosts.
@@ -128,16 +123,51 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
   }
 }
 
-// "--map-by ppr:8:node": processes per node.
+// "--map-by ppr:8:node": processes per node. "ppr:4:socket" needs the sockets of a node, which no option gives.
 void read_mapping(LaunchSettings& s, Facts& f) {
   const auto text = s.text("mpirun.map_by", "--gpus-per-node");
   if (!text) return;
-  const std::vector<std::string> parts = parts_of(*text, ':');
-  const bool is_of_node =
-      parts.size() >= 3 && lower_case(parts[0]) == "ppr" && is_count(parts[1]) && parts[2] == "node";
-  if (!is_of_node) return s.mark("mpirun.map_by", Use::no_effect, "where processes run within a node");
-  const LaunchSetting* const setting = s.take("mpirun.map_by");
-  f.give_gpus_per_node(std::stoll(parts[1]), setting->place, setting->written);
+  const LaunchSetting& setting = s.at("mpirun.map_by");
+  const std::vector<std::string> parts = parts_of(lower_case(*text), ':');
+  if (parts.front() != "ppr") return s.mark("mpirun.map_by", Use::no_effect, "where processes run within a node");
+  if (parts.size() < 3 || !is_count(parts[1]))
+    fail_at(setting, "is no number of processes per resource", "give ppr:8:node");
+  if (parts[2] == "node") return f.give_gpus_per_node(std::stoll(parts[1]), setting.place, setting.written);
+  if (!f.has_gpus_per_node())
+    s.require_option(setting, "--gpus-per-node", "the number of " + parts[2] + "s per node is not known");
+}
+
+// Processes, tasks or GPUs per socket: the GPUs of a node follow only if another key gives them.
+void read_counts_of_socket(LaunchSettings& s, Facts& f) {
+  for (const char* key : {"mpirun.npersocket", "sbatch.ntasks_per_socket", "srun.ntasks_per_socket",
+                          "sbatch.gpus_per_socket", "srun.gpus_per_socket"}) {
+    const LaunchSetting* const setting = s.take(key, "--gpus-per-node");
+    if (setting != nullptr && !f.has_gpus_per_node())
+      s.require_option(*setting, "--gpus-per-node", "the number of sockets per node is not known");
+  }
+}
+
+// Options of srun hold for its step, and replace those of the job.
+void prefer_step(LaunchSettings& s) {
+  for (const auto& [from, to] : {std::pair<const char*, const char*>{"N", "nodes"}, {"n", "ntasks"}, {"G", "gpus"}})
+    for (const std::string launcher : {"srun.", "flux."}) s.rename(launcher + from, launcher + to);
+  s.rename("flux.g", "flux.gpus_per_task");
+  s.rename("flux.tasks_per_node", "flux.ntasks_per_node");
+  for (const std::string launcher : {"srun.", "flux.", "sbatch."}) {
+    const std::string key = launcher + "gpus_per_task";
+    const LaunchSetting* const setting = s.has(key) ? s.take(key) : nullptr;
+    if (setting == nullptr) continue;
+    const std::string text = plain_text(setting->value);  // "h100:2"
+    s.replace(key, last_part_of(text, ':'));
+  }
+  const std::vector<std::vector<std::string>> groups{
+      {"nodes"}, {"ntasks"}, {"ntasks_per_node"}, {"gpus_per_node", "gres"}, {"gpus"}, {"gpus_per_task"}};
+  for (const std::vector<std::string>& group : groups)
+    for (const std::string& name : group) {
+      if (!s.has("srun." + name)) continue;
+      const std::string why = "srun gives it at " + s.at("srun." + name).place.text();
+      for (const std::string& other : group) s.set_aside("sbatch." + other, why);
+    }
 }
 
 // Reads Summit's jsrun: resource sets (-n) of -g GPUs each.
@@ -150,23 +180,54 @@ void read_resource_sets(LaunchSettings& s, Facts& f) {
   if (of_host && *of_host > 0 && *of_host < 1000) f.give_gpus_per_node(*of_host * *gpus, setting->place, "-r, -g");
 }
 
-// Reads GPUs per task and tasks per node.
-void read_gpus_of_task(LaunchSettings& s, Facts& f) {
-  for (const std::string launcher : {"sbatch.", "srun."}) {
-    const auto gpus = s.whole(launcher + "gpus_per_task", "--gpus-per-node");
-    if (!gpus || *gpus < 1 || *gpus > 1000 || f.gpus()) continue;
-    const std::int64_t tasks = s.whole(launcher + "ntasks_per_node", "--gpus-per-node").value_or(1);
-    const LaunchSetting* const setting = s.take(launcher + "gpus_per_task");
-    if (tasks >= 1 && tasks < 1000) f.give_gpus_per_node(*gpus * tasks, setting->place, setting->written);
+// The number that srun, or else sbatch, gives.
+std::optional<std::int64_t> number_of_job(LaunchSettings& s, const std::string& name) {
+  for (const std::string launcher : {"srun.", "flux.", "sbatch."}) {
+    const std::string key = launcher + name;
+    const LaunchSetting* const setting = s.has(key) ? s.take(key) : nullptr;
+    if (setting != nullptr && is_count(plain_text(setting->value))) return std::stoll(plain_text(setting->value));
   }
+  return std::nullopt;
+}
+
+// The GPUs of a node are those of a task times the tasks of a node; without those, the GPUs of the job follow.
+void read_gpus_of_task(LaunchSettings& s, Facts& f) {
+  for (const std::string launcher : {"srun.", "flux.", "sbatch."}) {
+    const std::string key = launcher + "gpus_per_task";
+    const auto gpus = s.whole(key, "--gpus-per-node");
+    if (!gpus || *gpus < 1 || *gpus > 1000 || f.gpus()) continue;
+    const auto of_node = number_of_job(s, "ntasks_per_node"), tasks = number_of_job(s, "ntasks");
+    const LaunchSetting setting = s.at(key);
+    if (of_node)
+      f.give_gpus_per_node(*gpus * *of_node, setting.place, setting.written);
+    else if (tasks)
+      f.give_gpus(*gpus * *tasks, setting.place, setting.written);
+    else
+      f.give_gpus_per_node(*gpus, setting.place, setting.written);  // one task per node
+  }
+}
+
+// "srun --ntasks-per-node=2 torchrun --nproc_per_node 4": the GPUs of a node are those of both launchers.
+void refuse_several_launchers(LaunchSettings& s, const LaunchLine& line) {
+  const LaunchSetting* const setting = line.starts_processes ? s.take("srun.ntasks_per_node") : nullptr;
+  if (setting == nullptr || plain_text(setting->value) == "1") return;
+  for (const char* option : {"--gpus", "--gpus-per-node"})
+    s.require_option(*setting, option, "srun starts several launchers on each node");
+}
+
+// Each task of srun without a launcher of its own is a rank; with several GPUs per task, the job has more GPUs.
+bool tasks_are_ranks(LaunchSettings& s, const LaunchLine& line) {
+  const auto gpus = number_of_job(s, "gpus_per_task");
+  return !line.starts_processes && gpus.value_or(1) == 1;
 }
 
 // Reads variables of the frameworks' launchers, and the GPUs that the process can see.
 void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f) {
   const auto value_of = [&](const std::string& name) {
-    const auto found = script.variables.find(name);
+    const auto& variables = variables_of(script, line.shell).variables;
+    const auto found = variables.find(name);
     const bool is_known =
-        found != script.variables.end() && found->second.size() == 1 && found->second.front().unknown.empty();
+        found != variables.end() && found->second.size() == 1 && found->second.front().unknown.empty();
     return is_known ? &found->second.front() : nullptr;
   };
   if (line.is_framework) {
@@ -178,7 +239,8 @@ void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f)
   const Word* const visible = value_of("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr || f.gpus() || visible->text.empty()) return;
   const std::vector<std::string> devices = parts_of(visible->text, ',');
-  const bool are_numbers = std::all_of(devices.begin(), devices.end(), is_count);
+  const bool are_numbers =
+      std::all_of(devices.begin(), devices.end(), [](const std::string& device) { return is_count(device); });
   if (are_numbers && (devices.size() == 1 || line.starts_processes || line.is_framework))
     f.give_gpus_per_node(static_cast<std::int64_t>(devices.size()), visible->place, "CUDA_VISIBLE_DEVICES");
 }
@@ -187,38 +249,42 @@ void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f)
 
 void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& script, Facts& f,
                   const Catalogue& catalogue, const ReadNamedFile& read_named) {
-  const bool starts_processes = line.starts_processes;
-  for (const char* key :
-       {"sbatch.nodes", "srun.nodes", "srun.N", "torchrun.nnodes", "deepspeed.num_nodes", "accelerate.num_machines"})
+  prefer_step(s);
+  const bool starts_processes = line.starts_processes || !tasks_are_ranks(s, line);
+  for (const char* key : {"sbatch.nodes", "srun.nodes", "flux.nodes", "sky.num_nodes", "torchrun.nnodes",
+                          "deepspeed.num_nodes", "accelerate.num_machines"})
     read_count(s, key, &Facts::give_nodes, f);
-  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres"})
+  for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres", "srun.gpus_per_node", "srun.gres",
+                          "flux.gpus_per_node", "sky.accelerators"})
     read_gpus_of_node(s, key, f, catalogue);
   if (line.is_framework) read_count(s, "nnodes", &Facts::give_nodes, f);  // tune run
   if (line.is_framework) read_count(s, "nproc_per_node", &Facts::give_gpus_per_node, f);
   read_count(s, "composer.world_size", &Facts::give_gpus, f);
   for (const char* key : {"torchrun.nproc_per_node", "deepspeed.num_gpus", "composer.n", "composer.nproc"})
     read_count(s, key, &Facts::give_gpus_per_node, f);
-  for (const char* key : {"sbatch.gpus", "srun.gpus", "srun.G", "accelerate.num_processes"})
-    read_count(s, key, &Facts::give_gpus, f);
-  for (const char* key : {"sbatch.ntasks", "srun.ntasks", "srun.n", "mpirun.np", "mpirun.n"}) {
+  for (const char* key : {"sbatch.gpus", "srun.gpus", "flux.gpus"}) read_gpus_of_job(s, key, f, catalogue);
+  read_count(s, "accelerate.num_processes", &Facts::give_gpus, f);
+  for (const char* key : {"sbatch.ntasks", "srun.ntasks", "flux.ntasks", "mpirun.np", "mpirun.n"}) {
     if (!starts_processes)
       read_count(s, key, &Facts::give_gpus, f);
     else
-      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+      s.mark(key, Use::no_effect, "each task has several GPUs, or starts the launcher of a node");
   }
-  for (const char* key :
-       {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "mpirun.npernode", "mpirun.N", "mpirun.ppn"}) {
+  for (const char* key : {"sbatch.ntasks_per_node", "srun.ntasks_per_node", "flux.ntasks_per_node", "mpirun.npernode",
+                          "mpirun.N", "mpirun.ppn"}) {
     if (!starts_processes)
       read_count(s, key, &Facts::give_gpus_per_node, f);
     else
-      s.mark(key, Use::no_effect, "each task starts the launcher of a node");
+      s.mark(key, Use::no_effect, "each task has several GPUs, or starts the launcher of a node");
   }
-  if (!starts_processes) read_mapping(s, f);
   read_included_gpus(s, f);
   read_host_list(s, starts_processes, f);
   read_host_file(s, starts_processes, f, read_named);
   read_resource_sets(s, f);
   read_gpus_of_task(s, f);
+  refuse_several_launchers(s, line);
+  if (!starts_processes) read_mapping(s, f);
+  if (!starts_processes) read_counts_of_socket(s, f);
   read_variables(line, script, f);
 }
 

@@ -74,7 +74,7 @@ void read_llm_foundry(LaunchSettings& s, Facts& f, const Catalogue& catalogue, c
   f.shards_in_nodes = strategy.find("hybrid") != std::string::npos;
   f.give_default("--recompute", s.is_on("fsdp_config.activation_checkpointing", "--recompute") ? "full" : "none",
                  "fsdp_config.activation_checkpointing");
-  const std::string optimizer = lower_case(s.text("optimizer.name").value_or("adamw"));
+  const std::string optimizer = lower_case(s.text("optimizer.name", "--optimizer").value_or("adamw"));
   if (optimizer.find("adam") != std::string::npos)
     f.give_default("--optimizer", "adam", "optimizer.name");
   else

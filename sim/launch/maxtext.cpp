@@ -30,7 +30,7 @@ void give_axis(LaunchSettings& s, Facts& f, const std::string& option, const std
   std::string key;
   for (const std::string& name : names) {
     const Axis axis = axis_of(s, name, option);
-    if (axis.is_open()) s.require_option(s.at(axis_key(s, name)), option, "-1 leaves the ranks open");
+    if (axis.is_open()) s.require_option(s.at(axis_key(s, name)), option, "-1: MaxText chooses the ranks");
     if (axis.is_open()) continue;
     if (s.has(axis_key(s, name))) key = axis_key(s, name);
     ranks *= axis.ranks();
@@ -54,6 +54,7 @@ void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const A
   const LaunchSetting* const setting = s.take("ici_fsdp_parallelism");
   if (setting == nullptr || within < 1 || within > 1024) return;
   f.give_gpus_per_node(within, setting->place, "ici_*_parallelism");
+  for (const Axis& axis : axes) f.has_unknown_nodes = f.has_unknown_nodes || (between < 0 && axis.between > 1);
   if (between > 0 && between < (1 << 20)) f.give_nodes(between, setting->place, "dcn_*_parallelism");
 }
 
@@ -137,7 +138,7 @@ void read_maxtext_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue)
     if (const ModelEntry* entry = model_named(name, catalogue))
       return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model_name");
     s.require_option(s.at("model_name"), "--model",
-                     in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                     in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
     return;
   }
   Json config{{"model_type", "megatron"},
@@ -189,7 +190,7 @@ void read_maxtext(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_remat(s, f);
   read_maxtext_precision(s, f);
   read_maxtext_model(s, f, catalogue);
-  const std::string optimizer = lower_case(s.text("opt_type").value_or("adamw"));
+  const std::string optimizer = lower_case(s.text("opt_type", "--optimizer").value_or("adamw"));
   if (optimizer.find("adam") == 0)
     f.give_default("--optimizer", "adam", "opt_type");
   else

@@ -5,6 +5,7 @@ namespace lockstep::sim::launch {
 
 const std::vector<UnreadKeys>& maxtext_unread() {
   static const std::vector<UnreadKeys> all{
+      {Use::no_effect, "quantization decides", "dtype weight_dtype"},
       {Use::no_effect, "learning rate, data, logs and checkpoints, which the rate leaves out",
        "run_name base_config base_output_directory enable_checkpointing* *checkpoint* async_checkpointing "
        "metrics_file gcs_metrics enable_wandb wandb_* save_config_to_gcs log_period profiler* *_profiler* profile_* "

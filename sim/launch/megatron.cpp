@@ -97,9 +97,14 @@ void read_virtual_stages(LaunchSettings& s, Facts& f) {
     key = "num_layers_per_virtual_pipeline_stage";
     const std::int64_t all = s.whole("num_layers", "--model").value_or(0);
     const bool is_known = all != 0;
-    if (is_known && (stages < 1 || stages > all || *layers > all || all % (stages * *layers) != 0))
-      fail_at(s.at(key), std::to_string(all) + " layers do not divide into stages of so many",
-              "give a divisor of the " + std::to_string(all / std::max<std::int64_t>(1, stages)) + " layers per stage");
+    if (is_known && (stages < 1 || stages > all || all % stages != 0))
+      fail_at(s.at(key),
+              std::to_string(all) + " layers do not divide into " + std::to_string(stages) + " pipeline stages",
+              "give a number of stages that divides the layers");
+    const std::int64_t of_stage = is_known ? all / stages : 0;
+    if (is_known && (*layers > of_stage || of_stage % *layers != 0))
+      fail_at(s.at(key), "the " + std::to_string(of_stage) + " layers of a stage do not divide into such chunks",
+              "give a divisor of " + std::to_string(of_stage));
     chunks = is_known ? all / (stages * *layers) : 0;
   }
   if (!chunks || *chunks <= 1 || stages == 1) return;

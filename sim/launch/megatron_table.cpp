@@ -153,7 +153,8 @@ const std::vector<UnreadKeys>& environment_unread() {
        "env.MASTER_* env.NODE_RANK env.RANK env.LOCAL_RANK env.WORLD_SIZE env.HOSTNAME env.HOSTFILE "
        "env.GLOO_* env.NCCL_SOCKET_IFNAME env.NCCL_DEBUG* env.NCCL_IB_TIMEOUT env.NCCL_IB_RETRY_CNT "
        "env.TORCH_NCCL_* env.NCCL_ASYNC_ERROR_HANDLING env.NCCL_BLOCKING_WAIT env.NCCL_TIMEOUT env.NNODES env.NODES "
-       "env.GPUS_PER_NODE env.NGPU env.NUM_* *.node_rank *.rdzv_* *.master_addr *.master_port *.machine_rank "
+       "env.GPUS_PER_NODE env.NPROC_PER_NODE env.NGPU env.NUM_* *.node_rank *.rdzv_* *.master_addr *.master_port "
+       "*.machine_rank "
        "*.main_process_ip *.main_process_port *.rdzv* *.local_addr *.monitor_interval *.max_restarts *.start_method "
        "*.main_training_function *.same_network *.rdzv_backend *.local_rank *.machine_rank *.deepspeed_hostfile"},
       {Use::no_effect, "parts of the command, which is read where it runs",

@@ -21,9 +21,9 @@ void append_named_file(LaunchSettings& s, const std::string& key, const std::str
   if (!file.text) {
     s.mark(key, Use::not_simulated, "its keys are not read: " + file.why);
     const bool is_known = setting.unknown.empty();
-    return s.require_option(setting, option,
-                            is_known ? file.why + "; put it right, or give the option"
-                                     : one_line(setting.unknown) + " cannot be evaluated");
+    return s.require_option(
+        setting, option,
+        is_known ? file.why + "; correct it, or give the option" : one_line(setting.unknown) + " cannot be evaluated");
   }
   const std::string place = is_text ? setting.place.text() : setting.place.file + ": " + *name;
   const LaunchSettings named = read_tree(*file.text, place, is_text ? TreeSyntax::json : syntax_of(*name, *file.text));
@@ -56,7 +56,8 @@ void give_named_model(LaunchSettings& s, Facts& f, const std::string& key, const
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, key);
   if (const std::string path = path_of_model(*name, s.take(key)->place.file); !path.empty())
     return f.give_from("--model", sized_name(path, f.sequence), s, key);
-  s.require_option(s.at(key), "--model", in_quotes(*name) + " is no model of the catalogue; its config.json will do");
+  s.require_option(s.at(key), "--model",
+                   in_quotes(*name) + " is no model of the catalogue; --model also takes the path of its config.json");
 }
 
 std::vector<UnreadKeys> both_tables(const std::vector<UnreadKeys>& a, const std::vector<UnreadKeys>& b) {

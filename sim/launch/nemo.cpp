@@ -2,12 +2,14 @@
 #include "sim/launch/nemo.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/text.hpp"
 #include "sim/job/hub_name.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -20,16 +22,34 @@ void give_count(LaunchSettings& s, Facts& f, const std::string& key,
   (f.*give)(*value, setting->place, setting->written);
 }
 
-// Lightning writes "bf16-mixed", 32 or "16".
-void give_lightning_precision(LaunchSettings& s, const std::string& key, LaunchSettings& as_megatron) {
-  const std::string precision = lower_case(s.text(key, "--precision").value_or(""));
-  if (precision.empty()) return;
-  LaunchSetting setting = s.at(key);
-  setting.key = precision.find("bf16") == 0                                ? "bf16"
-                : precision.find("16") == 0 || precision.find("fp16") == 0 ? "fp16"
-                                                                           : "";
-  setting.value = true;
-  if (!setting.key.empty()) as_megatron.add(setting);
+// The Megatron-LM flag of a precision that Lightning, NeMo or Megatron-Bridge names: "bf16-mixed", 32, "16",
+// "transformer-engine" (bf16 weights, fp8 arithmetic). "fp32": no flag. Empty: the name is not known.
+std::string flag_of_precision(const std::string& name) {
+  const auto contains = [&](const char* part) { return name.find(part) != std::string::npos; };
+  if (contains("fp8") || contains("transformer-engine") || contains("transformerengine") || contains("mxfp8"))
+    return "fp8";
+  if (contains("bf16") || contains("bfloat16")) return "bf16";
+  if (contains("fp16") || contains("float16") || name.compare(0, 2, "16") == 0) return "fp16";
+  return contains("fp32") || name.compare(0, 2, "32") == 0 ? "fp32" : "";
+}
+
+// Adds the flags of a precision; asks for --precision if its name is not known.
+void add_precision(LaunchSettings& s, const LaunchSetting& given) {
+  const std::string name = lower_case(plain_text(given.value)), flag = flag_of_precision(name);
+  s.mark(given.key, Use::read, "");
+  if (flag.empty()) return s.require_option(given, "--precision", in_quotes(name) + " is no known precision");
+  LaunchSetting setting = given;
+  const auto add = [&](const std::string& key, Json value) {
+    setting.key = key;
+    setting.value = std::move(value);
+    s.add(setting);
+  };
+  if (flag != "fp32") add(flag == "fp16" ? "fp16" : "bf16", true);
+  if (flag == "fp8") add("fp8", "hybrid");
+}
+
+void give_lightning_precision(LaunchSettings& s, const std::string& key) {
+  if (s.text(key, "--precision")) add_precision(s, LaunchSetting(s.at(key)));
 }
 
 // Renames NeMo's keys to Megatron-LM's.
@@ -59,7 +79,7 @@ void read_peft(LaunchSettings& s, Facts& f) {
   for (const char* key : {"peft.peft_scheme", "peft._target_", "peft.name", "peft_scheme", "peft"}) {
     const std::string scheme = lower_case(s.text(key, "--lora-rank").value_or(""));
     if (scheme.empty() || scheme == "false") continue;
-    const std::string method = scheme.substr(scheme.rfind('.') == std::string::npos ? 0 : scheme.rfind('.') + 1);
+    const std::string method = last_part_of(scheme, '.');
     if (method.find("lora") == std::string::npos && method.find("dora") == std::string::npos)
       fail_at(s.at(key), "cannot be predicted", "give lora, or leave it out for full fine-tuning");
     for (const char* rank : {"peft.dim", "peft.lora_tuning.adapter_dim", "peft.rank", "peft_dim", "lora_rank"})
@@ -106,7 +126,7 @@ void require_values_of_recipe(LaunchSettings& s, Facts& f, const std::string& re
   const std::string name = model_of_recipe(s.text(recipe).value_or(""));
   if (const ModelEntry* entry = model_named(name, catalogue); entry != nullptr && f.sequence > 0)
     f.give_from("--model", sized_name(entry->id, f.sequence), s, recipe);
-  s.mark(recipe, Use::not_simulated, "values that only the recipe sets are not known");
+  s.mark(recipe, Use::not_simulated, "the values of the recipe are not known");
   const auto require = [&](const std::string& option, const std::vector<std::string>& keys) {
     if (!has_any_key(s, keys) && !f.has(option)) s.require_option(setting, option, "the recipe sets it");
   };
@@ -121,9 +141,9 @@ void read_nemo_1(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   f.give_default("--software", "NeMo", "its configuration");
   give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
   give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
-  give_lightning_precision(s, "trainer.precision", s);
+  give_lightning_precision(s, "trainer.precision");
   s.rename("trainer.max_steps", "train_iters");
-  const std::string optimizer = lower_case(s.text("model.optim.name").value_or(""));
+  const std::string optimizer = lower_case(s.text("model.optim.name", "--sharding").value_or(""));
   if (optimizer.find("distributed") == 0 || optimizer == "mcore_distributed_optim")
     s.replace_key("model.optim.name", "use_distributed_optimizer", true);
   s.strip_prefix("model.");
@@ -148,7 +168,7 @@ void read_nemo_1(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 
 // "nemo.collections.llm.gpt.model.llama.Llama31Config8B" -> "Llama3.1 8B".
 std::string model_of_class(const std::string& target) {
-  std::string name = target.substr(target.rfind('.') == std::string::npos ? 0 : target.rfind('.') + 1);
+  std::string name = last_part_of(target, '.');
   const std::size_t config = name.find("Config");
   if (config == std::string::npos || config < 3) return name;
   std::string family = name.substr(0, config);
@@ -172,65 +192,86 @@ void give_model_of_class(LaunchSettings& s, Facts& f, const Catalogue& catalogue
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, kClass);
   if (!s.has("num_layers"))
     s.require_option(s.at(kClass), "--model",
-                     in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                     in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
 }
 
 // The precision plugin is one object or one of a list: "trainer.plugins.precision", "trainer.plugins.0.precision".
 void give_precision_of_plugins(LaunchSettings& s) {
+  const std::string section = "trainer.plugins";
   std::vector<LaunchSetting> found;
   for (const LaunchSetting& setting : s.all()) {
-    const std::string text = lower_case(plain_text(setting.value)), last = text.substr(text.rfind('.') + 1);
-    const bool is_plugin = setting.key.compare(0, 16, "trainer.plugins.") == 0;
-    const std::string key = setting.key.substr(setting.key.rfind('.') + 1);
-    if (key == "precision" && (is_plugin || setting.key == "trainer.precision")) found.push_back(setting);
-    if (is_plugin && key == "_target_" && last.find("bf16") != std::string::npos) found.push_back(setting);
+    const std::string text = lower_case(plain_text(setting.value)), last = last_part_of(text, '.');
+    const bool is_plugin = setting.key.compare(0, section.size(), section) == 0;
+    const std::string key = last_part_of(setting.key, '.');
+    const bool names_precision = key == "precision" || setting.key == section;
+    if (names_precision && (is_plugin || setting.key == "trainer.precision") && !text.empty()) found.push_back(setting);
+    const bool is_class = is_plugin && key == "_target_" && last.find("autocast") == std::string::npos;
+    if (is_class && !flag_of_precision(last).empty()) found.push_back(setting);
     if (is_plugin && key == "fp8" && !text.empty() && text != "false" && text != "none" && text != "null")
       found.push_back(setting);
   }
   for (LaunchSetting& setting : found) {
-    const std::string text = lower_case(plain_text(setting.value));
-    const bool is_fp8 = text.find("fp8") != std::string::npos || setting.key.substr(setting.key.rfind('.')) == ".fp8";
-    s.mark(setting.key, Use::read, "");
-    setting.key = is_fp8 ? "fp8" : text.find("bf16") != std::string::npos ? "bf16" : "fp16";
-    if (!is_fp8 && text.find("16") == std::string::npos) continue;
-    setting.value = is_fp8 ? Json("hybrid") : Json(true);
-    s.add(setting);
+    if (last_part_of(setting.key, '.') == "fp8") setting.value = "fp8";
+    if (last_part_of(setting.key, '.') == "_target_")
+      setting.value = flag_of_precision(lower_case(plain_text(setting.value)));
+    add_precision(s, setting);
   }
 }
 
-// "llama3_8b(num_nodes=2)": the recipe's name, and arguments of the function that makes it.
-void read_factory(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
-  const LaunchSetting* const given = s.take("factory", "--model");
-  if (given == nullptr) return;
-  LaunchSetting setting = *given;
-  const std::string text = plain_text(setting.value);
-  const std::string name = text.substr(0, text.find('('));
-  const std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
-  const auto argument = [&](const std::string& key) {
-    const std::size_t at = inside.find(key + "=");
-    if (at == std::string::npos) return std::string();
-    const std::size_t begin = at + key.size() + 1;
-    return inside.substr(begin, inside.find_first_of(",)", begin) - begin);
-  };
-  const auto number = [&](const std::string& key) {
-    const std::string value = argument(key);
-    const bool is_number = !value.empty() && value.size() < 7 && std::all_of(value.begin(), value.end(), is_digit);
-    return is_number ? std::stoll(value) : 0;
-  };
-  if (number("num_nodes") > 0) f.give_nodes(number("num_nodes"), setting.place, "num_nodes");
-  if (number("num_gpus_per_node") > 0) f.give_gpus_per_node(number("num_gpus_per_node"), setting.place, "num_gpus");
-  setting.key = "peft";
-  setting.value = argument("peft");
-  std::string& scheme = setting.value.get_ref<std::string&>();
-  scheme.erase(std::remove_if(scheme.begin(), scheme.end(), [](char c) { return c == '"' || c == '\''; }),
-               scheme.end());
-  if (!scheme.empty()) s.add(setting);
+// Returns the key that NeMo's configurations have for an argument of a recipe function.
+std::string key_of_argument(const std::string& name) {
+  static const std::map<std::string, std::string> keys{
+      {"tensor_parallelism", "tensor_model_parallel_size"},
+      {"pipeline_parallelism", "pipeline_model_parallel_size"},
+      {"virtual_pipeline_parallelism", "virtual_pipeline_model_parallel_size"},
+      {"context_parallelism", "context_parallel_size"},
+      {"expert_parallelism", "expert_model_parallel_size"},
+      {"sequence_parallelism", "sequence_parallel"},
+      {"micro_batch_size", "micro_batch_size"},
+      {"global_batch_size", "global_batch_size"},
+      {"max_steps", "train_iters"},
+      {"seq_length", "seq_length"},
+      {"peft_scheme", "peft_scheme"},
+      {"peft", "peft"},
+      {"num_nodes", "trainer.num_nodes"},
+      {"num_gpus_per_node", "trainer.devices"}};
+  const auto found = keys.find(name);
+  return found == keys.end() ? "factory." + name : found->second;
+}
+
+// Divides "llama3_8b(num_nodes=2, peft_scheme='lora')", the call of a recipe function, into its name and a setting for
+// each argument.
+void read_factory(LaunchSettings& s) {
+  const LaunchSetting given = s.at("factory");
+  const std::string text = plain_text(given.value), name = text.substr(0, text.find('('));
+  std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
+  inside = inside.substr(0, inside.rfind(')'));
+  for (std::size_t begin = 0; begin < inside.size();) {
+    const std::size_t end = std::min(inside.find(',', begin), inside.size());
+    std::string part;
+    for (const char c : inside.substr(begin, end - begin))
+      if (std::string(" \t\"'").find(c) == std::string::npos) part += c;
+    begin = end + 1;
+    if (part.empty()) continue;
+    const std::size_t equals = std::min(part.find('='), part.size());
+    LaunchSetting setting = given;
+    setting.key = key_of_argument(part.substr(0, equals));
+    setting.written = "--factory " + part.substr(0, equals);
+    setting.value = equals < part.size() ? Json(part.substr(equals + 1)) : Json();
+    if (lower_case(plain_text(setting.value)) == "none") setting.value = Json();
+    setting.unknown = part.find('$') == std::string::npos ? "" : part.substr(equals + 1);
+    setting.use = Use::unread;
+    s.add(setting);
+  }
+  if (s.has("factory.precision")) give_lightning_precision(s, "factory.precision");
   s.replace("factory", name);
-  require_values_of_recipe(s, f, "factory", catalogue);
+  s.set_unknown("factory", name.find('$') == std::string::npos ? "" : name);
 }
 
 void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   f.give_default("--software", "NeMo", "its configuration");
+  const bool is_factory = s.has("factory");
+  if (is_factory) read_factory(s);
   give_count(s, f, "trainer.num_nodes", &Facts::give_nodes);
   give_count(s, f, "trainer.devices", &Facts::give_gpus_per_node);
   give_precision_of_plugins(s);
@@ -242,8 +283,8 @@ void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     s.strip_prefix(section);
   s.rename("class of the model", "model.config._target_");
   rename_nemo_keys(s);
-  const bool is_factory = s.has("factory");
-  if (is_factory) read_factory(s, f, catalogue);
+  if (is_factory) f.sequence = f.sequence > 0 ? f.sequence : s.whole("seq_length", "--model").value_or(0);
+  if (is_factory) require_values_of_recipe(s, f, "factory", catalogue);
   read_peft(s, f);
   if (is_factory) leave_to_recipe(f);
   give_model_of_class(s, f, catalogue);
@@ -254,9 +295,7 @@ void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 void rename_mixed_precision(LaunchSettings& s) {
   s.rename("precision_config", "mixed_precision");  // Primus' name
   const std::string mixed = lower_case(s.text("mixed_precision", "--precision").value_or(""));
-  if (mixed.find("fp8") != std::string::npos) s.replace_key("mixed_precision", "fp8", "hybrid");
-  if (mixed.find("bf16") == 0 && mixed.find("fp8") == std::string::npos) s.replace_key("mixed_precision", "bf16", true);
-  if (mixed.find("fp16") == 0) s.replace_key("mixed_precision", "fp16", true);
+  if (!mixed.empty()) add_precision(s, LaunchSetting(s.at("mixed_precision")));
   s.strip_prefix("mixed_precision.");
 }
 
@@ -272,10 +311,7 @@ bool is_nemo(const LaunchSettings& s) {
   if (has_any_key(s, {"data.micro_batch_size", "data.global_batch_size"}) &&
       has_any_key(s, {"trainer.devices", "trainer.num_nodes", "trainer.strategy.tensor_model_parallel_size"}))
     return true;
-  bool is_command = false;  // "nemo llm pretrain --factory llama3_8b"
-  for (const LaunchSetting& setting : s.all())
-    is_command = is_command || (setting.key == "argument" && setting.value == Json("llm"));
-  return is_command && s.has("factory");
+  return s.has_argument("llm") && s.has("factory");  // "nemo llm pretrain --factory llama3_8b"
 }
 
 void read_nemo(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {

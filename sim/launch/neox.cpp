@@ -4,6 +4,7 @@
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
+#include "sim/launch/swift.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -45,7 +46,13 @@ void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
       if (setting.key.compare(0, 16, "attention_config") == 0 &&
           plain_text(setting.value).find(other) != std::string::npos && !f.has("--model"))
         s.require_option(setting, "--model", "layers without attention are not read");
+  if (!s.has("gradient_accumulation_steps")) s.rename("gas", "gradient_accumulation_steps");
   const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
+  for (const auto& [key, give] : {std::pair{"num_nodes", &Facts::give_nodes}, {"num_gpus", &Facts::give_gpus_per_node}})
+    if (const auto count = s.whole(key, "--gpus")) {
+      const LaunchSetting setting = s.at(key);
+      (f.*give)(*count, setting.place, setting.written);
+    }
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   if (!f.global_batch) f.accumulation = steps.value_or(1);
   read_deepspeed(s, f);
@@ -66,7 +73,7 @@ const std::vector<UnreadKeys>& neox_unread() {
        "maximum_tokens temperature top_p top_k sample_* text_gen_type num_samples prompt_end detect_nvlink_pairs "
        "s3_* label_data_paths *_label_data* attention_softmax_in_fp32 autotuning* recompute seq_length_* "
        "force_distributed_checkpoint dpo_* kto_* pos_* neg_* precompute* train_* save load config_files eval_tasks "
-       "short_seq_prob mmap_warmup num_gpus comment launcher_args account"},
+       "short_seq_prob mmap_warmup comment launcher_args account"},
       {Use::not_simulated, "predicted as the software's defaults, with fused kernels",
        "*_fusion attention_config* gpt_j_residual gpt_j_tied output_layer_parallelism checkpoint_num_layers "
        "checkpoint_factor partition_activations synchronize_each_layer contiguous_checkpointing checkpoint_in_cpu "
@@ -90,7 +97,8 @@ LaunchReader neox_reader() {
 }
 
 std::vector<LaunchReader> other_readers() {
-  return {neox_reader(), nanotron_reader(), torchtune_reader(), llm_foundry_reader(), mlperf_reader()};
+  return {neox_reader(),   nanotron_reader(), torchtune_reader(), llm_foundry_reader(),
+          mlperf_reader(), swift_reader(),    automodel_reader()};
 }
 
 }  // namespace lockstep::sim::launch

@@ -1,6 +1,6 @@
 #pragma once
-// Reads configurations of GPT-NeoX, nanotron, torchtune and LLM Foundry, and the variables of NVIDIA's MLPerf
-// submissions.
+// Reads configurations of GPT-NeoX, nanotron, torchtune, LLM Foundry and NeMo Automodel, and the variables of NVIDIA's
+// MLPerf submissions.
 #include "sim/launch/formats.hpp"
 
 namespace lockstep::sim::launch {
@@ -12,5 +12,6 @@ LaunchReader nanotron_reader();
 LaunchReader torchtune_reader();
 LaunchReader llm_foundry_reader();
 LaunchReader mlperf_reader();
+LaunchReader automodel_reader();
 
 }  // namespace lockstep::sim::launch

@@ -54,7 +54,8 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     fail_at(s.at("primus.framework"), "is not read", "give megatron, megatron_bridge, torchtitan or maxtext");
   f.give_default("--software", "Primus", "its configuration");
   // Defaults of Primus' base files (primus/configs/modules/megatron/trainer_base.yaml).
-  const bool has_narrow = s.text("fp8").value_or("false") != "false" || s.text("fp4").value_or("false") != "false";
+  const bool has_narrow = s.text("fp8", "--precision").value_or("false") != "false" ||
+                          s.text("fp4", "--precision").value_or("false") != "false";
   if (!s.has("bf16") && !s.has("fp16") && !has_narrow) f.give_default("--precision", "bf16", "Primus' default");
   if (!s.has("use_distributed_optimizer") && !s.is_on("use_torch_fsdp2") && !s.is_on("use_megatron_fsdp"))
     f.give_default("--sharding", "zero1", "Primus' default");
@@ -89,6 +90,14 @@ const std::vector<UnreadKeys>& sections_unread() {
        "use_rocm_mem_info* stderr_sink_level stdout_sink_level primus.* trainable includes modules.* bases "
        "random_seed blend* *_path reset_* eod_* path_to_cache drop_last skip_getting_attention_mask* "
        "precision_aware* barrier_with_* pytorch_profiler* hf_model_id generation_config* should_pad_vocab account_*"},
+      {Use::no_effect, "names of the run, its folders and functions",
+       "argument y yes factory.dir factory.name factory.fn factory.log* factory.resume* factory.data*"},
+      {Use::not_simulated, "the recipe's default is predicted",
+       "factory.performance_mode factory.pipeline_parallelism_type factory.gradient_clip_val factory.precision"},
+      {Use::not_simulated, "every batch is predicted as full", "factory.packed_sequence"},
+      {Use::no_effect, "learning rate and evaluation, which the rate leaves out",
+       "factory.*lr factory.warmup_steps factory.constant_steps factory.limit_* factory.val_* "
+       "factory.log_every_n_steps"},
       {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* peft_* lora_* target_modules"},
       {Use::no_effect, "another key decides", "fp32 ft"},
       {Use::not_simulated, "every batch is predicted as equal and full", "packed_sequence lb_mini* odc_*"},

@@ -94,7 +94,8 @@ std::string beginning_of(const std::string& text, std::size_t most) {
 
 std::string LaunchSetting::text() const {
   const std::string shown = beginning_of(plain_text(value), 80);
-  return place.text() + ": " + beginning_of(written, 80) + (shown.empty() ? "" : " " + shown);
+  const bool is_alone = shown.empty() || plain_text(value) == written;  // a word without an option
+  return place.text() + ": " + beginning_of(written, 80) + (is_alone ? "" : " " + shown);
 }
 
 void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
@@ -114,6 +115,12 @@ const LaunchSetting* LaunchSettings::find(const std::string& key) const {
   for (auto setting = all_.rbegin(); setting != all_.rend(); ++setting)
     if (setting->key == key) return &*setting;
   return nullptr;
+}
+
+bool LaunchSettings::has_argument(const std::string& word) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const LaunchSetting& setting) {
+    return setting.key == "argument" && setting.value == Json(word);
+  });
 }
 
 const LaunchSetting* LaunchSettings::take(const std::string& key, const std::string& option) {
@@ -222,6 +229,11 @@ void LaunchSettings::rename(const std::string& key, const std::string& to) {
 
 void LaunchSettings::replace(const std::string& key, Json value) {
   replace_key(key, key, std::move(value));
+}
+
+void LaunchSettings::set_unknown(const std::string& key, const std::string& unknown) {
+  for (LaunchSetting& setting : all_)
+    if (setting.key == key) setting.unknown = unknown;
 }
 
 void LaunchSettings::replace_key(const std::string& key, const std::string& to, Json value) {

@@ -58,6 +58,8 @@ class LaunchSettings {
   void append(const LaunchSettings& other);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
+  /// Whether this word belongs to no option: "sft" in "swift sft --model X".
+  bool has_argument(const std::string& word) const;
   /// Returns the last setting of that key and marks it as read; earlier ones are overridden. nullptr: there is none, or
   /// its value cannot be evaluated. `option` is the option that would give such a value.
   const LaunchSetting* take(const std::string& key, const std::string& option = "");
@@ -80,6 +82,8 @@ class LaunchSettings {
   /// These change the key or value, if a format spells it in its own way.
   void rename(const std::string& key, const std::string& to);
   void replace(const std::string& key, Json value);
+  /// Sets the part of the value that cannot be evaluated; empty: none.
+  void set_unknown(const std::string& key, const std::string& unknown);
   void replace_key(const std::string& key, const std::string& to, Json value);
   void replace_prefix(const std::string& prefix, const std::string& to);
   /// "num-layers" becomes "num_layers".

@@ -38,7 +38,7 @@ void Interpreter::run_tokens(const std::vector<Token>& tokens, bool is_sure) {
   const std::size_t outer_at = at_;
   tokens_ = &tokens;
   at_ = 0;
-  while (peek().kind != Token::Kind::end && !has_ended_) {
+  while (peek().kind != Token::Kind::end && jump_ == Jump::none) {
     const std::size_t before = at_;
     run_list(is_sure, {});
     if (at_ == before) ++at_;  // skips an operator that begins no command
@@ -67,45 +67,67 @@ std::optional<bool> Interpreter::run_list(bool is_sure, const std::vector<std::s
   std::optional<bool> status;
   while (true) {
     skip_newlines();
-    if (peek().kind == Token::Kind::end || is_one_of(until) || has_ended_) return status;
+    if (peek().kind == Token::Kind::end || is_one_of(until) || jump_ != Jump::none) return status;
     const std::size_t before = at_;
     status = run_chain(is_sure);
     if (at_ == before) return status;
   }
 }
 
-// Runs "A && B || C".
+// Runs "A && B || C". A program is assumed to succeed. A test that cannot be evaluated is assumed to hold where "&&"
+// follows, and to fail where "||" does, so that the command behind it runs.
 std::optional<bool> Interpreter::run_chain(bool is_sure) {
+  const int line = peek().line;
   std::optional<bool> status = run_pipeline(is_sure);
-  while (is_op("&&") || is_op("||")) {
+  bool is_undecided = is_undecided_, is_taken = false;  // the command behind an undecided test was taken
+  const std::string outer = assumption_;
+  while (jump_ == Jump::none && (is_op("&&") || is_op("||"))) {
     const bool is_and = is_op("&&");
     ++at_;
     while (is_op("\n")) ++at_;
-    // Commands are assumed to succeed.
-    const bool succeeds = status.value_or(true);
+    const bool runs = is_undecided && !is_taken ? true : status.value_or(true) == is_and;
     ++conditions_;
-    if (succeeds == is_and)
-      status = run_pipeline(is_sure && (status.has_value() || is_and));
-    else
+    if (runs) {
+      const std::string where = "line " + std::to_string(line) + ": ";
+      if (is_undecided && !is_taken)
+        assumption_ = where + "the condition cannot be evaluated; it is assumed to " + (is_and ? "hold" : "fail");
+      else if (!status && !last_program_.empty())
+        assumption_ = where + last_program_ + " is assumed to succeed";
+      is_taken = is_taken || is_undecided;
+      status = run_pipeline(is_sure && !is_taken);
+    } else {
       skip_pipeline();
+    }
     --conditions_;
+    if (!is_taken) is_undecided = runs ? is_undecided_ : is_undecided;
   }
-  return status;
+  assumption_ = outer;
+  is_undecided_ = is_undecided;
+  return is_taken ? std::nullopt : status;
 }
 
 std::optional<bool> Interpreter::run_pipeline(bool is_sure) {
   const bool is_negated = is_word("!");
   if (is_negated) ++at_;
-  input_.reset();
   output_.reset();
+  std::optional<Word>* const outer = captured_;
+  std::optional<Word> own = Word{"", "", {name_, peek().line}};
+  if (outer == nullptr) captured_ = &own;
   const auto captured_size = [this] { return captured_ != nullptr && *captured_ ? (*captured_)->text.size() : 0; };
   const std::size_t before = captured_size();
   std::optional<bool> status = run_command(is_sure);
-  while (is_op("|") || is_op("|&")) {
+  while (jump_ == Jump::none && (is_op("|") || is_op("|&"))) {
     ++at_;
     while (is_op("\n")) ++at_;
-    input_ = take_output(before);
-    run_command(is_sure);
+    const std::optional<Word> input = std::exchange(input_, take_output(before));
+    // A command behind "|" runs in a shell of its own; only some commands change its variables.
+    const bool may_assign = compound_command() != nullptr || is_one_of({"read", "mapfile", "readarray"}) ||
+                            functions_.count(peek().text) > 0;
+    if (may_assign && skipping_ == 0)
+      run_shell(peek().line, Inherits::all, [&] { run_command(is_sure); });
+    else
+      run_command(is_sure);
+    input_ = input;
     status = std::nullopt;
   }
   if (captured_ != nullptr && output_) {  // of sed or cat
@@ -113,6 +135,7 @@ std::optional<bool> Interpreter::run_pipeline(bool is_sure) {
     if (*captured_) (*captured_)->text += last.text;
     if (*captured_) (*captured_)->add_unknown(last.unknown);
   }
+  captured_ = outer;
   return status && is_negated ? std::optional<bool>(!*status) : status;
 }
 
@@ -132,31 +155,53 @@ std::optional<bool> Interpreter::run_command(bool is_sure) {
 }
 
 std::optional<bool> Interpreter::run_one_command(bool is_sure) {
-  if (is_op("(")) return run_group(is_sure, ")");
-  if (is_word("{")) return run_group(is_sure, "}");
-  if (is_word("if")) return run_if(is_sure);
-  if (is_word("for") || is_word("select")) return run_for(is_sure);
-  if (is_word("while") || is_word("until")) return run_while(is_sure);
-  if (is_word("case")) return run_case(is_sure);
-  if (is_word("[[")) return run_test();
-  if (is_word("function")) {
-    ++at_;
-    return define_function();
-  }
+  if (const CompoundCommand command = compound_command())
+    return run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
   const bool is_definition = peek().kind == Token::Kind::word && (*tokens_)[at_ + 1].text == "(" &&
                              (*tokens_)[at_ + 1].kind == Token::Kind::op;
-  if (is_definition) return define_function();
-  if (peek().kind == Token::Kind::word && peek().text.compare(0, 2, "((") == 0) return run_arithmetic(is_sure);
-  return run_simple(is_sure);
+  return is_definition ? define_function() : run_simple(is_sure);
+}
+
+Interpreter::CompoundCommand Interpreter::compound_command() const {
+  if (is_op("(")) return &Interpreter::run_subshell;
+  if (is_word("{")) return &Interpreter::run_braces;
+  if (is_word("if")) return &Interpreter::run_if;
+  if (is_word("for") || is_word("select")) return &Interpreter::run_for;
+  if (is_word("while") || is_word("until")) return &Interpreter::run_while;
+  if (is_word("case")) return &Interpreter::run_case;
+  if (is_word("[[")) return &Interpreter::run_test;
+  if (is_word("function")) return &Interpreter::run_named_function;
+  const bool is_arithmetic = peek().kind == Token::Kind::word && peek().text.compare(0, 2, "((") == 0;
+  return is_arithmetic ? &Interpreter::run_arithmetic : nullptr;
+}
+
+std::optional<bool> Interpreter::run_braces(bool is_sure) {
+  return run_group(is_sure, "}");
+}
+
+std::optional<bool> Interpreter::run_subshell(bool is_sure) {
+  if (skipping_ > 0) return run_group(is_sure, ")");
+  const std::size_t begin = at_;
+  std::optional<bool> status;
+  run_shell(peek().line, Inherits::all, [&] {
+    status = run_group(is_sure, ")");
+    if (jump_ == Jump::none) return;
+    jump_ = Jump::none;
+    at_ = begin;
+    ++skipping_;
+    run_group(false, ")");
+    --skipping_;
+  });
+  return status;
 }
 
 std::optional<bool> Interpreter::run_group(bool is_sure, const std::string& close) {
   const int line = peek().line;
   ++at_;
   const std::optional<bool> status = run_list(is_sure, {close});
+  if (jump_ != Jump::none) return status;
   if (peek().kind == Token::Kind::end) fail(line, "a bracket is not closed");
   ++at_;
-  skip_redirections();
   return status;
 }
 
@@ -169,12 +214,14 @@ std::optional<bool> Interpreter::run_if(bool is_sure) {
     if (is_done) ++skipping_;
     std::optional<bool> condition = run_list(is_sure && all_known, {"then"});
     if (is_done) --skipping_;
+    if (jump_ != Jump::none) return status;
     expect("then");
     const bool is_open = !condition && !is_done && skipping_ == 0;
     if (!condition) condition = way_without_failure(*tokens_, at_);
-    if (is_open && condition) note(line, "the test cannot be evaluated; the way without an error is followed");
-    if (is_open && !condition) note(line, "the test cannot be evaluated; both ways are followed");
+    if (is_open && condition) note(line, "the test cannot be evaluated; the branch without an error is read");
+    if (is_open && !condition) note(line, "the test cannot be evaluated; both branches are read");
     status = run_branch(is_sure, is_done ? Runs::never : runs_if(condition), all_known);
+    if (jump_ != Jump::none) return status;
     if (condition == true && !is_done) is_done = true;
     if (!condition) all_known = false;
     if (!is_word("elif")) break;
@@ -182,9 +229,9 @@ std::optional<bool> Interpreter::run_if(bool is_sure) {
   if (is_word("else")) {
     ++at_;
     status = run_branch(is_sure, is_done ? Runs::never : Runs::always, all_known, {"fi"});
+    if (jump_ != Jump::none) return status;
   }
   expect("fi");
-  skip_redirections();
   return status;
 }
 
@@ -218,33 +265,66 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
   expect("do");
   const std::size_t begin = at_;
   if (is_known && is_sure && skipping_ == 0 && items.size() <= kMostRounds) {
+    ++loops_;
     for (const Word& item : items) {
       at_ = begin;
       variables_.values[variable] = {item};
       run_list(true, {"done"});
+      if (!finish_round(begin)) break;
     }
+    --loops_;
+    if (jump_ != Jump::none) return std::nullopt;
     if (items.empty()) run_branch(false, Runs::never, true, {"done"});
   } else {
-    if (skipping_ == 0) note(line, "what the loop runs over is not known; it is followed once");
+    if (skipping_ == 0) note(line, "the words of the loop are not known; its body is read once");
     if (skipping_ == 0) forget(variable, line);
     run_list(false, {"done"});
   }
   expect("done");
-  skip_redirections();
   return std::nullopt;
 }
 
+bool Interpreter::finish_round(std::size_t begin) {
+  if (jump_ == Jump::none) return true;
+  if (jump_ != Jump::ends_loop && jump_ != Jump::ends_round) return false;
+  const bool continues = std::exchange(jump_, Jump::none) == Jump::ends_round;
+  at_ = begin;
+  run_branch(false, Runs::never, true, {"done"});
+  return continues;
+}
+
+// Follows the rounds of a loop whose condition is known. "while true" and loops with unknown conditions are followed
+// once.
 std::optional<bool> Interpreter::run_while(bool is_sure) {
   const int line = peek().line;
   const bool is_until = is_word("until");
-  ++at_;
-  const std::optional<bool> condition = run_list(is_sure, {"do"});
-  expect("do");
-  const bool runs_never = condition && *condition == is_until;
-  if (!runs_never && skipping_ == 0) note(line, "the loop is followed once");
-  run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
+  const std::size_t begin = ++at_;
+  const bool is_endless = is_one_of({"true", ":", "((1))"});
+  std::size_t rounds = 0;
+  ++loops_;
+  while (true) {
+    at_ = begin;
+    const std::optional<bool> condition = run_list(is_sure, {"do"});
+    if (jump_ != Jump::none) break;
+    expect("do");
+    const bool ends = condition && *condition == is_until;
+    const bool is_known = condition && is_sure && skipping_ == 0 && !is_endless && rounds < kMostRounds;
+    if (ends || !is_known) {
+      if (!ends && skipping_ == 0)
+        note(line, rounds > 0 ? "the body of the loop is read " + std::to_string(rounds) + " times"
+                              : std::string("the body of the loop is read once"));
+      const bool runs_never = ends || rounds > 0;
+      run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
+      break;
+    }
+    ++rounds;
+    const std::size_t body = at_;
+    run_list(true, {"done"});
+    if (!finish_round(body)) break;
+  }
+  --loops_;
+  if (jump_ != Jump::none) return std::nullopt;
   expect("done");
-  skip_redirections();
   return std::nullopt;
 }
 
@@ -255,7 +335,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
   ++at_;
   expect("in");
   const bool is_known = subject.unknown.empty();
-  if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all ways are followed");
+  if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all branches are read");
   bool is_done = false;
   while (true) {
     skip_newlines();
@@ -269,6 +349,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
     if (is_op(")")) ++at_;
     const Runs runs = !is_known ? Runs::perhaps : matches && !is_done ? Runs::always : Runs::never;
     run_branch(is_sure, runs, true, {";;", "esac"});
+    if (jump_ != Jump::none) return std::nullopt;
     is_done = is_done || matches;
     if (is_op(";;")) ++at_;
   }

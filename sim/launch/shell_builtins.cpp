@@ -5,40 +5,35 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_state.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
 constexpr std::int64_t kMostNumbers = 4096;  // of seq
 
-bool is_of_variable(char c) {
-  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string without_blanks(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t\n");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
-
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), is_digit);
-}
-
-// The names and options of "read -r -d '' -a NAME NAME ...".
+// Names and options of "read -r -d '' -n 8 -a NAME" and "mapfile -t -n 2 -s 1 -O 1 -d , NAME".
 struct ReadOptions {
-  bool reads_all = false, is_array = false;
+  std::optional<std::string> delimiter;               // empty: the whole text
+  std::optional<std::int64_t> most, skipped, origin;  // characters of read, lines of mapfile
+  bool is_array = false, is_exact = false, strips = false;
+  bool is_known = true;  // every number is one
   std::vector<std::string> names;
 };
 
+bool is_mapfile(const ShellCommand& command) {
+  return command.words.front().text != "read";
+}
+
 ReadOptions options_of_read(const ShellCommand& command) {
   ReadOptions options;
+  const bool reads_lines = is_mapfile(command);
+  const std::string valued = reads_lines ? "dnsOucC" : "adiNnptu";
+  const auto number = [&](const std::string& text) {
+    const std::optional<std::int64_t> value = is_count(text) ? std::optional(std::stoll(text)) : std::nullopt;
+    options.is_known = options.is_known && value.has_value();
+    return value;
+  };
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const std::string& word = command.words[i].text;
     if (word.size() < 2 || word[0] != '-') {
@@ -46,18 +41,24 @@ ReadOptions options_of_read(const ShellCommand& command) {
       continue;
     }
     for (std::size_t k = 1; k < word.size(); ++k) {
-      if (std::string("adiNnptu").find(word[k]) == std::string::npos) continue;
+      if (word[k] == 't' && reads_lines) options.strips = true;
+      if (valued.find(word[k]) == std::string::npos) continue;
+      const char option = word[k];
       const bool is_last = k + 1 == word.size();
       const std::string value = !is_last                       ? word.substr(k + 1)
                                 : i + 1 < command.words.size() ? command.words[++i].text
                                                                : "";
-      if (word[k] == 'd') options.reads_all = value.empty();
-      if (word[k] == 'a') options.is_array = true;
-      if (word[k] == 'a') options.names.push_back(value);
+      if (option == 'd') options.delimiter = value.substr(0, 1);
+      if (option == 'a') options.is_array = true;
+      if (option == 'a') options.names.push_back(value);
+      if (option == 'n' || option == 'N') options.most = number(value);
+      if (option == 'N') options.is_exact = true;
+      if (option == 's' && reads_lines) options.skipped = number(value);
+      if (option == 'O' && reads_lines) options.origin = number(value);
       break;
     }
   }
-  if (options.names.empty()) options.names = {"REPLY"};
+  if (options.names.empty()) options.names = {reads_lines ? "MAPFILE" : "REPLY"};
   return options;
 }
 
@@ -110,7 +111,7 @@ std::string joined_words(const ShellCommand& command, std::size_t first, Word& r
 std::optional<std::string> sequence_text(const ShellCommand& command) {
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 1; i < command.words.size(); ++i) {
-    if (!is_number(command.words[i].text)) return std::nullopt;
+    if (!is_count(command.words[i].text)) return std::nullopt;
     numbers.push_back(std::stoll(command.words[i].text));
   }
   if (numbers.empty() || numbers.size() > 3) return std::nullopt;
@@ -134,7 +135,7 @@ std::optional<std::string> option_value(const ShellCommand& command, const std::
 std::optional<std::string> cut_text(const ShellCommand& command, const std::string& input) {
   const std::string delimiter = option_value(command, "-d").value_or("\t"),
                     field = option_value(command, "-f").value_or("");
-  if (delimiter.size() != 1 || !is_number(field) || field == "0") return std::nullopt;
+  if (delimiter.size() != 1 || !is_count(field) || field == "0") return std::nullopt;
   const std::size_t index = static_cast<std::size_t>(std::stoll(field)) - 1;
   std::string text;
   for (const std::string& line : lines_in(input)) {
@@ -167,7 +168,7 @@ std::optional<std::string> end_lines(const ShellCommand& command, const std::str
   std::string count = option_value(command, "-n").value_or("");
   if (count.empty() && command.words.size() == 2 && command.words[1].text.size() > 1)
     count = command.words[1].text.substr(1);
-  if (!is_number(count)) return std::nullopt;
+  if (!is_count(count)) return std::nullopt;
   const std::vector<std::string> lines = lines_in(input);
   const std::size_t most = std::min(lines.size(), static_cast<std::size_t>(std::stoll(count)));
   const std::size_t first = command.words.front().text == "head" ? 0 : lines.size() - most;
@@ -221,7 +222,7 @@ std::optional<Assignment> arithmetic_assignment_of(const std::string& text) {
   std::size_t end = 0;
   const std::size_t sign = all.compare(0, 2, "++") == 0 || all.compare(0, 2, "--") == 0 ? 2 : 0;
   end = sign;
-  while (end < all.size() && is_of_variable(all[end])) ++end;
+  while (end < all.size() && is_name_character(all[end])) ++end;
   const std::string name = all.substr(sign, end - sign), rest = without_blanks(all.substr(end));
   if (name.empty() || is_digit(name.front())) return std::nullopt;
   const std::string step = sign > 0 ? all.substr(0, 1) : rest == "++" || rest == "--" ? rest.substr(0, 1) : "";
@@ -239,26 +240,32 @@ std::optional<Word> printf_text(const ShellCommand& command, std::size_t first) 
   Word result{"", command.words[first].unknown, command.place};
   const std::string format = with_escapes(command.words[first].text);
   std::size_t next = first + 1;
-  for (std::size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      result.text += format[i];
-      continue;
+  do {  // printf uses its format again while words are left
+    const std::size_t before = next;
+    for (std::size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        result.text += format[i];
+        continue;
+      }
+      std::string width;
+      while (++i < format.size() && is_digit(format[i])) width += format[i];
+      if (i >= format.size() || width.size() > 2) return std::nullopt;
+      if (format[i] == '%') {
+        result.text += '%';
+        continue;
+      }
+      if (std::string("sdi").find(format[i]) == std::string::npos) return std::nullopt;
+      const Word word = next < command.words.size() ? command.words[next++] : Word{};
+      const bool fills_zeros = !width.empty() && width.front() == '0';
+      const std::size_t size = width.empty() ? 0 : static_cast<std::size_t>(std::stoi(width));
+      result.text += std::string(size - std::min(size, word.text.size()), fills_zeros ? '0' : ' ') + word.text;
+      result.add_unknown(word.unknown);
     }
-    std::string width;
-    while (++i < format.size() && is_digit(format[i])) width += format[i];
-    if (i >= format.size() || width.size() > 2) return std::nullopt;
-    if (format[i] == '%') {
-      result.text += '%';
-      continue;
-    }
-    if (std::string("sdi").find(format[i]) == std::string::npos) return std::nullopt;
-    const Word word = next < command.words.size() ? command.words[next++] : Word{};
-    const bool fills_zeros = !width.empty() && width.front() == '0';
-    const std::size_t size = width.empty() ? 0 : static_cast<std::size_t>(std::stoi(width));
-    result.text += std::string(size - std::min(size, word.text.size()), fills_zeros ? '0' : ' ') + word.text;
-    result.add_unknown(word.unknown);
-  }
-  return next < command.words.size() ? std::nullopt : std::optional<Word>(result);
+    if (next == before) break;  // a format without conversions is written once
+    constexpr std::size_t kLongest = 1 << 18;
+    if (result.text.size() > kLongest) return std::nullopt;
+  } while (next < command.words.size());
+  return result;
 }
 
 std::optional<Word> output_of(const ShellCommand& command, const std::optional<Word>& input) {
@@ -282,30 +289,101 @@ std::optional<Word> output_of(const ShellCommand& command, const std::optional<W
   std::optional<std::string> text;
   if (name == "seq") text = sequence_text(command);
   if (name == "basename" || name == "dirname") text = part_of_path(command);
+  if (name == "realpath" || name == "readlink") text = command.words.back().text;
   if (input && input->unknown.empty() && !text) text = filtered_text(command, input->text);
   if (!text) return std::nullopt;
   result.text = *text;
   return result;
 }
 
-void ShellState::read_words(const ShellCommand& command, const Word& text) {
+ShellState::Done ShellState::next_option(const ShellCommand& command, bool is_sure) {
+  const std::string specification = command.words[1].text, variable = command.words[2].text;
+  const Value* const given = variables_.find("OPTIND");
+  const Value arguments = variables_.find("@") == nullptr ? Value{} : *variables_.find("@");
+  const std::string at = given != nullptr && given->size() == 1 ? given->front().text : "1";
+  std::size_t index = is_count(at, 6) ? static_cast<std::size_t>(std::stoll(at)) : 1;
+  const auto set = [&](const std::string& name, const std::string& text) {
+    variables_.values[name] = {{text, "", command.place}};
+  };
+  if (index < 1 || index > arguments.size()) return {false};
+  const Word& word = arguments[index - 1];
+  if (!is_sure || !word.unknown.empty()) {
+    forget(variable, command.place.line);
+    forget("OPTARG", command.place.line);
+    return {std::nullopt};
+  }
+  if (word.text.size() < 2 || word.text[0] != '-' || word.text == "--") return {false};
+  ++index;
+  const std::size_t letter = specification.find(word.text[1]);
+  const bool is_known = letter != std::string::npos && word.text[1] != ':';
+  const bool has_value = is_known && specification.compare(letter + 1, 1, ":") == 0;
+  if (has_value) set("OPTARG", word.text.substr(2));
+  if (has_value && word.text.size() == 2 && index <= arguments.size())
+    variables_.values["OPTARG"] = {arguments[index++ - 1]};
+  set(variable, is_known ? word.text.substr(1, 1) : "?");
+  set("OPTIND", std::to_string(index));
+  return {true};
+}
+
+std::size_t ShellState::read_words(const ShellCommand& command, const Word& text) {
   const ReadOptions options = options_of_read(command);
-  std::string content = options.reads_all ? text.text : text.text.substr(0, text.text.find('\n'));
+  const auto forget_all = [&] {
+    forget_read_words(command);
+    return text.text.size();
+  };
+  if (!options.is_known) return forget_all();
+  if (is_mapfile(command)) return read_lines(command, text);
+  std::string content = text.text;
+  if (!options.is_exact && options.delimiter != "")
+    content.resize(std::min(content.size(), content.find(options.delimiter.value_or("\n")[0])));
+  const bool is_cut = options.most && static_cast<std::size_t>(*options.most) <= content.size();
+  if (options.most) content.resize(std::min(content.size(), static_cast<std::size_t>(*options.most)));
+  const std::size_t taken = content.size() + (is_cut || content.size() == text.text.size() ? 0 : 1);
   const Value* const given = variables_.find("IFS");
   const std::string separators = given != nullptr && given->size() == 1 ? given->front().text : " \t\n";
   const std::size_t most = options.is_array ? 0 : options.names.size();
-  const bool is_whole = most == 1 && text.unknown.empty() == false;
-  if (!text.unknown.empty() && !is_whole) return forget_read_words(command);
+  const bool is_whole = (most == 1 && !text.unknown.empty()) || (options.is_exact && !options.is_array);
+  if (!text.unknown.empty() && (!is_whole || options.most)) return forget_all();
   const std::vector<std::string> fields =
       is_whole ? std::vector<std::string>{content} : fields_of(content, separators, most);
   Value words;
   for (const std::string& field : fields) words.push_back({field, text.unknown, text.place});
   if (options.is_array) {
     variables_.values[options.names.front()] = words;
-    return;
+    return taken;
   }
   for (std::size_t i = 0; i < options.names.size(); ++i)
     variables_.values[options.names[i]] = {i < words.size() ? words[i] : Word{"", "", text.place}};
+  return taken;
+}
+
+std::size_t ShellState::read_lines(const ShellCommand& command, const Word& text) {
+  const ReadOptions options = options_of_read(command);
+  constexpr std::size_t kMostLines = 10'000;
+  const auto forget_all = [&] {
+    forget_read_words(command);
+    return text.text.size();
+  };
+  if (!text.unknown.empty() || options.delimiter == "") return forget_all();
+  const char delimiter = options.delimiter.value_or("\n")[0];
+  Value lines;
+  std::int64_t index = 0;
+  for (std::size_t begin = 0; begin < text.text.size();) {
+    const std::size_t end = std::min(text.text.find(delimiter, begin), text.text.size());
+    const std::int64_t counted = index++ - options.skipped.value_or(0);
+    const bool is_kept = counted >= 0 && (options.most.value_or(0) == 0 || counted < *options.most);
+    const std::size_t size = end - begin + (options.strips || end == text.text.size() ? 0 : 1);
+    if (is_kept) lines.push_back({text.text.substr(begin, size), "", text.place});
+    if (lines.size() > kMostLines) return forget_all();
+    begin = end + 1;
+  }
+  Value& array = variables_.values[options.names.front()];
+  if (!options.origin) array.clear();
+  const std::size_t origin = static_cast<std::size_t>(options.origin.value_or(0));
+  if (origin > array.size()) return forget_all();
+  array.resize(std::max(array.size(), origin + lines.size()));
+  std::copy(lines.begin(), lines.end(), array.begin() + static_cast<std::ptrdiff_t>(origin));
+  return text.text.size();
 }
 
 void ShellState::forget_read_words(const ShellCommand& command) {

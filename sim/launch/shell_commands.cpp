@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <tuple>
+#include <memory>
+#include <utility>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
@@ -11,30 +12,29 @@ namespace {
 
 constexpr int kDeepestCall = 64;
 
-// Whether a part of the text, other than a variable or a command's output, is unknown. Those stay as written.
-bool has_unknown_text(const Word& text) {
-  std::size_t begin = 0;
-  while (begin < text.unknown.size()) {
-    if (text.unknown[begin] != '$' && text.unknown[begin] != '`') return true;
-    begin = std::min(text.unknown.find('\n', begin), text.unknown.size() - 1) + 1;
-  }
+// Commands that ask about the machine: whether they succeed is not known.
+bool is_query(const std::string& name) {
+  for (const char* query :
+       {"grep", "egrep",      "fgrep",    "which", "type",     "hash",   "cmp",  "diff",     "pgrep", "nc",
+        "ping", "nvidia-smi", "rocm-smi", "ls",    "scontrol", "getent", "stat", "hostname", "lsmod", "lspci"})
+    if (name == query) return true;
   return false;
 }
 
-// "torchrun train.py" in "sbatch --nodes=2 --wrap 'torchrun train.py'".
-std::optional<std::string> wrapped_text(const ShellCommand& command) {
-  const std::string option = "--wrap";
-  for (std::size_t i = 1; i < command.words.size(); ++i) {
-    const std::string& word = command.words[i].text;
-    if (word == option && i + 1 < command.words.size()) return command.words[i + 1].text;
-    if (word.compare(0, option.size() + 1, option + "=") == 0) return word.substr(option.size() + 1);
-  }
-  return std::nullopt;
+// Commands whose success is a matter of course.
+bool is_action(const std::string& name) {
+  for (const char* action :
+       {"cd",       "mkdir",  "pip",     "pip3",  "module", "conda",     "echo",      "printf", "cat",   "cp",
+        "mv",       "rm",     "ln",      "chmod", "touch",  "sleep",     "date",      "set",    "shopt", "ulimit",
+        "pushd",    "popd",   "trap",    "wait",  "git",    "sed",       "tee",       "umask",  "alias", "unalias",
+        "torchrun", "python", "python3", "srun",  "mpirun", "deepspeed", "accelerate"})
+    if (name == action) return true;
+  return false;
 }
 
 }  // namespace
 
-std::optional<bool> Interpreter::run_test() {
+std::optional<bool> Interpreter::run_test(bool) {
   const int line = peek().line;
   std::vector<std::string> words;
   for (++at_; !is_word("]]"); ++at_) {
@@ -42,14 +42,23 @@ std::optional<bool> Interpreter::run_test() {
     if (peek().text != "\n") words.push_back(peek().text);
   }
   ++at_;
-  return skipping_ > 0 ? std::nullopt : value_of_test(words, variables_, {name_, line});
+  if (skipping_ > 0) return std::nullopt;
+  const std::optional<bool> value = value_of_test(words, variables_, {name_, line});
+  is_undecided_ = !value;
+  return value;
+}
+
+std::optional<bool> Interpreter::run_named_function(bool) {
+  ++at_;
+  return define_function();
 }
 
 std::optional<bool> Interpreter::run_arithmetic(bool is_sure) {
   const Token token = peek();
   ++at_;
-  skip_redirections();
-  return run_expression(token.text.substr(2, token.text.size() - 4), token.line, is_sure);
+  const std::optional<bool> value = run_expression(token.text.substr(2, token.text.size() - 4), token.line, is_sure);
+  is_undecided_ = !value;
+  return value;
 }
 
 std::optional<bool> Interpreter::run_expression(const std::string& text, int line, bool is_sure) {
@@ -81,7 +90,8 @@ std::optional<bool> Interpreter::define_function() {
   run_command(false);
   --skipping_;
   if (at_ == begin) fail(line, "a function without a body");
-  if (skipping_ == 0) functions_[function] = body_of_function(*tokens_, begin, at_);
+  if (skipping_ == 0)
+    functions_[function] = std::make_shared<const std::vector<Token>>(body_of_function(*tokens_, begin, at_));
   return true;
 }
 
@@ -98,21 +108,67 @@ bool Interpreter::take_redirection() {
   if (peek().kind != Token::Kind::word) return true;
   if (op == "<<" || op == "<<-") body_ = &peek();
   if (op == "<<<" && skipping_ == 0) here_string_ = expand_to_one(peek().text, variables_, {name_, peek().line});
+  if (op == "<" && descriptor.empty()) source_ = peek().text;
   const bool is_output = descriptor.empty() || descriptor == "1";
-  if ((op == ">" || op == ">>") && is_output) target_ = peek().text;
-  if (op == ">>" && is_output) appends_ = true;
-  if (op == ">&" && is_output && peek().text == "2") writes_errors_ = true;
+  const bool is_number = peek().text.find_first_not_of("0123456789") == std::string::npos;
+  const std::string& file = peek().text;
+  if (op == "&>" || op == "&>>" || (is_output && (op == ">" || op == ">>" || (op == ">&" && !is_number)))) {
+    writes_errors_ = file == "/dev/stderr" || file == "/dev/fd/2" || file == "-";
+    target_ = writes_errors_ || file == "/dev/stdout" || file == "/dev/fd/1" ? "" : file;
+    appends_ = op == ">>" || op == "&>>";
+  }
+  if (op == ">&" && is_output && file == "2") writes_errors_ = true;
   ++at_;
   return true;
 }
 
-std::optional<bool> Interpreter::run_simple(bool is_sure) {
-  const int line = peek().line;
-  std::vector<std::pair<std::string, int>> raw;
+void Interpreter::reset_redirections() {
   body_ = nullptr;
   here_string_.reset();
+  source_.clear();
   target_.clear();
   appends_ = writes_errors_ = false;
+}
+
+std::optional<bool> Interpreter::run_redirected(const std::function<std::optional<bool>()>& run,
+                                                bool parses_redirections, bool is_sure) {
+  std::optional<Word>* const outer = captured_;
+  std::optional<Word> own = Word{"", "", {name_, peek().line}};
+  if (outer != nullptr) captured_ = &own;
+  const std::string target = target_;
+  const bool appends = appends_, writes_errors = writes_errors_;
+  const std::optional<bool> status = run();
+  captured_ = outer;
+  if (parses_redirections && jump_ == Jump::none) {
+    reset_redirections();
+    skip_redirections();
+  } else if (parses_redirections) {
+    reset_redirections();
+  } else {
+    target_ = target;
+    appends_ = appends;
+    writes_errors_ = writes_errors;
+  }
+  if (outer == nullptr || skipping_ > 0) return status;
+  if (!target_.empty() && own && target_ != "/dev/null") {
+    const std::string path = expand_to_one(target_, variables_, {name_, peek().line}).text;
+    write_text(path, *own, appends_, !is_sure);
+  }
+  if (redirects_output() || !*outer) return status;
+  if (!own) {
+    outer->reset();
+    return status;
+  }
+  (*outer)->text += own->text;
+  (*outer)->add_unknown(own->unknown);
+  return status;
+}
+
+std::optional<bool> Interpreter::run_simple(bool is_sure) {
+  RawWords raw;
+  reset_redirections();
+  is_undecided_ = false;
+  last_program_.clear();
   while (peek().kind == Token::Kind::word || take_redirection()) {
     if (peek().kind != Token::Kind::word) continue;
     raw.emplace_back(peek().text, peek().line);
@@ -121,11 +177,50 @@ std::optional<bool> Interpreter::run_simple(bool is_sure) {
   if (skipping_ > 0 || raw.empty()) return std::nullopt;
   std::size_t first = 0;
   while (first < raw.size() && assignment_of(raw[first].first)) ++first;
+  if (first < raw.size() && (raw[first].first == "[" || raw[first].first == "test")) {
+    const std::optional<bool> value = run_bracket(raw, first, raw[first].second);
+    is_undecided_ = !value;
+    return value;
+  }
+  if (first > 0 && first < raw.size()) return run_with_environment(raw, first, is_sure);
   for (std::size_t i = 0; i < first; ++i) assign(*assignment_of(raw[i].first), raw[i].second, is_sure);
   if (first == raw.size()) return true;
-  if (raw[first].first == "[" || raw[first].first == "test") return run_bracket(raw, first, line);
-  ShellCommand command{{}, {name_, line}, !is_sure};
+  ShellCommand command = words_of_command(raw, first, is_sure);
+  return command.words.empty() ? true : execute(std::move(command), is_sure);
+}
+
+// "A=1 command": the variable is in the command's environment only. The command's words see the former value.
+std::optional<bool> Interpreter::run_with_environment(const RawWords& raw, std::size_t first, bool is_sure) {
+  ShellCommand command = words_of_command(raw, first, is_sure);
+  std::map<std::string, std::optional<Value>> outer;
+  const std::set<std::string> exported = variables_.exported;
+  for (std::size_t i = 0; i < first; ++i) {
+    const Assignment assignment = *assignment_of(raw[i].first);
+    const Value* const before = variables_.find(assignment.name);
+    outer.emplace(assignment.name, before == nullptr ? std::nullopt : std::optional<Value>(*before));
+    assign(assignment, raw[i].second, is_sure);
+    variables_.exported.insert(assignment.name);
+  }
+  const std::size_t commands = script_.commands.size();
+  const std::optional<bool> status = command.words.empty() ? true : execute(std::move(command), is_sure);
+  attach_variables(commands);
+  variables_.exported = exported;
+  for (const auto& [name, value] : outer)
+    if (value)
+      variables_.values[name] = *value;
+    else
+      variables_.values.erase(name);
+  return status;
+}
+
+ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t first, bool is_sure) {
+  ShellCommand command{{}, {name_, raw[first].second}, !is_sure, assumption_};
   for (std::size_t i = first; i < raw.size(); ++i) {
+    const bool is_process = raw[i].first.compare(0, 2, "<(") == 0 || raw[i].first.compare(0, 2, ">(") == 0;
+    if (is_process) {
+      command.words.push_back({raw[i].first, raw[i].first, {name_, raw[i].second}});
+      continue;
+    }
     const bool declares = i > first && is_declaration(raw[first].first) && assignment_of(raw[i].first);
     if (declares) {
       assign(*assignment_of(raw[i].first), raw[i].second, is_sure);
@@ -137,55 +232,72 @@ std::optional<bool> Interpreter::run_simple(bool is_sure) {
     for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
       command.words.push_back(std::move(word));
   }
-  if (command.words.empty()) return true;
-  const bool has_separators = first > 0 && assignment_of(raw[0].first)->name == "IFS";
-  const std::optional<bool> status = execute(std::move(command), is_sure);
-  if (has_separators) variables_.values.erase("IFS");  // "IFS=, read" sets it for this command only
-  return status;
+  return command;
 }
 
 std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
   const std::string name = command.words.front().text;
-  if (name == "read") {
-    const std::optional<Word> text = body_ != nullptr || here_string_ ? input_of_command() : std::nullopt;
-    if (text && is_sure)
-      read_words(command, *text);
-    else
+  if (name == "read" || name == "mapfile" || name == "readarray") {
+    const bool shares_input = body_ == nullptr && !here_string_ && source_.empty();
+    const std::optional<Word> text = input_of_command();
+    if (!text || !is_sure) {
       forget_read_words(command);
-    return text ? std::optional<bool>(true) : std::nullopt;
+      is_undecided_ = true;
+      return std::nullopt;
+    }
+    const bool is_at_end = name == "read" && shares_input && text->text.empty() && text->unknown.empty();
+    const std::size_t taken = read_words(command, *text);
+    if (shares_input) input_->text.erase(0, taken);
+    return !is_at_end;
   }
   if (name == "let") {
     for (std::size_t i = 1; i < command.words.size(); ++i)
       run_expression(command.words[i].text, command.place.line, is_sure);
     return true;
   }
+  if (name == "cd" || name == "pushd") change_folder(command, is_sure);
   if (const auto done = run_builtin(command, is_sure)) return done->succeeds;
-  if (name == "exit") {
-    has_ended_ = is_sure && ends_script(command, conditions_ > 0);
-    return true;
-  }
+  if (run_jump(command, is_sure)) return true;
   if ((name == "exec" || name == "command" || name == "time") && command.words.size() > 1) {
     command.words.erase(command.words.begin());
-    return execute(std::move(command), is_sure);
+    const bool is_query = name == "command" && command.words.front().text.compare(0, 1, "-") == 0;
+    if (is_query) is_undecided_ = true;
+    if (is_query) return std::nullopt;
+    const std::optional<bool> status = execute(std::move(command), is_sure);
+    if (name == "exec" && is_sure && jump_ == Jump::none) jump_ = Jump::ends_shell;
+    return status;
   }
   const auto function = functions_.find(name);
   if (function == functions_.end())
     if (const StartedScript script = started_script(command); script.path < command.words.size())
       if (const auto status = run_file(command, script, is_sure)) return status;
   if (name == "source" || name == ".") {
-    note(command.place.line, "source is not read; variables that it sets are not known: " + command.words.back().text);
+    note(command.place.line,
+         "the sourced file is not there; variables that it sets are not known: " + command.words.back().text);
     return std::nullopt;
   }
-  if (function != functions_.end()) return run_function(command, std::vector<Token>(function->second), is_sure);
+  if (function != functions_.end()) {
+    const auto body = function->second;
+    const auto call = [&] { return run_function(command, *body, is_sure); };
+    return captured_ != nullptr && redirects_output() ? run_redirected(call, false, is_sure) : call();
+  }
   if (name == "eval") {
     run_text(text_of_words(command, 1), command.place.line, is_sure);
     return std::nullopt;
   }
-  if ((name == "sbatch" || name == "bash" || name == "sh") && body_ != nullptr) return run_body(is_sure);
+  if ((name == "sbatch" || name == "bash" || name == "sh") && body_ != nullptr) return run_body(command, is_sure);
   if (run_remote(command, is_sure) || run_shell_text(command, is_sure)) return std::nullopt;
-  if (name == "sed" || (name == "cat" && body_ == nullptr && command.words.size() > 1)) {
-    output_ = edit_text(command, input_, target_);
-    if (!output_ && captured_ != nullptr) captured_->reset();
+  return run_program(std::move(command), is_sure);
+}
+
+std::optional<bool> Interpreter::run_program(ShellCommand command, bool is_sure) {
+  const std::string name = command.words.front().text;
+  is_undecided_ = is_query(name);
+  if (!is_action(name)) last_program_ = name;
+  if (name == "sed" || (name == "cat" && body_ == nullptr && source_.empty() && command.words.size() > 1)) {
+    output_ = edit_text(command, input_of_command(), target_);
+    if (redirects_output()) output_.reset();
+    if (!output_ && captured_ != nullptr && !redirects_output()) captured_->reset();
     return std::nullopt;
   }
   const bool is_tee = name == "tee" && body_ != nullptr && command.words.size() > 1;
@@ -193,95 +305,49 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
   if ((name == "cat" || name == "echo" || is_tee) && !target_.empty()) {
     write_file(command, target_, body_, appends_);
   } else if (captured_ != nullptr) {
-    write_output(command, is_sure);
-    return std::nullopt;
+    if (!redirects_output()) write_output(command, is_sure);
+    if (is_substitution_) return std::nullopt;
   }
   script_.commands.push_back(std::move(command));
   return std::nullopt;
+}
+
+bool Interpreter::run_jump(const ShellCommand& command, bool is_sure) {
+  const std::string& name = command.words.front().text;
+  Jump jump = Jump::none;
+  if (name == "exit") jump = ends_script(command, conditions_ > 0) ? Jump::ends_shell : Jump::none;
+  if (name == "return") jump = Jump::returns;
+  if ((name == "break" || name == "continue") && loops_ > 0)
+    jump = name == "break" ? Jump::ends_loop : Jump::ends_round;
+  if (is_sure && skipping_ == 0 && jump != Jump::none) jump_ = jump;
+  return name == "exit" || name == "return" || name == "break" || name == "continue";
 }
 
 std::optional<bool> Interpreter::run_function(const ShellCommand& command, const std::vector<Token>& body,
                                               bool is_sure) {
   if (++depth_ > kDeepestCall) fail(command.place.line, "functions call each other without end");
   const Arguments outer = set_arguments(command, 1);
+  const int loops = std::exchange(loops_, 0);
   run_tokens(body, is_sure);
+  if (jump_ == Jump::returns) jump_ = Jump::none;
+  loops_ = loops;
   restore_arguments(outer);
   --depth_;
   return std::nullopt;
 }
 
-// Follows a script that this one sources or starts. The launcher before it ("srun -N 2") starts the script's commands.
-// nullopt: the script cannot be read.
-std::optional<bool> Interpreter::run_file(const ShellCommand& command, const StartedScript& script, bool is_sure) {
-  const std::string path = command.words[script.path].text;
-  const std::optional<Word> text = file_text(command.words[script.path]);
-  if (!text || has_unknown_text(*text)) {
-    if (command.words.front().text != "source" && command.words.front().text != ".")
-      script_.missing_scripts.push_back(path + " (line " + std::to_string(command.place.line) + ")");
-    return std::nullopt;
-  }
-  note(command.place.line, path + " is read");
-  const Arguments outer = set_arguments(command, script.path + 1);
-  const std::string outer_name = std::exchange(name_, name_ + ": " + path);
-  for (ShellCommand& directive : read_directives(text->text, name_)) script_.directives.push_back(directive);
-  if (command.words.front().text == "sbatch") add_submission(command, 1, script.path);
-  const std::size_t first = script_.commands.size();
-  run_text(text->text, 1, is_sure);
-  for (std::size_t i = first; i < script_.commands.size(); ++i) {
-    std::vector<Word>& words = script_.commands[i].words;
-    words.insert(words.begin(), command.words.begin(),
-                 command.words.begin() + static_cast<std::ptrdiff_t>(script.launcher_end));
-  }
-  name_ = outer_name;
-  restore_arguments(outer);
-  return true;
-}
-
-// Follows the script in a here-document: sbatch <<EOF.
-std::optional<bool> Interpreter::run_body(bool is_sure) {
-  const int line = body_->line + 1;
-  const std::string text = body_->is_literal ? body_->body : expand_body(body_->body, variables_, {name_, line}).text;
-  for (ShellCommand& directive : read_directives(text, name_)) script_.directives.push_back(std::move(directive));
-  run_text(text, line, is_sure);
-  return std::nullopt;
-}
-
-bool Interpreter::run_remote(const ShellCommand& command, bool is_sure) {
-  const std::string& name = command.words.front().text;
-  if (name == "sbatch") {
-    const auto wrapped = wrapped_text(command);
-    if (!wrapped) return false;
-    add_submission(command, 1, command.words.size());
-    run_text(*wrapped, command.place.line, is_sure);
-    return true;
-  }
-  if (name != "ssh" && name != "pdsh") return false;
-  std::size_t first = 1;
-  while (first < command.words.size() && command.words[first].text.compare(0, 1, "-") == 0)
-    first += std::string("-i-p-o-l-F-J-w-f-u").find(command.words[first].text) != std::string::npos ? 2 : 1;
-  if (name == "ssh") ++first;  // the host
-  if (first >= command.words.size()) return true;
-  run_text(text_of_words(command, first), command.place.line, is_sure);
-  return true;
-}
-
-bool Interpreter::run_shell_text(const ShellCommand& command, bool is_sure) {
-  const std::vector<Word>& words = command.words;
-  std::size_t shell = 0;
-  while (shell < words.size() && words[shell].text != "bash" && words[shell].text != "sh") ++shell;
-  const bool has_text = shell + 2 < words.size() && words[shell + 1].text.compare(0, 1, "-") == 0 &&
-                        words[shell + 1].text.find('c') != std::string::npos;
-  if (!has_text || words[shell + 2].text.find(".sh") == std::string::npos) return false;
-  const std::size_t first = script_.commands.size();
-  run_text(words[shell + 2].text, command.place.line, is_sure);
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
-    script_.commands[i].words.insert(script_.commands[i].words.begin(), words.begin(),
-                                     words.begin() + static_cast<std::ptrdiff_t>(shell));
-  return true;
-}
-
 std::optional<Word> Interpreter::input_of_command() {
-  if (here_string_) return here_string_;
+  if (here_string_) {
+    Word text = *here_string_;
+    text.text += '\n';
+    return text;
+  }
+  if (source_.compare(0, 2, "<(") == 0)
+    return capture(source_.substr(2, source_.size() - 3), {name_, peek().line}, false);
+  if (!source_.empty()) {
+    const Word path = expand_to_one(source_, variables_, {name_, peek().line});
+    return path.unknown.empty() ? file_text(path) : std::nullopt;
+  }
   if (body_ == nullptr) return input_;
   const Place place{name_, body_->line + 1};
   return body_->is_literal ? Word{body_->body, "", place} : expand_body(body_->body, variables_, place);
@@ -297,43 +363,15 @@ std::optional<Word> Interpreter::take_output(std::size_t captured_before) {
 }
 
 void Interpreter::write_output(const ShellCommand& command, bool is_sure) {
-  if (writes_errors_ || !*captured_) return;
-  const std::optional<Word> text = output_of(command, input_of_command());
+  if (!*captured_) return;
+  const bool is_folder = command.words.front().text == "pwd";
+  const std::optional<Word> text =
+      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command());
   if (!text || !is_sure) return captured_->reset();
+  constexpr std::size_t kLongestOutput = 1 << 20;
+  if ((*captured_)->text.size() + text->text.size() > kLongestOutput) return captured_->reset();
   (*captured_)->text += text->text;
   (*captured_)->add_unknown(text->unknown);
-}
-
-std::optional<Word> Interpreter::capture(const std::string& text, const Place& place) {
-  constexpr int kMostCaptures = 2000, kDeepestCapture = 8;
-  if (++captures_ > kMostCaptures || capture_depth_ >= kDeepestCapture) return std::nullopt;
-  const std::string name = name_;
-  const auto saved = std::make_tuple(tokens_, at_, body_, depth_, skipping_, conditions_, has_ended_, captured_);
-  const auto streams = std::make_tuple(here_string_, target_, appends_, writes_errors_, input_, output_);
-  const std::size_t commands = script_.commands.size();
-  // The original map stays as it is, because values in it are being expanded.
-  Variables::Values outer = variables_.values;
-  Variables::Tables outer_tables = variables_.tables;
-  outer.swap(variables_.values);
-  std::optional<Word> captured = Word{"", "", place};
-  captured_ = &captured;
-  skipping_ = conditions_ = 0;
-  ++capture_depth_;
-  try {
-    run_text(text, std::max(1, place.line), true);
-  } catch (const InputError&) {
-    captured.reset();
-  }
-  --capture_depth_;
-  outer.swap(variables_.values);
-  variables_.tables = std::move(outer_tables);
-  script_.commands.resize(commands);
-  std::tie(tokens_, at_, body_, depth_, skipping_, conditions_, has_ended_, captured_) = saved;
-  std::tie(here_string_, target_, appends_, writes_errors_, input_, output_) = streams;
-  name_ = name;
-  if (!captured) return std::nullopt;
-  while (!captured->text.empty() && captured->text.back() == '\n') captured->text.pop_back();
-  return captured;
 }
 
 }  // namespace lockstep::sim::launch

@@ -7,6 +7,7 @@
 #include "sim/launch/shell_tests.hpp"
 #include "sim/launch/shell_tokens.hpp"
 #include "sim/launch/shell_values.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -109,10 +110,7 @@ std::vector<Word> words_of_braces(const std::string& raw, const Place& place) {
   if (dots != std::string::npos) {
     constexpr std::int64_t kMostWords = 1024;
     const std::string first = inside.substr(0, dots), last = inside.substr(dots + 2);
-    const auto is_number = [](const std::string& text) {
-      return !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), is_digit);
-    };
-    if (!is_number(first) || !is_number(last) || std::stoll(last) - std::stoll(first) > kMostWords) return words;
+    if (!is_count(first, 6) || !is_count(last, 6) || std::stoll(last) - std::stoll(first) > kMostWords) return words;
     for (std::int64_t n = std::stoll(first); n <= std::stoll(last); ++n)
       words.push_back({std::to_string(n), "", place});
     return words;

@@ -1,10 +1,13 @@
 #include "sim/launch/shell_state.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -14,11 +17,8 @@ constexpr std::size_t kMostElementsOfArray = 100'000;
 }  // namespace
 
 std::optional<Assignment> assignment_of(const std::string& word) {
-  const auto is_of_name = [](char c) {
-    return is_digit(c) || c == '_' || (lower_case({c})[0] >= 'a' && lower_case({c})[0] <= 'z');
-  };
   std::size_t end = 0;
-  while (end < word.size() && is_of_name(word[end])) ++end;
+  while (end < word.size() && is_name_character(word[end])) ++end;
   if (end == 0 || end == word.size() || is_digit(word.front())) return std::nullopt;
   Assignment assignment{word.substr(0, end), false, ""};
   if (word[end] == '[') {
@@ -47,19 +47,19 @@ StartedScript started_script(const ShellCommand& command) {
   const auto is_script = [](const std::string& text) {
     for (const std::string ending : {".sh", ".bash", ".slurm", ".sbatch"})
       if (text.size() > ending.size() && text.front() != '-' && text.find('=') == std::string::npos &&
-          text.compare(text.size() - ending.size(), ending.size(), ending) == 0)
+          ends_with(text, ending))
         return true;
     return false;
   };
   const std::string& name = words.front().text;
-  const std::string last = name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
+  const std::string last = last_part_of(name);
   if (name == "source" || name == ".") return {words.size() > 1 ? 1 : words.size(), 0};
   if (is_script(name)) return {0, 0};
   const bool is_shell = last == "bash" || last == "sh" || last == "sbatch";
   bool is_launcher = false;
-  for (const char* launcher :
-       {"srun", "mpirun", "mpiexec", "jsrun", "aprun", "nohup", "env", "numactl", "nsys", "singularity", "apptainer",
-        "docker", "podman", "enroot", "timeout", "taskset", "ibrun", "stdbuf"})
+  for (const char* launcher : {"srun",   "flux",   "mpirun", "mpiexec", "mpiexec.hydra", "orterun",     "jsrun",
+                               "aprun",  "nohup",  "env",    "numactl", "nsys",          "singularity", "apptainer",
+                               "docker", "podman", "enroot", "timeout", "taskset",       "ibrun",       "stdbuf"})
     is_launcher = is_launcher || last == launcher;
   if (!is_shell && !is_launcher) return {words.size(), 0};
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -81,10 +81,14 @@ std::string text_of_words(const ShellCommand& command, std::size_t first) {
 ShellState::ShellState(std::string name, const ShellSurroundings& surroundings)
     : name_(std::move(name)), surroundings_(surroundings) {
   for (const auto& [key, value] : surroundings.variables) variables_.values[key] = {value};
+  variables_.exported = surroundings.exported;
+  variables_.values["0"] = variables_.values["BASH_SOURCE"] = {{name_, "", {name_, 1}}};
+  variables_.values["PWD"] = {{".", "", {name_, 1}}};
+  variables_.has_file = [this](const std::string& path) { return file_text({path, "", {}}).has_value(); };
 }
 
 void ShellState::fail(int line, const std::string& wrong) const {
-  throw InputError(name_ + ":" + std::to_string(line) + ": " + wrong + "; simplify the script");
+  throw InputError(name_ + ":" + std::to_string(line) + ": " + wrong + "; correct or simplify the script");
 }
 
 void ShellState::note(int line, const std::string& text) {
@@ -94,6 +98,7 @@ void ShellState::note(int line, const std::string& text) {
 }
 
 void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
+  if (variables_.exports_all) variables_.exported.insert(assignment.name);
   if (assignment.subscript) return assign_element(assignment, line, is_sure);
   const bool is_array = assignment.raw.size() > 1 && assignment.raw.front() == '(' && assignment.raw.back() == ')';
   if (is_array && assign_table(assignment, line, is_sure)) return;
@@ -108,6 +113,7 @@ void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
     value.front().add_unknown(kept.front().unknown);
   }
   if (value.size() > kMostElementsOfArray) fail(line, "an array of more than 100,000 values");
+  if (assignment.name == "PYTHONPATH" && !value.empty()) name_python_folders(value.front());
   if (is_sure) {
     kept = std::move(value);
     return;
@@ -183,23 +189,35 @@ void ShellState::write_file(const ShellCommand& command, const std::string& targ
     }
   }
   if (body == nullptr) content.text += "\n";
-  if (const auto before = script_.written_files.find(path.text); appends && before != script_.written_files.end()) {
+  write_text(path.text, std::move(content), appends, command.is_conditional);
+}
+
+void ShellState::write_text(const std::string& path, Word content, bool appends, bool is_conditional) {
+  if (const auto before = script_.written_files.find(path); appends && before != script_.written_files.end()) {
     content.text = before->second.text + content.text;
     content.add_unknown(before->second.unknown);
   }
   // If an unknown test decides between two texts for a file, the file's text is unknown.
-  const auto written = script_.written_files.find(path.text);
+  const auto written = script_.written_files.find(path);
   const bool differs = !appends && written != script_.written_files.end() && written->second.text != content.text;
-  if (command.is_conditional && differs) content.add_unknown("which of its texts is written");
-  script_.written_files[path.text] = content;
+  if (is_conditional && differs) content.add_unknown("which of its texts is written");
+  script_.written_files[path] = std::move(content);
 }
 
 std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& command, bool is_sure) {
   const std::string& name = command.words.front().text;
   if (is_declaration(name)) {
-    for (std::size_t i = 1; i < command.words.size(); ++i)
-      if (name == "export") variables_.exported.insert(command.words[i].text);
+    const bool exports = name == "export" || (command.words.size() > 1 && command.words[1].text == "-x");
+    for (std::size_t i = 1; i < command.words.size() && exports; ++i) variables_.exported.insert(command.words[i].text);
     return Done{true};
+  }
+  if (name == "set" && command.words.size() > 1) {
+    const std::string& option = command.words[1].text;
+    const bool is_named = command.words.size() > 2 && command.words[2].text == "allexport";
+    const bool has_letter = option.size() > 1 && option.find('a', 1) != std::string::npos;
+    if (option[0] == '-' && option != "--" && (has_letter || is_named)) variables_.exports_all = true;
+    if (option[0] == '+' && (has_letter || is_named)) variables_.exports_all = false;
+    if (option == "--") set_arguments(command, 2);
   }
   if (name == "unset") {
     for (const Word& word : command.words) variables_.values.erase(word.text);
@@ -222,19 +240,16 @@ std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& comm
       forget(variable, command.place.line);
     return Done{true};
   }
+  if (name == "getopts" && command.words.size() == 3) return next_option(command, is_sure);
   if (name == "true" || name == ":") return Done{true};
   if (name == "false") return Done{false};
-  if (name == "mapfile" || name == "readarray") {
-    forget_read_words(command);
-    return Done{std::nullopt};
-  }
   return std::nullopt;
 }
 
 bool ShellState::ends_script(const ShellCommand& command, bool is_under_test) {
   const bool fails = command.words.size() > 1 && command.words[1].text != "0";
   if (!fails || !is_under_test) return true;
-  note(command.place.line, "the script ends here unless its user sets what the test needs; it is followed beyond");
+  note(command.place.line, "the test before this exit is assumed to pass, and the lines after it are read");
   return false;
 }
 
@@ -267,12 +282,42 @@ void ShellState::restore_arguments(const Arguments& arguments) {
   for (const auto& [name, value] : arguments) variables_.values[name] = value;
 }
 
-ShellScript ShellState::finish() {
+void ShellState::keep_environment() {
+  variables_.tables.clear();
+  for (auto variable = variables_.values.begin(); variable != variables_.values.end();) {
+    const bool is_inherited =
+        variables_.exported.count(variable->first) > 0 || surroundings_.variables.count(variable->first) > 0;
+    variable = is_inherited ? std::next(variable) : variables_.values.erase(variable);
+  }
+}
+
+void ShellState::assign_environment(const ShellCommand& command, std::size_t end) {
+  const std::string option = "--export=";
+  for (std::size_t i = 0; i < end && i < command.words.size(); ++i) {
+    const Word& word = command.words[i];
+    const bool is_list = word.text.compare(0, option.size(), option) == 0;
+    if (!is_list && command.words.front().text != "env") continue;
+    std::istringstream parts(is_list ? word.text.substr(option.size()) : word.text);
+    for (std::string part; std::getline(parts, part, is_list ? ',' : '\0');) {
+      const std::size_t equals = part.find('=');
+      if (equals == std::string::npos || equals == 0 || part[0] == '-') continue;
+      variables_.values[part.substr(0, equals)] = {{part.substr(equals + 1), word.unknown, word.place}};
+      variables_.exported.insert(part.substr(0, equals));
+    }
+  }
+}
+
+ShellVariables ShellState::variables_now() const {
+  ShellVariables now{{}, variables_.values};
   for (const std::string& name : variables_.exported) {
     const Value* value = variables_.find(name);
-    if (value != nullptr && !value->empty()) script_.exported[name] = value->front();
+    if (value != nullptr && !value->empty()) now.exported[name] = value->front();
   }
-  script_.variables = variables_.values;
+  return now;
+}
+
+ShellScript ShellState::finish() {
+  static_cast<ShellVariables&>(script_) = variables_now();
   std::string unset;
   for (const std::string& name : variables_.taken_as_unset) unset += (unset.empty() ? "" : ", ") + name;
   if (!unset.empty()) script_.notes.push_back("taken as not set in the environment: " + unset);

@@ -53,13 +53,18 @@ class ShellState {
   /// Makes the variable's value unknown from here on.
   void forget(const std::string& variable, int line);
   /// Runs cat or echo with an output file. `body`: cat's here-document, or null.
+  void write_text(const std::string& path, Word content, bool appends, bool is_conditional);
   void write_file(const ShellCommand& command, const std::string& target, const Token* body, bool appends);
-  /// Runs "read": splits the text at IFS and assigns its parts.
-  void read_words(const ShellCommand& command, const Word& text);
-  /// Makes the variables of "read" unknown.
+  /// Runs "read", "mapfile" or "readarray": divides the text, and assigns its parts. Returns the number of bytes read.
+  std::size_t read_words(const ShellCommand& command, const Word& text);
+  /// Makes the variables of such a command unknown.
   void forget_read_words(const ShellCommand& command);
   /// Adds options of "sbatch" on the command line, words from `first` to before `end`, to the directives.
   void add_submission(const ShellCommand& command, std::size_t first, std::size_t end);
+  /// Runs cd or pushd.
+  void change_folder(const ShellCommand& command, bool is_sure);
+  /// Lists the folders of PYTHONPATH.
+  void name_python_folders(const Word& path);
   /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;
   /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
@@ -70,6 +75,8 @@ class ShellState {
     std::optional<bool> succeeds;
   };
   std::optional<Done> run_builtin(const ShellCommand& command, bool is_sure);
+  /// Runs "getopts SPECIFICATION NAME" on the script's arguments; without arguments there is no option.
+  Done next_option(const ShellCommand& command, bool is_sure);
   /// Whether "exit" ends the script. False for "exit 1" under a test, which tells the user what to set.
   bool ends_script(const ShellCommand& command, bool is_under_test);
   /// Evaluates "[ ... ]" or "test ...", raw words from `first` on.
@@ -78,15 +85,27 @@ class ShellState {
   using Arguments = std::map<std::string, Value>;
   Arguments set_arguments(const ShellCommand& command, std::size_t first);
   void restore_arguments(const Arguments& arguments);
+  /// Returns the variables, and the environment among them.
+  ShellVariables variables_now() const;
+  /// Keeps the variables that a started process gets: exported ones, and those of the surroundings.
+  void keep_environment();
+  /// Exports the variables that a command passes to a script by the words before `end`: "env A=1 bash x.sh",
+  /// "sbatch --export=ALL,A=1 x.sh".
+  void assign_environment(const ShellCommand& command, std::size_t end);
   ShellScript finish();
 
  protected:
-  std::string name_;  ///< file of the lines being followed
+  std::string name_;    ///< file of the lines being followed
+  std::string folder_;  ///< that the script entered; empty: the one in which it started, or not known
   Variables variables_;
   ShellScript script_;
 
  private:
+  /// Adds a folder in which files are sought.
+  void name_folder(const std::string& folder);
   const ShellSurroundings& surroundings_;
+  /// Runs mapfile.
+  std::size_t read_lines(const ShellCommand& command, const Word& text);
   Value elements_of(const std::string& raw, int line);
   void assign_element(const Assignment& assignment, int line, bool is_sure);
   /// Assigns "([a]=1 [b]=2)". False: the elements have no subscripts.

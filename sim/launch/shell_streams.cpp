@@ -1,4 +1,7 @@
 // Texts that a script reads and edits: files in its folder, here-documents that it wrote, and the output of sed.
+#include <algorithm>
+#include <sstream>
+
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_state.hpp"
 
@@ -68,9 +71,44 @@ std::optional<Word> ShellState::file_text(const Word& path) const {
     if (written != script_.written_files.end()) return written->second;
   }
   if (!surroundings_.read_file || path.text.empty()) return std::nullopt;
-  const auto text = surroundings_.read_file(path.text);
-  if (!text || text->size() > kLongestText) return std::nullopt;
-  return Word{*text, "", {path.text, 1}};
+  std::vector<std::string> paths{path.text};
+  if (path.text.front() != '/') {
+    for (const std::string& folder : script_.folders) paths.push_back(folder + "/" + path.text);
+    if (!folder_.empty()) paths.insert(paths.begin(), folder_ + "/" + path.text);
+  }
+  for (const std::string& one : paths) {
+    const auto text = surroundings_.read_file(one);
+    if (!text || text->size() > kLongestText) continue;
+    return Word{*text, "", {path.text, 1}};
+  }
+  return std::nullopt;
+}
+
+void ShellState::name_folder(const std::string& folder) {
+  constexpr std::size_t kMostFolders = 32;
+  std::vector<std::string>& all = script_.folders;
+  if (!folder.empty() && all.size() < kMostFolders && std::find(all.begin(), all.end(), folder) == all.end())
+    all.push_back(folder);
+}
+
+void ShellState::change_folder(const ShellCommand& command, bool is_sure) {
+  const Word target = command.words.size() > 1 ? command.words.back() : Word{"", "~", command.place};
+  if (!target.unknown.empty() || target.text == "-") {
+    folder_.clear();
+    return;
+  }
+  const std::string joined = folder_.empty() || target.text[0] == '/' ? target.text : folder_ + "/" + target.text;
+  name_folder(joined);
+  name_folder(target.text);  // what "pwd" gave is from the working directory
+  if (!is_sure) return;
+  folder_ = joined;
+  variables_.values["PWD"] = {{folder_, "", command.place}};
+}
+
+void ShellState::name_python_folders(const Word& path) {
+  std::istringstream parts(path.text);
+  for (std::string part; std::getline(parts, part, ':');)
+    if (part.find('$') == std::string::npos) name_folder(part);
 }
 
 std::optional<Word> ShellState::edit_text(const ShellCommand& command, const std::optional<Word>& input,

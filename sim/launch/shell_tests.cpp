@@ -65,11 +65,19 @@ class Test {
       const std::optional<std::string> text = operand();
       return text ? std::optional<bool>(text->empty() == (first == "-z")) : std::nullopt;
     }
-    // Tests of files (-f, -d, ...) depend on the machine.
+    if (first == "-v" && at_ + 1 < words_.size()) {
+      const std::string& name = words_[++at_];
+      ++at_;
+      if (variables_.find(name) == nullptr) variables_.taken_as_unset.insert(name);
+      return variables_.find(name) != nullptr;
+    }
+    // Tests of files (-f, -d, ...) depend on the machine, unless the file is there.
     if (first.size() == 2 && first.front() == '-' && !is_digit(first[1])) {
       ++at_;
-      operand();
-      return std::nullopt;
+      const std::optional<std::string> path = operand();
+      const bool is_there = path && std::string("efrs").find(first[1]) != std::string::npos && variables_.has_file &&
+                            variables_.has_file(*path);
+      return is_there ? std::optional<bool>(true) : std::nullopt;
     }
     const std::optional<std::string> left = operand();
     if (at_ >= words_.size() || is_joint(words_[at_])) return left ? std::optional<bool>(!left->empty()) : std::nullopt;

@@ -1,7 +1,9 @@
 #include "sim/launch/shell_tokens.hpp"
+#include "sim/launch/words.hpp"
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
@@ -13,13 +15,31 @@ constexpr int kDeepestBracket = 64;  // nesting depth
 
 std::size_t end_of_part_within(const std::string& text, std::size_t begin, int depth);
 
-// Returns the position after the bracket that closes the one at `begin`.
+bool is_word_at(const std::string& text, std::size_t at, std::string_view word) {
+  const std::size_t end = at + word.size();
+  return text[at] == word.front() && text.compare(at, word.size(), word) == 0 &&
+         (at == 0 || !is_name_character(text[at - 1])) && (end >= text.size() || !is_name_character(text[end]));
+}
+
+// Whether "case" is at `at` and "esac" follows.
+bool is_case_at(const std::string& text, std::size_t at) {
+  constexpr std::size_t kLongestCase = 1 << 16;
+  return is_word_at(text, at, "case") &&
+         std::string_view(text).substr(at, kLongestCase).find("esac") != std::string_view::npos;
+}
+
+// Returns the position after the bracket that closes the one at `begin`. A round bracket that ends a pattern between
+// "case" and "esac" closes nothing.
 std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
   if (depth > kDeepestBracket) return std::string::npos;
   int count = 0;
+  std::vector<int> cases;  // brackets that were open at each "case"
   for (std::size_t i = begin; i < text.size();) {
+    if (open == '(' && is_case_at(text, i)) cases.push_back(count);
+    if (!cases.empty() && is_word_at(text, i, "esac")) cases.pop_back();
+    const bool ends_pattern = text[i] == close && !cases.empty() && cases.back() == count;
     if (text[i] == open) ++count;
-    if (text[i] == close && --count == 0) return i + 1;
+    if (text[i] == close && !ends_pattern && --count == 0) return i + 1;
     if (text[i] == open || text[i] == close) {
       ++i;
       continue;
@@ -52,10 +72,6 @@ std::size_t end_of_part_within(const std::string& text, std::size_t begin, int d
   if (c == '$' && next == '(') return end_of_bracket(text, begin + 1, '(', ')', depth);
   if (c == '$' && next == '{') return end_of_bracket(text, begin + 1, '{', '}', depth);
   return begin + 1;
-}
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
 }
 
 struct Reader {
@@ -173,7 +189,20 @@ void read_word(Reader& r) {
   if (is_delimiter) r.waiting.push_back(r.tokens.size() - 1);
 }
 
+// Reads "<(commands)" or ">(commands)" as one word.
+bool read_process(Reader& r) {
+  if (!r.starts_with("<(") && !r.starts_with(">(")) return false;
+  const std::size_t end = end_of_bracket(r.text, r.at + 1, '(', ')', 0);
+  if (end == std::string::npos) r.fail("a bracket is not closed", "close it");
+  r.add(Token::Kind::word, r.text.substr(r.at, end - r.at));
+  r.line += static_cast<int>(std::count(r.text.begin() + static_cast<std::ptrdiff_t>(r.at),
+                                        r.text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+  r.at = end;
+  return true;
+}
+
 bool read_operator(Reader& r) {
+  if (read_process(r)) return true;
   static const std::array<const char*, 20> kOperators{"<<<", "<<-", "&>>", "<<", ">>", "&&", "||", ";;", "|&", "&>",
                                                       ">&",  "<&",  "((",  ";",  "&",  "|",  "<",  ">",  "(",  ")"};
   for (const char* op : kOperators) {

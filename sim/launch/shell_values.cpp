@@ -6,16 +6,13 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_tokens.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
 constexpr std::size_t kLongestValue = 1 << 18, kMostExpansions = 200'000;
 constexpr int kDeepestExpansion = 32;
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
-}
 
 std::string joined_text(const Value& value) {
   std::string text;
@@ -27,20 +24,6 @@ std::string first_unknown(const Value& value) {
   for (const Word& word : value)
     if (!word.unknown.empty()) return word.unknown;
   return "";
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end > begin) lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-bool is_blank_or_newline(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 // Expands a raw word to the words that it becomes.
@@ -208,10 +191,11 @@ class Expander {
       if (!found && rest.empty()) return add_unknown(part);
       if (found) element = {*found};
       value = found ? &element : nullptr;
+      if (rest.empty() && is_count && !found->unknown.empty()) return add_unknown(part);
       if (rest.empty()) return is_count ? add_text(std::to_string(element.front().text.size())) : add_word(*found);
     }
     if (is_count) {
-      if (value == nullptr || !rest.empty()) return add_unknown(part);
+      if (value == nullptr || !rest.empty() || !first_unknown(*value).empty()) return add_unknown(part);
       return add_text(std::to_string(is_array ? value->size() : joined_text(*value).size()));
     }
     if (rest.empty()) return name.empty() ? add_unknown(part) : add_variable(name, part, is_quoted, is_array);
@@ -304,7 +288,7 @@ class Expander {
 
   // Splits an unquoted value at its blanks, except blanks in unknown parts.
   void add_split(const Word& word) {
-    const std::vector<std::string> unknown = lines_of(word.unknown);
+    const std::vector<std::string> unknown = lines_in(word.unknown);
     const auto part_at = [&](std::size_t i) {
       const auto found = std::find_if(unknown.begin(), unknown.end(), [&](const std::string& part) {
         return word.text.compare(i, part.size(), part) == 0;
@@ -333,7 +317,7 @@ class Expander {
 
   bool is_separator(char c) const {
     const Value* const given = variables_.find("IFS");
-    if (given == nullptr || given->size() != 1) return is_blank_or_newline(c);
+    if (given == nullptr || given->size() != 1) return is_blank(c) || c == '\n';
     return given->front().text.find(c) != std::string::npos;
   }
 
@@ -390,8 +374,8 @@ Word one_word(std::vector<Word> words, const Place& place) {
 }  // namespace
 
 void Word::add_unknown(const std::string& parts) {
-  const std::vector<std::string> known = lines_of(unknown);
-  for (const std::string& part : lines_of(parts))
+  const std::vector<std::string> known = lines_in(unknown);
+  for (const std::string& part : lines_in(parts))
     if (std::find(known.begin(), known.end(), part) == known.end()) unknown += (unknown.empty() ? "" : "\n") + part;
 }
 

@@ -34,7 +34,10 @@ struct Variables {
   Tables tables;  ///< associative arrays, by name and subscript
   /// Returns the output of the commands in "$(...)"; none: it is not known. Empty function: no command runs.
   std::function<std::optional<Word>(const std::string& text, const Place& place)> run_command;
+  /// Whether the script wrote the file, or its folder contains it. Empty function: that is not known.
+  std::function<bool(const std::string& path)> has_file;
   std::set<std::string> exported;
+  bool exports_all = false;              ///< after "set -a"
   std::set<std::string> taken_as_unset;  ///< not set by the script, but tested or given a default
   std::size_t expansions = 0;            ///< number of expansions so far, which limits the work
 

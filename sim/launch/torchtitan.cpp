@@ -164,11 +164,10 @@ void read_titan_precision(LaunchSettings& s, Facts& f) {
   }
   if (s.is_on("float8.enable_float8_linear", "--precision"))
     return f.give_from("--precision", "fp8", s, "float8.enable_float8_linear");
-  f.give_default("--precision",
-                 type == "float32" ? "fp32"
-                 : is_pure         ? "bf16-true"
-                                   : "bf16",
-                 "training.mixed_precision_param");
+  const char* const precision = type == "float32" ? "fp32" : is_pure ? "bf16-true" : "bf16";
+  for (const char* key : {"training.mixed_precision_param", "training.dtype"})
+    if (s.has(key)) return f.give_from("--precision", precision, s, key);
+  f.give_default("--precision", precision, "torchtitan's default");
 }
 
 // Maps torchtitan's own flavor names to models of the catalogue.
@@ -197,7 +196,8 @@ void read_titan_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
       f.give_from("--model", "flux1_dev", s, section + "flavor");
     else
       s.require_option(s.at(section + "flavor"), "--model",
-                       in_quotes(*name + " " + *flavor) + " is no model of the catalogue; its config.json will do");
+                       in_quotes(*name + " " + *flavor) +
+                           " is no model of the catalogue; --model also takes the path of its config.json");
   }
 }
 
@@ -208,6 +208,8 @@ void read_python_configuration(LaunchSettings& s, Facts& f, const Catalogue& cat
   give_named_model(s, f, "config", catalogue);
   s.mark("module", Use::no_effect, "where the configuration in Python lies, which is not read");
   f.options_of_recipe = {"--tensor", "--pipeline", "--context", "--sharding", "--recompute", "--precision"};
+  if (!s.has("training.mixed_precision_param") && !s.has("training.dtype"))
+    s.require_option(s.at("config"), "--precision", "the configuration in Python sets it");
   if (f.sequence == 0) s.require_option(s.at("config"), "--seq-length", "the configuration in Python sets it");
   f.notes.push_back("the configuration in Python is not read; the search chooses ranks, sharding and recomputation");
 }
@@ -215,6 +217,7 @@ void read_python_configuration(LaunchSettings& s, Facts& f, const Catalogue& cat
 }  // namespace
 
 bool is_torchtitan(const LaunchSettings& s) {
+  if (s.has("module") && s.has("config")) return true;
   const bool has_training = s.has("training.seq_len") || s.has("training.max_context_length") ||
                             s.has("training.local_batch_size") || s.has("training.batch_size");
   return has_training &&
@@ -236,7 +239,7 @@ void read_torchtitan(LaunchSettings& s, Facts& f, const Catalogue& catalogue, co
   read_titan_batch(s, f);
   read_titan_recomputation(s, f);
   read_titan_precision(s, f);
-  const std::string optimizer = lower_case(s.text("optimizer.name").value_or("adamw"));
+  const std::string optimizer = lower_case(s.text("optimizer.name", "--optimizer").value_or("adamw"));
   if (optimizer.find("adam") == 0)
     f.give_default("--optimizer", "adam", "optimizer.name");
   else

@@ -4,19 +4,16 @@
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
-
-std::string last_component(const std::string& name) {
-  return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
-}
 
 // "torchtune.models.llama3_1.qlora_llama3_1_8b" names the model and how it is trained: adapters on 4-bit weights.
 void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   const auto component = s.text("model._component_", "--model");
   if (!component) return;
-  std::string name = last_component(*component);
+  std::string name = last_part_of(*component, '.');
   if (name.compare(0, 5, "lora_") != 0 && name.compare(0, 6, "qlora_") != 0)
     f.give_default("--task", kAllWeights, "torchtune fine-tunes");
   for (const std::string prefix : {"qlora_", "lora_"})
@@ -32,7 +29,7 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   if (const ModelEntry* entry = model_named(name, catalogue))
     return f.give_from("--model", sized_name(entry->id, f.sequence), s, "model._component_");
   s.require_option(s.at("model._component_"), "--model",
-                   in_quotes(name) + " is no model of the catalogue; its config.json will do");
+                   in_quotes(name) + " is no model of the catalogue; --model also takes the path of its config.json");
 }
 
 void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
@@ -41,7 +38,7 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
       fail_at(*setting, "cannot be predicted: only supervised fine-tuning is", "give another configuration");
   f.sequence = s.whole("tokenizer.max_seq_len", "--model").value_or(0);
   if (f.sequence == 0 && s.has("tokenizer.max_seq_len"))
-    f.notes.push_back("tokenizer.max_seq_len is open: --seq-length gives the tokens of a sample");
+    f.notes.push_back("tokenizer.max_seq_len is no number; give --seq-length");
   f.micro_batch = s.whole("batch_size", "--micro-batch");
   f.accumulation = s.whole("gradient_accumulation_steps", "--accumulation").value_or(1);
   f.give_default("--software", s.is_on("compile") ? "PyTorch FSDP torch.compile" : "PyTorch FSDP", "torchtune");
@@ -56,7 +53,8 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
                  "enable_activation_checkpointing");
   for (const char* key : {"fsdp_cpu_offload", "fsdp.cpu_offload"})
     if (s.is_on(key, "--offload-optimizer")) f.give_from("--offload-optimizer", "", s, key);
-  const std::string optimizer = lower_case(last_component(s.text("optimizer._component_").value_or("AdamW")));
+  const std::string optimizer =
+      lower_case(last_part_of(s.text("optimizer._component_", "--optimizer").value_or("AdamW"), '.'));
   if (optimizer.find("adam") != std::string::npos && optimizer.find("8bit") != std::string::npos) {
     f.give_default("--optimizer", "adam", "optimizer._component_");
     f.give_from("--optimizer-state", "8bit", s, "optimizer._component_");
@@ -73,7 +71,8 @@ void read_torchtune(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
 const std::vector<UnreadKeys>& torchtune_unread() {
   static const std::vector<UnreadKeys> all{
       {Use::no_effect, "data, logs, checkpoints and numbers on which no kernel's time depends",
-       "output_dir checkpointer.* tokenizer.* dataset.* dataset dataset_val* batch_size_val run_val_* seed shuffle "
+       "argument output_dir checkpointer.* tokenizer.* dataset.* dataset dataset_val* batch_size_val run_val_* seed "
+       "shuffle "
        "resume_* log_* metric_logger.* profiler.* lr_scheduler.* optimizer.* clip_grad_norm save_* collate_fn "
        "model.lora_alpha model.lora_dropout model.use_dora epochs max_steps_per_epoch device loss.* low_cpu_ram "
        "model.image_size keep_last* prompt* limit tasks max_seq_length temperature top_k"},

@@ -68,7 +68,7 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
   if (words.find("no_shard") != std::string::npos) return f.give_from("--sharding", "none", s, key);
   f.give_from("--sharding", keeps_weights || !reshards ? "zero2" : "zero3", s, key);
   f.shards_in_nodes = is_hybrid;
-  if (words.find("offload") != std::string::npos || s.is_on("fsdp_config.fsdp_offload_params"))
+  if (words.find("offload") != std::string::npos || s.is_on("fsdp_config.fsdp_offload_params", "--offload-optimizer"))
     f.give_from("--offload-optimizer", "", s, key);
 }
 
@@ -91,8 +91,9 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
   for (const char* key : {"deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"})
     if (const auto stage = s.whole(key, "--sharding"))
       f.give_from("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), s, key);
-  const std::string offload = s.text("deepspeed_config.offload_optimizer_device")
-                                  .value_or(s.text("accelerate.offload_optimizer_device").value_or("none"));
+  const std::string offload =
+      s.text("deepspeed_config.offload_optimizer_device", "--offload-optimizer")
+          .value_or(s.text("accelerate.offload_optimizer_device", "--offload-optimizer").value_or("none"));
   if (offload != "none")
     f.give_flag("--offload-optimizer",
                 s.take(s.has("accelerate.offload_optimizer_device") ? "accelerate.offload_optimizer_device"

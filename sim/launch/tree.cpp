@@ -250,7 +250,8 @@ void read_python(const std::string& text, const std::string& name, Flattener& ou
 
 }  // namespace
 
-LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax) {
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
+                         const LaunchSettings& overrides) {
   Flattener out(name);
   if (text.size() > kLargest) out.refuse("more than 4 MiB");
   if (syntax == TreeSyntax::json)
@@ -262,6 +263,7 @@ LaunchSettings read_tree(const std::string& text, const std::string& name, TreeS
   else
     read_yaml(text, name, out);
   LaunchSettings settings = out.take();
+  settings.append(overrides);
   settings.resolve_references();
   return settings;
 }

@@ -11,6 +11,8 @@ enum class TreeSyntax { json, yaml, toml, python };
 
 /// Throws InputError with `name` if the text cannot be parsed, is nested deeper than 32, or has more than 20,000
 /// values, or if YAML has several documents. YAML aliases count at each use; merge keys ("<<") are followed.
-LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax);
+/// `overrides`: settings that follow those of the text, and that its references ("${trainer.devices}") see.
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
+                         const LaunchSettings& overrides = {});
 
 }  // namespace lockstep::sim::launch

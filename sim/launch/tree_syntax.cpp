@@ -5,28 +5,20 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/launch/python_repr.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 bool is_of_key(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || std::string("_-./+<").find(c) < 6;
-}
-
-std::string trimmed(const std::string& line) {
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  return begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
 // Returns the first line that is neither empty nor a comment, without blanks around it.
 std::string first_line(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = trimmed(text.substr(begin, end - begin));
+    const std::string line = without_blanks(text.substr(begin, end - begin));
     if (!line.empty() && line.front() != '#') return line;
     begin = end + 1;
   }

@@ -30,12 +30,6 @@ std::string use_of(const sim::LaunchedJob& job, const std::string& written) {
   return "absent";
 }
 
-std::string notes_of(const sim::LaunchedJob& job) {
-  std::string text;
-  for (const std::string& note : job.notes) text += note + "\n";
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("a text without a file's ending is a configuration if its first line is one") {

@@ -52,4 +52,11 @@ inline std::string needed_of(const sim::LaunchedJob& job) {
   return text;
 }
 
+/// Returns the notes, one per line.
+inline std::string notes_of(const sim::LaunchedJob& job) {
+  std::string text;
+  for (const std::string& note : job.notes) text += note + "\n";
+  return text;
+}
+
 }  // namespace lockstep::tests

@@ -110,15 +110,40 @@ TEST_CASE("the Trainer: recomputation and precision however they are written, an
   CHECK_THAT(needed_of(missing), Contains("--sharding the file is not there"));
 }
 
-TEST_CASE("a file is found by its path from a folder above the one that names it") {
+TEST_CASE("a named file is sought in the repository and in the folders that the script names, nowhere else") {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder.path("examples/train"));
-  folder.write("ds.json", "{\"zero_optimization\": {\"stage\": 3}}");
-  const std::string text =
+  std::filesystem::create_directories(folder.path("r/examples/train"));
+  std::filesystem::create_directories(folder.path("r/conf"));
+  const auto write = [&](const std::string& place, int stage) {
+    folder.write(place, "{\"zero_optimization\": {\"stage\": " + std::to_string(stage) + "}}");
+  };
+  write("r/ds.json", 3);
+  write("r/conf/ds.json", 2);
+  const auto read = [&](const std::string& name, const std::string& text) {
+    return sim::read_launch({folder.write("r/examples/train/" + name, text), {}, {}}, launch_catalogue());
+  };
+  const std::string yaml =
       "model_name_or_path: gpt2\nfinetuning_type: full\ncutoff_len: 64\nbf16: true\ndeepspeed: ds.json\n";
-  const sim::LaunchedJob job =
-      sim::read_launch({folder.write("examples/train/a.yaml", text), {}, {}}, launch_catalogue());
+  const std::string command =
+      "torchrun --nproc_per_node 8 t.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True "
+      "--deepspeed ds.json\n";
+  CHECK_THAT(needed_of(read("a.yaml", yaml)), Contains("--sharding the file is not there"));
+  std::filesystem::create_directories(folder.path("r/.git"));
+  const sim::LaunchedJob job = read("a.yaml", yaml);
   CHECK(option_of(job, "--sharding") == "zero3");
+  CHECK_THAT(notes_of(job), Contains("ds.json is read from ") && Contains("r/ds.json"));
+  CHECK(option_of(read("a.sh", command), "--sharding") == "zero3");
+  CHECK(option_of(read("a.sh", "cd ../../conf\n" + command), "--sharding") == "zero2");
+  CHECK(option_of(read("a.sh", "cd \"$(dirname \"$0\")/../../conf\"\n" + command), "--sharding") == "zero2");
+  CHECK(option_of(
+            read("a.sh",
+                 "D=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\nexport PYTHONPATH=$D/../../conf:$PYTHONPATH\n" +
+                     command),
+            "--sharding") == "zero2");
+  write("r/examples/train/ds.json", 1);
+  const sim::LaunchedJob own = read("a.sh", command);
+  CHECK(option_of(own, "--sharding") == "zero1");  // the script's folder precedes the repository
+  CHECK(notes_of(own).find("is read from") == std::string::npos);
 }
 
 TEST_CASE("programs of preference tuning and reinforcement learning are refused") {

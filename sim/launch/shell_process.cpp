@@ -1,0 +1,227 @@
+// Shells that a script starts: other scripts, "(...)", "$(...)", here-documents for bash, and texts for ssh.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+#include "sim/launch/shell_interpreter.hpp"
+
+namespace lockstep::sim::launch {
+namespace {
+
+// Whether a part of the text, other than a variable or a command's output, is unknown. Those stay as written.
+bool has_unknown_text(const Word& text) {
+  std::size_t begin = 0;
+  while (begin < text.unknown.size()) {
+    if (text.unknown[begin] != '$' && text.unknown[begin] != '`') return true;
+    begin = std::min(text.unknown.find('\n', begin), text.unknown.size() - 1) + 1;
+  }
+  return false;
+}
+
+// "torchrun train.py" in "sbatch --nodes=2 --wrap 'torchrun train.py'".
+std::optional<std::string> wrapped_text(const ShellCommand& command) {
+  const std::string option = "--wrap";
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    if (word == option && i + 1 < command.words.size()) return command.words[i + 1].text;
+    if (word.compare(0, option.size() + 1, option + "=") == 0) return word.substr(option.size() + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Interpreter::attach_variables(std::size_t first) {
+  constexpr std::size_t kMostBytes = 64 << 20;
+  std::shared_ptr<const ShellVariables> own;
+  for (std::size_t i = first; i < script_.commands.size(); ++i) {
+    ShellCommand& command = script_.commands[i];
+    if (command.shell) continue;
+    if (!own) {
+      own = std::make_shared<const ShellVariables>(variables_now());
+      for (const auto& [name, value] : own->variables)
+        for (const Word& word : value) attached_bytes_ += sizeof(Word) + word.text.size() + word.unknown.size();
+      if (attached_bytes_ > kMostBytes) fail(command.place.line, "started scripts have more than 64 MiB of variables");
+    }
+    command.shell = own;
+  }
+}
+
+void Interpreter::run_shell(int line, Inherits inherits, const std::function<void()>& run) {
+  constexpr int kMostShells = 4000;
+  if (++shells_ > kMostShells) fail(line, "more than 4,000 scripts and subshells are started");
+  Variables::Values values = variables_.values;
+  Variables::Tables tables = variables_.tables;
+  const std::set<std::string> exported = variables_.exported;
+  const bool exports_all = variables_.exports_all;
+  const Functions functions = functions_;
+  const std::string folder = folder_;
+  const Jump jump = std::exchange(jump_, Jump::none);
+  const int conditions = conditions_, loops = std::exchange(loops_, 0);
+  if (inherits == Inherits::environment) {
+    keep_environment();
+    functions_.clear();
+    conditions_ = 0;
+  }
+  const std::size_t first = script_.commands.size();
+  run();
+  attach_variables(first);
+  variables_.values.swap(values);
+  variables_.tables.swap(tables);
+  variables_.exported = exported;
+  variables_.exports_all = exports_all;
+  functions_ = functions;
+  folder_ = folder;
+  jump_ = jump;
+  conditions_ = conditions;
+  loops_ = loops;
+}
+
+// Follows a script that this one sources or starts. The launcher before it ("srun -N 2") starts the script's commands.
+// nullopt: the script cannot be read.
+std::optional<bool> Interpreter::run_file(const ShellCommand& command, const StartedScript& script, bool is_sure) {
+  const std::string path = command.words[script.path].text;
+  const std::optional<Word> text = file_text(command.words[script.path]);
+  if (!text || has_unknown_text(*text)) {
+    if (command.words.front().text != "source" && command.words.front().text != ".")
+      script_.missing_scripts.push_back(path + " (line " + std::to_string(command.place.line) + ")");
+    return std::nullopt;
+  }
+  note(command.place.line, path + " is read");
+  const std::string outer_name = std::exchange(name_, name_ + ": " + path);
+  for (ShellCommand& directive : read_directives(text->text, name_)) script_.directives.push_back(directive);
+  if (command.words.front().text == "sbatch") add_submission(command, 1, script.path);
+  const std::size_t first = script_.commands.size();
+  const auto run = [&] {
+    const Arguments outer = set_arguments(command, script.path + 1);
+    const Value source = variables_.values["BASH_SOURCE"];
+    variables_.values["BASH_SOURCE"] = {{path, "", command.place}};
+    run_text(text->text, 1, is_sure);
+    variables_.values["BASH_SOURCE"] = source;
+    restore_arguments(outer);
+  };
+  const std::string& name = command.words.front().text;
+  if (name == "source" || name == ".") {
+    run();
+    if (jump_ == Jump::returns) jump_ = Jump::none;
+  } else {
+    run_shell(command.place.line, Inherits::environment, [&] {
+      assign_environment(command, script.path);
+      variables_.values["0"] = {{path, "", command.place}};
+      variables_.values["PWD"] = {{folder_.empty() ? "." : folder_, "", command.place}};
+      run();
+    });
+  }
+  for (std::size_t i = first; i < script_.commands.size(); ++i) {
+    std::vector<Word>& words = script_.commands[i].words;
+    words.insert(words.begin(), command.words.begin(),
+                 command.words.begin() + static_cast<std::ptrdiff_t>(script.launcher_end));
+  }
+  name_ = outer_name;
+  return true;
+}
+
+// Follows the script in a here-document: sbatch <<EOF.
+std::optional<bool> Interpreter::run_body(const ShellCommand& command, bool is_sure) {
+  const int line = body_->line + 1;
+  const std::string text = body_->is_literal ? body_->body : expand_body(body_->body, variables_, {name_, line}).text;
+  for (ShellCommand& directive : read_directives(text, name_)) script_.directives.push_back(std::move(directive));
+  run_shell(line, Inherits::environment, [&] {
+    assign_environment(command, command.words.size());
+    run_text(text, line, is_sure);
+  });
+  return std::nullopt;
+}
+
+bool Interpreter::run_remote(const ShellCommand& command, bool is_sure) {
+  const std::string& name = command.words.front().text;
+  if (name == "sbatch") {
+    const auto wrapped = wrapped_text(command);
+    if (!wrapped) return false;
+    add_submission(command, 1, command.words.size());
+    run_shell(command.place.line, Inherits::environment, [&] {
+      assign_environment(command, command.words.size());
+      run_text(*wrapped, command.place.line, is_sure);
+    });
+    return true;
+  }
+  if (name != "ssh" && name != "pdsh") return false;
+  std::size_t first = 1;
+  while (first < command.words.size() && command.words[first].text.compare(0, 1, "-") == 0)
+    first += std::string("-i-p-o-l-F-J-w-f-u").find(command.words[first].text) != std::string::npos ? 2 : 1;
+  if (name == "ssh") ++first;  // the host
+  if (first >= command.words.size()) return true;
+  run_shell(command.place.line, Inherits::environment,
+            [&] { run_text(text_of_words(command, first), command.place.line, is_sure); });
+  return true;
+}
+
+bool Interpreter::run_shell_text(const ShellCommand& command, bool is_sure) {
+  const std::vector<Word>& words = command.words;
+  std::size_t shell = 0;
+  while (shell < words.size() && words[shell].text != "bash" && words[shell].text != "sh") ++shell;
+  const bool has_text = shell + 2 < words.size() && words[shell + 1].text.compare(0, 1, "-") == 0 &&
+                        words[shell + 1].text.find('c') != std::string::npos;
+  if (!has_text || words[shell + 2].text.find(".sh") == std::string::npos) return false;
+  const std::size_t first = script_.commands.size();
+  run_shell(command.place.line, Inherits::environment, [&] {
+    assign_environment(command, shell);
+    run_text(words[shell + 2].text, command.place.line, is_sure);
+  });
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    script_.commands[i].words.insert(script_.commands[i].words.begin(), words.begin(),
+                                     words.begin() + static_cast<std::ptrdiff_t>(shell));
+  return true;
+}
+
+std::optional<Word> Interpreter::capture(const std::string& text, const Place& place, bool strips) {
+  constexpr int kMostCaptures = 2000, kDeepestCapture = 8;
+  if (++captures_ > kMostCaptures || capture_depth_ >= kDeepestCapture) return std::nullopt;
+  const std::string name = name_;
+  const auto saved =
+      std::make_tuple(tokens_, at_, body_, depth_, skipping_, conditions_, jump_, captured_, loops_, is_substitution_);
+  const auto streams = std::make_tuple(here_string_, source_, target_, appends_, writes_errors_, input_, output_,
+                                       is_undecided_, assumption_, last_program_);
+  const std::size_t commands = script_.commands.size();
+  // The original map stays as it is, because values in it are being expanded.
+  Variables::Values outer = variables_.values;
+  Variables::Tables outer_tables = variables_.tables;
+  const std::set<std::string> exported = variables_.exported;
+  const bool exports_all = variables_.exports_all;
+  const Functions functions = functions_;
+  const std::string folder = folder_;
+  outer.swap(variables_.values);
+  std::optional<Word> captured = Word{"", "", place};
+  captured_ = &captured;
+  is_substitution_ = true;
+  input_.reset();
+  skipping_ = conditions_ = loops_ = 0;
+  jump_ = Jump::none;
+  ++capture_depth_;
+  try {
+    run_text(text, std::max(1, place.line), true);
+  } catch (const InputError&) {
+    captured.reset();
+  }
+  --capture_depth_;
+  outer.swap(variables_.values);
+  variables_.tables = std::move(outer_tables);
+  variables_.exported = exported;
+  variables_.exports_all = exports_all;
+  functions_ = functions;
+  folder_ = folder;
+  script_.commands.resize(commands);
+  std::tie(tokens_, at_, body_, depth_, skipping_, conditions_, jump_, captured_, loops_, is_substitution_) = saved;
+  std::tie(here_string_, source_, target_, appends_, writes_errors_, input_, output_, is_undecided_, assumption_,
+           last_program_) = streams;
+  name_ = name;
+  if (!captured) return std::nullopt;
+  while (strips && !captured->text.empty() && captured->text.back() == '\n') captured->text.pop_back();
+  return captured;
+}
+
+}  // namespace lockstep::sim::launch
