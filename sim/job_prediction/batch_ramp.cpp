@@ -56,40 +56,79 @@ std::vector<BatchStage> rising_stages(std::int64_t start, std::int64_t step, dou
   return stages;
 }
 
+// Returns the number of which a batch near `batch` must be a multiple.
+std::int64_t batch_step(const Workload& run, std::int64_t batch) {
+  if (run.scenario.parallel) {
+    const ParallelSpec spec = run.scenario.parallel_at(run.gpus);
+    const bool is_interleaved = spec.pipeline > 1 && spec.schedule == PipelineSchedule::interleaved;
+    return std::int64_t{spec.micro_batch} * spec.data * (is_interleaved ? spec.pipeline : 1);
+  }
+  const std::int64_t without_accumulation = std::int64_t{run.gpus} * run.batch_per_gpu;
+  return batch < without_accumulation ? run.gpus : without_accumulation;
+}
+
 // The iteration of the row with another global batch. Replicas accumulate fewer micro-batches, or get smaller ones.
 Workload with_batch(const Workload& run, std::int64_t batch) {
   Workload other = run;
   other.label = 0;  // no other workload takes the same time
-  const auto refuse_batch = [&](const std::string& multiple) {
-    throw InputError(std::string(kOption) + ": " + std::to_string(run.gpus) + " GPUs cannot train with a batch of " +
-                     std::to_string(batch) + "; allowed: multiples of " + multiple);
-  };
   if (run.scenario.parallel) {
-    const ParallelSpec spec = run.scenario.parallel_at(run.gpus);
-    const bool is_interleaved = spec.pipeline > 1 && spec.schedule == PipelineSchedule::interleaved;
-    const std::int64_t least = std::int64_t{spec.micro_batch} * spec.data * (is_interleaved ? spec.pipeline : 1);
-    if (batch % least != 0)
-      refuse_batch(std::to_string(least) + " (micro-batch " + std::to_string(spec.micro_batch) + " on " +
-                   std::to_string(spec.data) + " replicas" +
-                   (is_interleaved ? ", interleaved over " + std::to_string(spec.pipeline) + " stages)" : ")"));
     other.scenario.parallel->global_batch = static_cast<int>(batch);
     check(other.scenario);
     return other;
   }
   const std::int64_t of_gpu = batch / run.gpus;
-  if (batch % run.gpus != 0) refuse_batch(std::to_string(run.gpus));
-  if (of_gpu % run.batch_per_gpu == 0) {
-    other.accumulation = static_cast<int>(of_gpu / run.batch_per_gpu);
-  } else {
-    if (of_gpu > run.batch_per_gpu) refuse_batch(std::to_string(std::int64_t{run.batch_per_gpu} * run.gpus));
-    other.accumulation = 1;
-    other.batch_per_gpu = static_cast<int>(of_gpu);
-    other.scenario.batch = {{kMostGpus, other.batch_per_gpu}};
-  }
+  other.batch_per_gpu = static_cast<int>(std::min<std::int64_t>(of_gpu, run.batch_per_gpu));
+  other.accumulation = static_cast<int>(of_gpu / other.batch_per_gpu);
+  other.scenario.batch = {{kMostGpus, other.batch_per_gpu}};
   if (run.scenario.communication.accumulation == run.accumulation)
     other.scenario.communication.accumulation = other.accumulation;
   return other;
 }
+
+// Two batches that the split can run, by which the time of `batch` is interpolated. They are equal if it can run it.
+struct Neighbours {
+  std::int64_t lower = 0, upper = 0;
+};
+
+Neighbours neighbours_of(const Workload& run, std::int64_t batch) {
+  const std::int64_t step = batch_step(run, batch);
+  if (batch % step == 0) return {batch, batch};
+  const std::int64_t lower = std::max(step, batch / step * step);
+  return {lower, lower + step};
+}
+
+// Times iterations of the batches that a row's ramp needs.
+class RampTimes {
+ public:
+  RampTimes(const Workload& run, const std::vector<BatchStage>& ramp, const TimingOptions& timing) {
+    std::vector<Workload> runs{run};
+    for (const BatchStage& stage : ramp) {
+      const Neighbours near = neighbours_of(run, stage.global_batch);
+      for (const std::int64_t batch : {near.lower, near.upper})
+        if (places_.emplace(batch, runs.size()).second) runs.push_back(with_batch(run, batch));
+    }
+    std::vector<const Workload*> all;
+    for (const Workload& one : runs) all.push_back(&one);
+    times_ = time_workloads(all, {timing.jobs, false, timing.jitter});
+    for (const WorkloadTime& time : times_)
+      if (!time.failure.empty()) throw InputError(std::string(kOption) + ": " + time.failure);
+  }
+
+  // Returns the time with `batch` over that with the job's batch. The time is linear between neighbours: it is that of
+  // the micro-batches and of a constant part.
+  double relative_time(const Workload& run, std::int64_t batch) const {
+    const Neighbours near = neighbours_of(run, batch);
+    const double lower_s = seconds(near.lower), upper_s = seconds(near.upper);
+    const double share = near.lower == near.upper ? 0 : double(batch - near.lower) / double(near.upper - near.lower);
+    return (lower_s + share * (upper_s - lower_s)) / times_.front().seconds;
+  }
+
+ private:
+  double seconds(std::int64_t batch) const { return times_[places_.at(batch)].seconds; }
+
+  std::map<std::int64_t, std::size_t> places_;  // in times_
+  std::vector<WorkloadTime> times_;             // the job's own batch first
+};
 
 // The stages as the law of the loss takes them.
 std::vector<BatchStageTokens> stages_in_tokens(const JobPrediction& predicted, const JobRow& row) {
@@ -127,18 +166,13 @@ void time_batch_ramp(JobPrediction& predicted, const TimingOptions& timing) {
     const Workload& run = row.samples_per_s.task.target.front();
     const double global_batch = run.samples() * run.accumulation;
     row.ramp = read_batch_ramp(predicted.question.batch_ramp, std::llround(global_batch));
-    std::vector<Workload> runs{run};
-    std::map<std::int64_t, std::size_t> places;
-    for (const BatchStage& stage : row.ramp)
-      if (places.emplace(stage.global_batch, runs.size()).second) runs.push_back(with_batch(run, stage.global_batch));
-    std::vector<const Workload*> all;
-    for (const Workload& one : runs) all.push_back(&one);
-    const std::vector<WorkloadTime> times = time_workloads(all, {timing.jobs, false, timing.jitter});
-    for (const WorkloadTime& time : times)
-      if (!time.failure.empty()) throw InputError(std::string(kOption) + ": " + time.failure);
+    const RampTimes times(run, row.ramp, timing);
     const double iteration_s = global_batch / row.samples_per_s.predicted;
-    for (BatchStage& stage : row.ramp)
-      stage.iteration_s = iteration_s * times[places.at(stage.global_batch)].seconds / times.front().seconds;
+    for (BatchStage& stage : row.ramp) {
+      const Neighbours near = neighbours_of(run, stage.global_batch);
+      stage.is_interpolated = near.lower != near.upper;
+      stage.iteration_s = iteration_s * times.relative_time(run, stage.global_batch);
+    }
   }
 }
 

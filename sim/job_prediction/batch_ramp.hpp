@@ -13,8 +13,8 @@ namespace lockstep::sim::job_prediction {
 /// tokens (Megatron-LM's --rampup-batch-size, whose last number counts samples). Throws InputError.
 std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t global_batch);
 
-/// Sets JobRow::ramp of every row: predicts an iteration at each batch, with the row's split. Throws InputError if the
-/// job cannot run with one of the batches.
+/// Sets JobRow::ramp of every row: predicts an iteration at each batch, with the row's split. The time of a batch that
+/// the split cannot run is interpolated between those of two batches that it can.
 void time_batch_ramp(JobPrediction& predicted, const TimingOptions& timing);
 
 /// Returns the constant batch, in tokens, that leads to the same loss after `tokens` tokens as the row's batches do.

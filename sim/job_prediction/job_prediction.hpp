@@ -20,6 +20,7 @@ struct BatchStage {
   double until_tokens = 0;  ///< tokens of the whole training at its end
   std::int64_t global_batch = 0;
   double iteration_s = 0;
+  bool is_interpolated = false;  ///< the split cannot run this batch
 };
 
 /// Holds the predictions for one number of GPUs.

@@ -129,10 +129,15 @@ std::string ramp_text(const std::vector<Row>& rows, double tokens_of_sample) {
   if (ramp.size() > 3) stages += ", ... (" + std::to_string(ramp.size()) + " batches)";
   const double batch = row.batch_tokens / tokens_of_sample, iteration_s = row.batch_tokens / row.tokens_per_s;
   double slower = 0;
+  const auto interpolated =
+      std::count_if(ramp.begin(), ramp.end(), [](const BatchStage& stage) { return stage.is_interpolated; });
   for (const BatchStage& stage : ramp)
     slower = std::max(slower, stage.iteration_s / double(stage.global_batch) * batch / iteration_s - 1);
   return "Batch ramp: " + stages + ", then " + short_number(batch) + ". Its smaller batches take up to " +
-         formatted("%.0f %%", 100 * slower) + " longer per token on " + gpus_text(row.gpus) + ".\n";
+         formatted("%.0f %%", 100 * slower) + " longer per token on " + gpus_text(row.gpus) + ".\n" +
+         (interpolated == 0 ? ""
+                            : "The split cannot run " + std::to_string(interpolated) +
+                                  " of these batches; their times are interpolated.\n");
 }
 
 Json ramp_json(const std::vector<BatchStage>& ramp) {
@@ -140,7 +145,8 @@ Json ramp_json(const std::vector<BatchStage>& ramp) {
   for (const BatchStage& stage : ramp)
     list.push_back({{"global_batch", stage.global_batch},
                     {"until_tokens", stage.until_tokens},
-                    {"iteration_s", stage.iteration_s}});
+                    {"iteration_s", stage.iteration_s},
+                    {"interpolated", stage.is_interpolated}});
   return list;
 }
 

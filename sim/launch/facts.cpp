@@ -174,6 +174,8 @@ void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int
   if (trained == 0 && iterations) trained = double(*iterations) * double(batch) * double(sequence);
   if (trained < 1 || trained > 1e18) return;
   options.push_back({"--tokens", std::to_string(static_cast<std::int64_t>(trained)), {}, "length of the training"});
+  if (rampup.empty() || sequence == 0) return;
+  options.push_back({"--batch-ramp", rampup + ":" + std::to_string(rampup_samples * sequence), {}, "growing batch"});
 }
 
 std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus, bool needs_global_batch) const {

@@ -57,6 +57,8 @@ class Facts {
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;
+  std::string rampup;  ///< START+STEP of a batch that grows, and the samples until it is the global batch
+  std::int64_t rampup_samples = 0;
   std::int64_t given_gpus = 0;      ///< on the command line, which overrides the file; 0: none, or several numbers
   std::int64_t sequence = 0;        ///< tokens per sample; 0: not given
   bool has_unknown_nodes = false;   ///< a number of nodes is given, but not a fixed one: "2-4"

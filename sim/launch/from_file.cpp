@@ -34,11 +34,11 @@ bool is_valid_text(const std::string& text) {
   }
 }
 
-// All options except the length of the training. Commands with the same ones run equally fast.
+// All options except the length and the batches of the training. Commands with the same ones run equally fast.
 std::string options_of_rate(const std::vector<LaunchOption>& options) {
   std::vector<LaunchOption> kept;
   for (const LaunchOption& option : options)
-    if (option.name != "--tokens") kept.push_back(option);
+    if (option.name != "--tokens" && option.name != "--batch-ramp") kept.push_back(option);
   return command_text(kept);
 }
 

@@ -163,6 +163,10 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
       applied.overriding.push_back(written_option(*length) + " instead of the length in --model " + given.value);
       given.value = split_sized_name(given.value).model;
     }
+    if (app.get_option_no_throw(given.name) == nullptr) {
+      applied.job.notes.push_back(given.name + " " + given.value + " is left out: plan job compares single batches");
+      continue;
+    }
     CLI::Option* const other = given_instead(app, given.name);
     if (other == nullptr) {
       filled.emplace_back(app.get_option(given.name), given);

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/megatron_model.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -246,6 +247,21 @@ void read_optimizer(LaunchSettings& s, Facts& f) {
   s.mark("optimizer", Use::not_simulated, "Adam is predicted");
 }
 
+// START STEP SAMPLES: the batch grows by STEP from START to the global batch, which it has after SAMPLES samples.
+void read_rampup(LaunchSettings& s, Facts& f) {
+  std::vector<std::string> words = s.words("rampup_batch_size", "--batch-ramp");
+  if (words.empty()) return;
+  for (std::string& word : words) word.erase(std::remove(word.begin(), word.end(), '_'), word.end());
+  const auto is_positive = [](const std::string& word) { return is_count(word, 12) && std::stoll(word) > 0; };
+  const bool is_rampup = words.size() == 3 && std::all_of(words.begin(), words.end(), is_positive);
+  const std::int64_t start = is_rampup ? std::stoll(words[0]) : 0, step = is_rampup ? std::stoll(words[1]) : 0;
+  if (!is_rampup || start >= f.global_batch.value_or(0) || (*f.global_batch - start) % step != 0)
+    return s.mark("rampup_batch_size", Use::not_simulated,
+                  "no START STEP SAMPLES that lead to the global batch, which is predicted throughout");
+  f.rampup = words[0] + "+" + words[1];
+  f.rampup_samples = std::stoll(words[2]);
+}
+
 void read_batch(LaunchSettings& s, Facts& f) {
   f.micro_batch = s.whole("micro_batch_size", "--micro-batch");
   if (!f.micro_batch) f.micro_batch = s.whole("batch_size", "--micro-batch");
@@ -254,8 +270,7 @@ void read_batch(LaunchSettings& s, Facts& f) {
     f.accumulation = *steps;
   if (!f.global_batch && f.micro_batch && !f.accumulation)
     f.accumulation = 1;  // as in Megatron-LM: one micro-batch per replica
-  if (s.text("rampup_batch_size", "--global-batch"))
-    s.mark("rampup_batch_size", Use::not_simulated, "the final global batch is predicted");
+  read_rampup(s, f);
 }
 
 void read_length(LaunchSettings& s, Facts& f) {

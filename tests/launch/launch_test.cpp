@@ -29,6 +29,7 @@ struct Command {
     sim::declare_job(app, question);
     sim::declare_gpu_counts(app, question, "");
     app.add_option("--tokens", tokens);
+    app.add_option("--batch-ramp", question.batch_ramp);
   }
   void parse(const std::string& line) {
     std::vector<std::string> words;
@@ -41,6 +42,7 @@ struct Command {
     json["batch"] = question.job.batch_per_gpu;
     json["gpu counts"] = question.gpus;
     json["tokens"] = tokens;
+    json["batch ramp"] = question.batch_ramp;
     json["split keys"] = question.job.split.keys;
     return json;
   }
@@ -104,6 +106,14 @@ TEST_CASE("the options that are printed give the same job, fact by fact") {
     pasted.parse(sim::command_text(applied.job.options) + beside);
     CHECK(from.facts().dump(1) == pasted.facts().dump(1));
   }
+}
+
+TEST_CASE("a growing batch of Megatron-LM becomes a batch ramp in tokens") {
+  const sim::LaunchedJob job = launched("megatron_gpt3_175b.sh");
+  const auto ramp = std::find_if(job.options.begin(), job.options.end(),
+                                 [](const auto& option) { return option.name == "--batch-ramp"; });
+  REQUIRE(ramp != job.options.end());
+  CHECK(ramp->value == "16+16:12000000000");  // 5,859,375 samples of 2,048 tokens
 }
 
 TEST_CASE("broken launch files are refused in a line that names the file") {

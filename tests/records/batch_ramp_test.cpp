@@ -75,11 +75,18 @@ TEST_CASE("a batch ramp in steps has each batch equally long") {
   }
 }
 
-TEST_CASE("a batch ramp that the job cannot run says which batches it can") {
-  CHECK_THROWS_WITH(ramp_row(1024, "100:1B"),
-                    Contains("64 GPUs cannot train with a batch of 100; allowed: multiples of "
-                             "8 (micro-batch 1 on 8 replicas)"));
-  CHECK_NOTHROW(ramp_row(1024, "96:1B"));
+TEST_CASE("a batch that the split cannot run takes a time between those of its neighbours") {
+  const Json ramp = ramp_row(1024, "96:1B,100:2B,128:3B,8:4B,32:5B,64:6B")["batch_ramp"];
+  const auto iteration_s = [&](std::size_t i) { return ramp[i]["iteration_s"].get<double>(); };
+  CHECK(ramp[1]["interpolated"] == true);
+  CHECK(ramp[2]["interpolated"] == false);
+  CHECK(iteration_s(1) == Approx(iteration_s(0) + (iteration_s(2) - iteration_s(0)) * 4 / 32));
+  // Below the smallest batch, the line through the two smallest goes on.
+  CHECK(iteration_s(3) == Approx(iteration_s(4) - (iteration_s(5) - iteration_s(4)) * 24 / 32));
+  CHECK(iteration_s(3) > 0);
+}
+
+TEST_CASE("a batch ramp that is none is refused with an example") {
   for (const char* wrong : {"512", "512:", ":1B", "512:1B,256:1B", "512:x", "0:1B", "300+300:1B", "512+0:1B"})
     CHECK_THROWS_WITH(ramp_row(1024, wrong), Contains("--batch-ramp \""));
   sim::JobQuestion job = llama_with_ramp(1024, "512:1B");
