@@ -122,7 +122,8 @@ class IterationTime {
 
   // Adds embedding or loss, with their part of the sharded weights.
   void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
-    RankParameters parameters = parameters_beside_blocks(job_, part), trained = trained_beside_blocks(job_, part);
+    RankParameters parameters = rank_parameters_outside_layers(job_.shape, job_.spec, part),
+                   trained = trained_parameters_outside_layers(job_.shape, job_.spec, part);
     if (part.has_embedding && part.has_loss) {
       parameters = parameters.half();
       trained = trained.half();
