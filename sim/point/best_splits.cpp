@@ -197,13 +197,13 @@ class Search {
   RankedSplit predicted(const Candidate& candidate) {
     ++ranking_.predicted;
     set_split(candidate.spec);
-    const SplitModel model(scenario_, gpus_, candidate.links, seconds_);
+    const SplitModel model(scenario_, gpus_, candidate.links, seconds_, orders_);
     return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
   }
 
   Ends iteration_at_ends(const RankedSplit& split) {
     set_split(split.spec);
-    const SplitModel model(scenario_, gpus_, links_.at(key_of(split.spec)), seconds_);
+    const SplitModel model(scenario_, gpus_, links_.at(key_of(split.spec)), seconds_, orders_);
     return seconds_at_ends(scenario_.uncertainty,
                            [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
   }
@@ -225,6 +225,7 @@ class Search {
   int gpus_;
   Cluster cluster_;
   RankSecondsOfSplits seconds_;
+  PipelineOrders orders_;
   double slowest_ = 1;
   std::map<Ranks, std::shared_ptr<const SplitLinks>> links_;
   SplitRanking ranking_;

@@ -350,33 +350,33 @@ SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpu
       job_(split_job(scenario, gpus)),
       timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
-      links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
-      pipeline_(timed_.ops(), timed_.pipeline()) {
-  set_longer_pipeline();
+      links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)) {
+  PipelineOrders orders;
+  set_pipelines(orders);
 }
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
-                       RankSecondsOfSplits& seconds)
+                       RankSecondsOfSplits& seconds, PipelineOrders& orders)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
       timed_(with_fewer_micro_batches(job_, 1)),
       seconds_(seconds.at(job_)),
-      links_(std::move(links)),
-      pipeline_(timed_.ops(), timed_.pipeline()) {
-  set_longer_pipeline();
+      links_(std::move(links)) {
+  set_pipelines(orders);
 }
 
-void SplitModel::set_longer_pipeline() {
+void SplitModel::set_pipelines(PipelineOrders& orders) {
+  pipeline_ = orders.at(schedule_of_pipeline(timed_.spec), timed_.pipeline());
   if (timed_.micro_batches == job_.micro_batches) return;
   const SplitJob longer = with_fewer_micro_batches(job_, 2);
-  longer_.emplace(longer.ops(), longer.pipeline());
+  longer_ = orders.at(schedule_of_pipeline(longer.spec), longer.pipeline());
 }
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
   const auto iteration_of = [&](const SplitJob& job, const PipelineOrder& pipeline) {
     return IterationTime(scenario_, job, *seconds_, *links_, pipeline, slowest, perturbation).run();
   };
-  const SplitIteration timed = iteration_of(timed_, pipeline_);
+  const SplitIteration timed = iteration_of(timed_, *pipeline_);
   if (!longer_) return timed;
   const SplitJob longer = with_fewer_micro_batches(job_, 2);
   const double steps =
@@ -389,7 +389,7 @@ std::vector<SplitSpan> SplitModel::spans(double slowest) const {
     throw InputError("a timeline of " + std::to_string(job_.micro_batches) +
                      " micro-batches has too many passes; allowed: at most " + std::to_string(timed_.micro_batches) +
                      " micro-batches");
-  return IterationTime(scenario_, job_, *seconds_, *links_, pipeline_, slowest, {}).spans();
+  return IterationTime(scenario_, job_, *seconds_, *links_, *pipeline_, slowest, {}).spans();
 }
 
 double SplitModel::bytes_sent() const {

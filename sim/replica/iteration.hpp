@@ -68,7 +68,8 @@ class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
   /// Uses links and seconds that many splits share. Splits with the same ranks and sharding groups have the same links.
-  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
+  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds,
+             PipelineOrders& orders);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
@@ -85,15 +86,15 @@ class SplitModel {
   double messages() const;
 
  private:
-  void set_longer_pipeline();
+  void set_pipelines(PipelineOrders& orders);
 
   const Scenario& scenario_;
   SplitJob job_;
   SplitJob timed_;  ///< with fewer micro-batches, if the pipeline would have too many passes
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
-  PipelineOrder pipeline_;               ///< of timed_
-  std::optional<PipelineOrder> longer_;  ///< with twice as many micro-batches, if timed_ has fewer than the job
+  std::shared_ptr<const PipelineOrder> pipeline_;  ///< of timed_
+  std::shared_ptr<const PipelineOrder> longer_;  ///< with twice as many micro-batches, if timed_ has fewer than the job
 };
 
 }  // namespace lockstep::sim::replica

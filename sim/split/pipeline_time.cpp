@@ -134,6 +134,22 @@ PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& 
   Ordering(stages_, shape, steps_).run();
 }
 
+// Forgets all orders before they need more than about 100 MB.
+std::shared_ptr<const PipelineOrder> PipelineOrders::at(PipelineSchedule schedule, const PipelineShape& shape) {
+  constexpr double kMostPasses = 2e6;
+  std::shared_ptr<const PipelineOrder>& known =
+      all_[{schedule, shape.stages, shape.micro_batches, shape.chunks, shape.order}];
+  if (known) return known;
+  const auto made = std::make_shared<const PipelineOrder>(pipeline_ops(schedule, shape), shape);
+  passes_ += 2.0 * shape.stages * shape.micro_batches * shape.chunks;
+  known = made;
+  if (passes_ > kMostPasses) {
+    all_.clear();
+    passes_ = 0;
+  }
+  return made;
+}
+
 namespace {
 
 constexpr std::array kPasses{Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient};

@@ -11,6 +11,9 @@
 //   ZB-V          ideal + (p-1) t_f with equal passes and m of 2 p - 1 or more; t of a chunk.
 //   DualPipe      ideal + (p/2-1) 2 t_f with equal passes: DeepSeek-AI's (p/2-1)(F&B + B - 3 W), where B is both
 //                 gradients. For DualPipeV replace p/2 by p; t of a chunk.
+#include <map>
+#include <memory>
+#include <tuple>
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
@@ -83,6 +86,17 @@ class PipelineOrder {
  private:
   std::vector<StageOps> stages_;
   std::vector<PipelineStep> steps_;
+};
+
+/// Keeps the orders of a search's splits, because many splits have the same schedule and shape. Not thread-safe.
+class PipelineOrders {
+ public:
+  std::shared_ptr<const PipelineOrder> at(PipelineSchedule schedule, const PipelineShape& shape);
+
+ private:
+  using Key = std::tuple<PipelineSchedule, int, int, int, ChunkOrder>;
+  std::map<Key, std::shared_ptr<const PipelineOrder>> all_;
+  double passes_ = 0;  ///< of all orders kept
 };
 
 }  // namespace lockstep::sim::split
