@@ -49,11 +49,11 @@ std::string AnsweredJob::table() const {
 // With several numbers of GPUs and a split, the scenario has a variant for each number.
 LoadedScenario AnsweredJob::loaded() const {
   const Json file = scenario();
-  const std::string largest = std::to_string(predicted_.largest().gpus) + " GPUs";
-  bool has_variant = false;
+  std::string name;
   for (const Json& variant : file.value("variants", Json::array()))
-    has_variant = has_variant || variant.at("name") == Json(largest);
-  return ScenarioTemplate::parse(file.dump(), predicted_.scenario.name, has_variant ? largest : "").with({});
+    if (variant.at("set").at("/gpus") == Json::array({predicted_.largest().gpus}))
+      name = variant.at("name").get<std::string>();
+  return ScenarioTemplate::parse(file.dump(), predicted_.scenario.name, name).with({});
 }
 
 Json AnsweredJob::result() const {

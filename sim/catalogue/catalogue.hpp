@@ -3,7 +3,7 @@
 // up names here. The files are in scenarios/catalogue/, schema "lockstep/catalogue/1". Every figure has its kind and
 // source.
 //
-//   gpus.json        {"id", "name", "generation", "speed_of"?, "kernels_of"?, "aliases", "intra_node",
+//   gpus.json        {"id", "name", "generation", "chip"?, "speed_of"?, "kernels_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "gpus_per_tray"?, "nvlink_domain"?, "other_links"?, "nvlink_bridge"? (one way, by data
 //                     sheets), "bridged_gpus"? (2), "pcie_peers"?: false, "gpudirect"?: false, "network", "memory", "memory_bandwidth",
 //                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}

@@ -32,9 +32,12 @@ struct GpuEntry : Entry {
   Vendor vendor = Vendor::nvidia;
   double compute_capability =
       0;  ///< NVIDIA: lowest of the GPU's generation; AMD: of the NVIDIA generation with comparable kernels
-  std::string speed_of;    ///< id of the GPU whose fitted speeds apply: itself, or one that differs only in memory
-  std::string kernels_of;  ///< id of the GPU whose kernel laws apply if it has none; empty: none
-  std::string intra_node;  ///< id of the default link within a node
+  std::string speed_of;  ///< id of the GPU whose fitted speeds apply: itself, or one that differs only in memory
+  /// Boards with this chip share a fitted speed, relative to their own peaks. It is empty for chips whose boards have
+  /// tensor cores of different rates, such as GeForce cards.
+  std::string chip;
+  std::string kernels_of;                 ///< id of the GPU whose kernel laws apply if it has none; empty: none
+  std::string intra_node;                 ///< id of the default link within a node
   std::vector<std::string> other_links;   ///< ids of NVLinks on the boards of other nodes with this GPU
   std::string network;                    ///< default network between nodes (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< default number of GPUs that `intra_node` joins

@@ -74,9 +74,9 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
   read_names(node, gpu,
-             {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "gpus_per_tray", "nvlink_domain",
-              "network", "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge",
-              "bridged_gpus", "other_links"});
+             {"generation", "chip", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "gpus_per_tray",
+              "nvlink_domain", "network", "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers",
+              "nvlink_bridge", "bridged_gpus", "other_links"});
   node.at("name");
   const Generation generation = read_generation(node.at("generation"));
   gpu.generation = generation.name;
@@ -84,6 +84,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.vendor = generation.vendor;
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
+  if (const auto chip = node.find("chip")) gpu.chip = chip->text();
   if (const auto kernels_of = node.find("kernels_of")) gpu.kernels_of = kernels_of->text();
   gpu.intra_node = node.at("intra_node").text();
   if (const auto links = node.find("other_links")) gpu.other_links = texts_of(*links);

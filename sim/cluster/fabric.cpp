@@ -383,4 +383,12 @@ std::unique_ptr<Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
   return std::make_unique<Star>(spec, nodes);
 }
 
+double longest_fabric_latency_s(const ClusterSpec& spec, int nodes) {
+  const auto place = [&](int node) { return spec.nodes_used.empty() ? node : spec.nodes_used.at(to_index(node)); };
+  const std::unique_ptr<Fabric> fabric = make_fabric(spec, nodes);
+  double longest_s = 0;
+  for (int node = 1; node < nodes; ++node) longest_s = std::max(longest_s, fabric->latency_s(place(0), place(node)));
+  return longest_s;
+}
+
 }  // namespace lockstep::sim::cluster

@@ -60,4 +60,8 @@ class Fabric {
 /// Makes the fabric of `spec.fabric`. The `nodes` nodes take its lowest-numbered places.
 std::unique_ptr<Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
+/// Returns the largest latency of a message from the first of `nodes` nodes to another one, without NICs; 0 for one
+/// node.
+double longest_fabric_latency_s(const ClusterSpec& spec, int nodes);
+
 }  // namespace lockstep::sim::cluster

@@ -22,8 +22,8 @@ KernelPrecision half_of(KernelPrecision precision) {
 }  // namespace
 
 TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks,
-                                 KernelPrecision precision, double speed)
-    : laws_(std::move(laws)), peaks_(peaks), precision_(precision), speed_(speed) {
+                                 KernelPrecision precision, KernelSpeeds speeds)
+    : laws_(std::move(laws)), peaks_(peaks), precision_(precision), speeds_(speeds) {
   const KernelPrecision half = half_of(precision);
   product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", precision)).law;
   half_product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", half)).law;
@@ -37,16 +37,16 @@ TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const K
 
 double TrainingKernels::product_s(const GemmShape& shape, bool is_half) const {
   // A law in fewer bits includes the start-up time of the casts that were timed with it.
-  const auto seconds = [&](const KernelLaw& law, KernelPrecision precision) {
+  const auto seconds = [&](const KernelLaw& law, KernelPrecision precision, double speed) {
     KernelWork work = gemm_work(shape, precision);
     work.streamed_bytes = 0;
     const double casts_start_s = std::max(0.0, law.roofline->start_s - half_product_->roofline->start_s);
     const double at_peak_s = work.flop / peaks_.flops(precision);
-    return std::max(at_peak_s, law.seconds(work, peaks_) - casts_start_s) / speed_;
+    return std::max(at_peak_s, law.seconds(work, peaks_) - casts_start_s) / speed;
   };
   const KernelPrecision half = half_of(precision_);
-  if (is_half) return seconds(*half_product_, half);
-  return seconds(*product_, precision_);
+  if (is_half) return seconds(*half_product_, half, speeds_.in_half);
+  return seconds(*product_, precision_, speeds_.in_precision);
 }
 
 const KernelLaw* TrainingKernels::attention_of(const model::AttentionShape& shape) const {
@@ -58,6 +58,9 @@ const KernelLaw* TrainingKernels::attention_of(const model::AttentionShape& shap
 double TrainingKernels::attention_s(const model::AttentionShape& shape, int queries, int batch) const {
   const KernelPrecision half = half_of(precision_);
   const double keys = shape.keys, seen = static_cast<double>(shape.seen_pairs(queries));
+  const auto law_s = [&](const KernelLaw& law, const KernelWork& work) {
+    return law.seconds(work, peaks_) / speeds_.in_half;
+  };
   const double share_of_seen = seen / static_cast<double>(shape.seen_pairs(shape.keys));
   if (is_latent(shape) && latent_ != nullptr)
     return share_of_seen * law_s(*latent_, mla_work({double(batch), keys, double(shape.heads)}));
@@ -85,7 +88,8 @@ double TrainingKernels::experts_s(const model::Layer& layer, double tokens) cons
   shape.active = layer.experts.active;
   shape.experts = layer.experts.count;
   shape.is_gated = layer.experts.gated;
-  return law_s(shape.is_gated ? *gated_experts_ : *plain_experts_, experts_work(shape, precision_));
+  const KernelLaw& law = shape.is_gated ? *gated_experts_ : *plain_experts_;
+  return law.seconds(experts_work(shape, precision_), peaks_) / speeds_.in_precision;
 }
 
 }  // namespace cost

@@ -13,8 +13,9 @@
 //               are the features of queries and keys, e those of values.
 //   experts     Forward: the law of a layer of experts. Backward: each GEMM twice, so twice the forward pass.
 //
-// `speed` is the rate of these kernels in a training over their rate in short benchmarks: predicted time = law / speed.
-// Clocks fall under sustained power, and software adds time that no kernel shows.
+// A speed is the rate of kernels in a training over their rate in short benchmarks: predicted time = law / speed. Clocks
+// fall under sustained power, and software adds time that no kernel shows. Kernels that stay in 16 bits have a speed of
+// their own, because 8 and 4 bits draw other power per FLOP.
 #include <memory>
 
 #include "engine/model/graph.hpp"
@@ -30,13 +31,18 @@ inline namespace cost {
 ///   0.75   FlashAttention-3 on H100 (Shah et al. 2024, arXiv:2407.08608)
 constexpr double kAttentionBackward = 0.75;
 
+struct KernelSpeeds {
+  double in_precision = 1;  ///< of kernels in the job's precision
+  double in_half = 1;       ///< of kernels that stay in 16 bits; in_precision if that has 16 bits or more
+};
+
 /// The measured laws that predict a device's kernels.
 class TrainingKernels {
  public:
   /// `precision` applies to GEMMs with weights. Attention, the output layer and routers never use fewer than 16 bits.
   /// product_s(), attention_s() and experts_s() require that has_*() of that kernel is true.
   TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks, KernelPrecision precision,
-                  double speed);
+                  KernelSpeeds speeds);
 
   bool has_products() const { return product_ != nullptr && half_product_ != nullptr; }
   bool has_attention(const model::AttentionShape& shape) const { return attention_of(shape) != nullptr; }
@@ -51,12 +57,10 @@ class TrainingKernels {
 
  private:
   const KernelLaw* attention_of(const model::AttentionShape& shape) const;
-  double law_s(const KernelLaw& law, const KernelWork& work) const { return law.seconds(work, peaks_) / speed_; }
-
   std::shared_ptr<const KernelLaws> laws_;
   KernelPeaks peaks_;
   KernelPrecision precision_;
-  double speed_;
+  KernelSpeeds speeds_;
   const KernelLaw *product_, *half_product_, *paged_, *unmasked_, *latent_, *gated_experts_, *plain_experts_;
 };
 

@@ -52,6 +52,7 @@ void slow_down_compute(Workload& workload, double factor) {
   for (RateSpec& rate : compute.rates) rate.samples_per_s /= factor;
   for (EfficiencySpec& efficiency : compute.compute_efficiency) efficiency.efficiency /= factor;
   compute.kernels.speed /= factor;
+  if (compute.kernels.half_speed) *compute.kernels.half_speed /= factor;
   compute.memory_efficiency /= factor;
 }
 

@@ -241,13 +241,15 @@ bool are_in_closed_form(const std::vector<Machine>& machines) {
 // Up to this number, all points are predicted like jobs of their own: at most a second each, except for algorithms that
 // share links on hundreds of GPUs. Above, only those that matter for the answer.
 constexpr std::size_t kMostPointsLikeJobs = 200;
-constexpr double kNoLimitOfMessages = 1e15;
+// What-ifs and other numbers of GPUs are about 15 predictions. Each replays at most a few seconds of messages.
+constexpr double kNoLimitOfMessages = 1e15, kMostMessagesAround = 2e6;
 
 Json refine_of(const std::vector<Machine>& machines, std::size_t points) {
   if (are_in_closed_form(machines)) return {{"coarse", "analytic"}, {"refined", "analytic"}};
   return {{"coarse", points <= kMostPointsLikeJobs ? "fast" : "analytic"},
           {"refined", "fast"},
-          {"most_messages", kNoLimitOfMessages}};
+          {"most_messages", kNoLimitOfMessages},
+          {"most_messages_around", kMostMessagesAround}};
 }
 
 Json size_axis(const JobPlan& words) {

@@ -48,6 +48,7 @@ const std::vector<Origin>& origins() {
                                        {"/compute/efficiency/compute", {"speed"}},
                                        {"/compute/efficiency/memory", {"speed", "memory speed"}},
                                        {"/compute/efficiency/kernel_speed", {"speed"}},
+                                       {"/compute/efficiency/half_kernel_speed", {"speed"}},
                                        {"/compute/efficiency/attention", {kFusedAttention}},
                                        {"/compute/efficiency/experts", {"speed of experts"}},
                                        {"/compute/efficiency/on_2_bytes", {kUnalignedProducts}},

@@ -174,6 +174,24 @@ class Around {
     return task.gpus == row().outcome.gpus ? row().outcome : evaluation_.at(task);
   }
 
+  // Returns the focus's best prediction over the one with limited messages: 1 if the limit changed nothing.
+  double replay_over_closed_form() const {
+    const Outcome& limited = evaluation_.at(with_layers());
+    const bool is_limited = limited.is_ok() && limited.fidelity != row().outcome.fidelity;
+    return is_limited ? row().outcome.iteration_s / limited.iteration_s : 1;
+  }
+
+  // With many messages, other numbers of GPUs are in closed form but the focus is not. Their times then change as those
+  // of the focus do.
+  Outcome scaled_like_focus(Outcome o) const {
+    if (o.fidelity == row().outcome.fidelity) return o;
+    const double factor = replay_over_closed_form(), before_s = o.iteration_s;
+    for (double* time_s : {&o.iteration_s, &o.time_s, &o.time_s_low, &o.time_s_high, &o.undisturbed_s})
+      *time_s *= factor;
+    o.exposed_communication_s = std::max(0.0, o.exposed_communication_s + o.iteration_s - before_s);
+    return o;
+  }
+
   void tell_scaling(const std::vector<Task>& tasks) {
     std::vector<Task> baselines;
     for (const Task& task : tasks) {
@@ -185,7 +203,8 @@ class Around {
       const Outcome& o = scaled_outcome(task);
       if (!o.is_ok()) continue;
       const Outcome& baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
-      result_.scaling.push_back({o, efficiency(o, baseline)});
+      const Outcome scaled = scaled_like_focus(o);
+      result_.scaling.push_back({scaled, efficiency(scaled, baseline)});
     }
   }
 
@@ -294,18 +313,26 @@ class Around {
     Breakdown b;
     b.row = focus_;
     b.layer_groups = o.layer_groups;
-    for (const LayerGroup& g : o.layer_groups) {
+    const Outcome& main = row().outcome;
+    const double main_computes_s = std::min(main.compute_s, main.iteration_s);
+    const double more = o.compute_s > 0 ? main_computes_s / std::min(o.compute_s, o.iteration_s) : 1;
+    for (LayerGroup& g : b.layer_groups)
+      for (double* seconds : {&g.forward_s, &g.backward_s, &g.update_s}) *seconds *= more;
+    for (const LayerGroup& g : b.layer_groups) {
       b.forward_s += g.forward_s;
       b.backward_s += g.backward_s;
       b.update_s += g.update_s;
     }
-    // Without jitter, no GPU waits for a slower one. All exposed time is then communication.
+    // Without jitter, no GPU waits for a slower one. All exposed time is then communication. With many messages, these
+    // parts are in closed form but the focus is not: its waits are divided as they are.
     const Outcome& even = evaluation_.at(varied("even"));
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
+    const double main_waits_s = std::max(0.0, main.iteration_s - main.compute_s);
+    const double longer = waits_s > 0 ? main_waits_s / waits_s : 1;
     b.exposed_communication_s =
-        std::min(even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s, waits_s);
-    b.idle_s = std::max(0.0, waits_s - b.exposed_communication_s);
-    b.bubble_s = std::min(o.bubble_s.value_or(0), b.exposed_communication_s);
+        std::min(longer * (even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s), main_waits_s);
+    b.idle_s = std::max(0.0, main_waits_s - b.exposed_communication_s);
+    b.bubble_s = std::min(longer * o.bubble_s.value_or(0), b.exposed_communication_s);
     b.exposed_communication_s -= b.bubble_s;
     result_.breakdown = b;
   }

@@ -210,19 +210,15 @@ std::optional<double> update_of_split(const PointResult& point) {
   return point.details.split->update_s;
 }
 
-// What-ifs, the table of other numbers of GPUs and the parts of an iteration are about 15 tasks. Each replays at most a
-// few seconds of messages.
-constexpr double kMostMessagesAround = 2e6;
-
+// Baselines are compared with all points, so they are predicted like points.
 bool is_around_answer(const Task& task) {
-  return !task.variation.empty() || task.gpus > 0 || task.baseline_gpus > 0 || task.wants_layers;
+  return task.baseline_gpus == 0 && (!task.variation.empty() || task.gpus > 0 || task.wants_layers);
 }
 
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   PointRequest request = request_for(s, gpus, task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(gpus));
-  request.most_messages =
-      is_around_answer(task) ? std::min(plan.refine.most_messages, kMostMessagesAround) : plan.refine.most_messages;
+  request.most_messages = is_around_answer(task) ? plan.refine.most_messages_around : plan.refine.most_messages;
   request.fidelity = task.fidelity;
   return request;
 }

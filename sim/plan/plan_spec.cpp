@@ -101,7 +101,7 @@ LimitsSpec read_limits(const JsonNode& node) {
 }
 
 RefineSpec read_refine(const JsonNode& node) {
-  node.keys({"coarse", "refined", "analytic_error", "most", "most_messages"});
+  node.keys({"coarse", "refined", "analytic_error", "most", "most_messages", "most_messages_around"});
   RefineSpec refine;
   const std::vector<std::string> names{"analytic", "fast", "message"};
   if (const auto coarse = node.find("coarse"))
@@ -111,6 +111,9 @@ RefineSpec read_refine(const JsonNode& node) {
   if (const auto error = node.find("analytic_error")) refine.analytic_error = error->sourced_number({0, 1});
   if (const auto most = node.find("most")) refine.most = static_cast<int>(most->integer(0, 1000000));
   if (const auto messages = node.find("most_messages")) refine.most_messages = messages->number({1, 1e15});
+  if (node.has("most_messages")) refine.most_messages_around = refine.most_messages;
+  if (const auto messages = node.find("most_messages_around"))
+    refine.most_messages_around = messages->number({1, 1e15});
   return refine;
 }
 

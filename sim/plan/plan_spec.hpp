@@ -78,6 +78,9 @@ struct RefineSpec {
   double analytic_error = 0.02;  ///< relative error; points this close to the frontier are refined, too
   int most = 20;                 ///< most neighbours to refine; the frontier itself is always refined
   double most_messages = 2e6;    ///< points with more messages stay in closed form, with a warning
+  /// About 15 predictions around the answer stay in closed form if they have more messages than this. They are
+  /// what-ifs, other numbers of GPUs, and the parts of an iteration.
+  double most_messages_around = 2e6;
 };
 
 struct AxisValue {

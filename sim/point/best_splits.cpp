@@ -202,7 +202,7 @@ class Search {
   PredictedSplit predicted(const Candidate& candidate) {
     ++ranking_.predicted;
     set_split(candidate.spec);
-    auto model = std::make_unique<SplitModel>(scenario_, gpus_, candidate.links, seconds_);
+    auto model = std::make_unique<SplitModel>(scenario_, gpus_, candidate.links, seconds_, timers_);
     RankedSplit split{candidate.spec, model->iteration(slowest_), candidate.memory, model->job().micro_batches, false};
     return {std::move(split), std::move(model)};
   }
@@ -230,6 +230,7 @@ class Search {
   int gpus_;
   Cluster cluster_;
   RankSecondsOfSplits seconds_;
+  PipelineTimers timers_;
   double slowest_ = 1;
   std::map<Ranks, std::shared_ptr<const SplitLinks>> links_;
   SplitRanking ranking_;

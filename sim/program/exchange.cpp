@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/base/index.hpp"
+#include "sim/cluster/fabric.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
 #include "sim/program/learners.hpp"
@@ -36,8 +37,8 @@ HostAllReduce host_all_reduce_of(const Scenario& scenario, int gpus) {
   HostAllReduce host;
   host.ranks = gpus;
   host.ranks_per_node = std::min(gpus, cluster.gpus_per_node);
-  const double between_s =
-      gpus > host.ranks_per_node ? 2 * cluster.nic.link.latency_s + cluster.fabric.link.latency_s : 0;
+  const int nodes = (gpus + host.ranks_per_node - 1) / host.ranks_per_node;
+  const double between_s = nodes > 1 ? 2 * cluster.nic.link.latency_s + longest_fabric_latency_s(cluster, nodes) : 0;
   host.hop_latency_s =
       scenario.communication.message_overhead_s + std::max(between_s, 2 * cluster.host.memory_latency_s);
   host.copy_bytes_per_s = scenario.theano_mpi.host_copy_bytes_per_s;

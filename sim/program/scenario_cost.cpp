@@ -26,8 +26,9 @@ constexpr double kEightBitCopies = 2 + 1 + 1;
 // bits. Sixteen elements share a scale of one byte.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
 
-void set_low_precision_costs(DeviceCost& device, Precision precision, const GpuSpec& gpu) {
-  const double half_flops = std::max(gpu.fp16_flops, gpu.bf16_flops);
+// The roofline's efficiency is that of the job's precision, so the peak in half precision includes the ratio of speeds.
+void set_low_precision_costs(DeviceCost& device, Precision precision, const KernelsSpec& kernels, const GpuSpec& gpu) {
+  const double half_flops = std::max(gpu.fp16_flops, gpu.bf16_flops) * kernels.speed_in_half() / kernels.speed;
   if (precision == Precision::fp8) device.operand_copy_bytes = kEightBitCopies;
   if (precision == Precision::fp4) {
     device.operand_copy_bytes = kFourBitCopies;
@@ -55,8 +56,9 @@ void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSp
   KernelPeaks peaks = kernel_peaks(gpu);
   peaks.half_flops =
       std::max(peaks.half_flops, peaks.fp32_flops);  // without half-precision units, libraries use single precision
-  device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, peaks,
-                                                           kernel_precision(compute.precision), compute.kernels.speed);
+  const KernelsSpec& kernels = compute.kernels;
+  device.kernels = std::make_shared<const TrainingKernels>(kernels.laws, peaks, kernel_precision(compute.precision),
+                                                           KernelSpeeds{kernels.speed, kernels.speed_in_half()});
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
-  set_low_precision_costs(device, compute.precision, gpu);
+  set_low_precision_costs(device, compute.precision, compute.kernels, gpu);
   set_kernel_laws(device, compute, gpu);
   device.launch_s = compute.launch_s;
   device.host_launch_s = compute.host_launch_s;

@@ -72,10 +72,7 @@ ParallelSpec SplitJob::spec_of(int layer) const {
 }
 
 RankParameters SplitJob::trained_parameters(const ModelPart& part) const {
-  RankParameters sum = spec.lora_rank > 0 ? RankParameters() : rank_parameters_outside_layers(shape, spec, part);
-  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
-    sum += trained_layers[to_index(layer)];
-  return sum;
+  return split::trained_parameters(shape, spec, part, trained_layers);
 }
 
 std::vector<StageOps> SplitJob::ops() const {

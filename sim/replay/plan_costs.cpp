@@ -9,6 +9,7 @@
 #include "sim/replay/copies.hpp"
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/uneven_loads.hpp"
 #include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim::replay {
@@ -172,7 +173,8 @@ class CostsOfCollectives {
   PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
     if (plan.phases.empty()) return {};
     const std::optional<std::vector<double>> bytes = plan.call ? std::nullopt : bytes_of_phases(plan);
-    if (!bytes) return plan_cost(plan, program.units(), reduction_rate_);
+    if (!bytes)
+      return plan.call ? plan_cost(plan, program.units(), reduction_rate_) : uneven_cost(plan, program.units());
     auto known =
         std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return are_alike(one.first, plan); });
     if (known == known_.end()) {
@@ -187,8 +189,22 @@ class CostsOfCollectives {
   }
 
  private:
+  // Messages of a phase differ in size.
+  PlanCost uneven_cost(const Plan& plan, const UnitClasses& units) {
+    if (!uneven_) uneven_ = std::make_unique<UnevenLoads>(units, reduction_rate_);
+    RoundLoad load(units);
+    PlanCost cost;
+    for (const Phase& phase : plan.phases) {
+      const auto& blocks = phase.transfers.blocks();
+      auto flows = blocks.size() == 1 ? uneven_->flows(*blocks.front()) : std::nullopt;
+      cost.push_back({phase.rounds, flows ? longest_of(std::move(*flows)) : load.flows(phase, reduction_rate_)});
+    }
+    return cost;
+  }
+
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // most recently used first
+  std::unique_ptr<UnevenLoads> uneven_;         // of the program's units
 };
 
 }  // namespace

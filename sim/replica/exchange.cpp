@@ -52,18 +52,10 @@ bool exchanges_tied_embedding(const SplitJob& job) {
   return job.shape.tied_output && is_on_two_stages && job.spec.lora_rank == 0;
 }
 
-RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part) {
-  return rank_parameters_outside_layers(job.shape, job.spec, part);
-}
-
-RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part) {
-  return job.spec.lora_rank > 0 ? RankParameters{} : parameters_beside_blocks(job, part);
-}
-
 std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPart& part,
                                              const std::vector<double>& blocks_s, double before_blocks_s,
                                              const ExchangeRule& rule) {
-  const RankParameters beside = trained_beside_blocks(job, part);
+  const RankParameters beside = trained_parameters_outside_layers(job.shape, job.spec, part);
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.gradient_bytes);
   double at_s = before_blocks_s;
@@ -80,7 +72,7 @@ std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPar
 std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart& part,
                                            const std::vector<double>& blocks_s, double before_blocks_s,
                                            const ExchangeRule& rule) {
-  const RankParameters beside = trained_beside_blocks(job, part);
+  const RankParameters beside = trained_parameters_outside_layers(job.shape, job.spec, part);
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.weight_bytes);
   filling.add_block(scaled(beside, shares.embedding), 0, true);

@@ -33,9 +33,4 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
 /// True if first and last stage have a copy of the embedding table each, whose gradients are summed.
 bool exchanges_tied_embedding(const SplitJob& job);
 
-/// Counts parameters outside blocks: the embedding table, the output matrix and others.
-RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
-/// Returns the trained ones among them; with adapters there are none.
-RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part);
-
 }  // namespace lockstep::sim::replica

@@ -120,7 +120,8 @@ class IterationTime {
 
   // Adds embedding or loss, with their part of the sharded weights.
   void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
-    RankParameters parameters = parameters_beside_blocks(job_, part), trained = trained_beside_blocks(job_, part);
+    RankParameters parameters = rank_parameters_outside_layers(job_.shape, job_.spec, part),
+                   trained = trained_parameters_outside_layers(job_.shape, job_.spec, part);
     if (part.has_embedding && part.has_loss) {
       parameters = parameters.half();
       trained = trained.half();
@@ -312,16 +313,16 @@ SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpu
       job_(split_job(scenario, gpus)),
       seconds_(std::make_shared<const RankSeconds>(rank_seconds(scenario, job_))),
       links_(std::make_shared<const SplitLinks>(scenario, cluster, job_.spec)),
-      pipeline_(schedule_of_pipeline(job_.spec), job_.pipeline()),
+      pipeline_(std::make_shared<PipelineTimer>(schedule_of_pipeline(job_.spec), job_.pipeline())),
       update_s_(slowest_update_s()) {}
 
 SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links,
-                       RankSecondsOfSplits& seconds)
+                       RankSecondsOfSplits& seconds, PipelineTimers& timers)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
       seconds_(seconds.at(job_)),
       links_(std::move(links)),
-      pipeline_(schedule_of_pipeline(job_.spec), job_.pipeline()),
+      pipeline_(timers.at(schedule_of_pipeline(job_.spec), job_.pipeline())),
       update_s_(slowest_update_s()) {}
 
 double SplitModel::slowest_update_s() const {
@@ -332,11 +333,11 @@ double SplitModel::slowest_update_s() const {
 }
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) {
-  return IterationTime(scenario_, job_, *seconds_, *links_, update_s_, slowest, perturbation).run(pipeline_);
+  return IterationTime(scenario_, job_, *seconds_, *links_, update_s_, slowest, perturbation).run(*pipeline_);
 }
 
 std::vector<SplitSpan> SplitModel::spans(double slowest) const {
-  if (!pipeline_.can_be_whole())
+  if (!pipeline_->can_be_whole())
     throw InputError("a timeline of " + std::to_string(job_.micro_batches) +
                      " micro-batches has too many passes; allowed: at most " +
                      std::to_string(static_cast<int>(kMostPasses / 2 / job_.spec.pipeline / job_.spec.chunks())) +

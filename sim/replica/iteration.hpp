@@ -66,7 +66,8 @@ class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
   /// Uses links and seconds that many splits share. Splits with the same ranks and sharding groups have the same links.
-  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds);
+  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links, RankSecondsOfSplits& seconds,
+             PipelineTimers& timers);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {});
@@ -89,7 +90,7 @@ class SplitModel {
   SplitJob job_;
   std::shared_ptr<const RankSeconds> seconds_;
   std::shared_ptr<const SplitLinks> links_;
-  PipelineTimer pipeline_;
+  std::shared_ptr<PipelineTimer> pipeline_;
   double update_s_;
 };
 

@@ -28,7 +28,8 @@ Piece piece_of_block(const SplitJob& job, const RankSeconds& seconds, int block,
 // Makes the piece of the embedding, or of the loss.
 Piece piece_of_end(const SplitJob& job, const ModelPart& part, const BlockSeconds& seconds, TrafficOfEnd forward,
                    TrafficOfEnd backward, Pass pass) {
-  RankParameters weights = parameters_beside_blocks(job, part), trained = trained_beside_blocks(job, part);
+  RankParameters weights = rank_parameters_outside_layers(job.shape, job.spec, part),
+                 trained = trained_parameters_outside_layers(job.shape, job.spec, part);
   if (part.has_embedding && part.has_loss) {
     weights = weights.half();
     trained = trained.half();

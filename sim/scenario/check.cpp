@@ -149,6 +149,13 @@ Problem find_profile_problem(const Scenario& s) {
            "kernels"}};
 }
 
+Problem find_half_kernel_speed_problem(const Scenario& s) {
+  const bool is_below_half = s.compute.precision == Precision::fp8 || s.compute.precision == Precision::fp4;
+  if (!s.compute.kernels.half_speed || is_below_half) return {};
+  return {{"/compute/efficiency/half_kernel_speed", "layers are in " + name_of(s.compute.precision),
+           "allowed: kernel_speed alone; fp8 and fp4 leave some kernels in 16 bits"}};
+}
+
 // Algorithms that update elsewhere, or keep averages, do so in single precision.
 Problem find_half_parameters_problem(const Scenario& s) {
   if (!s.compute.half_parameters) return {};
@@ -265,6 +272,7 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = find_profile_problem(s)) return problem;
   if (Problem problem = find_bucket_copies_problem(s)) return problem;
   if (Problem problem = find_half_parameters_problem(s)) return problem;
+  if (Problem problem = find_half_kernel_speed_problem(s)) return problem;
   if (Problem problem = find_master_weights_problem(s)) return problem;
   if (Problem problem = find_convergence_problem(s)) return problem;
   if (Problem problem = find_background_problem(s)) return problem;

@@ -92,9 +92,10 @@ ObjectFormat<ComputeSpec> efficiency_format() {
           "earlier "
           "one has no law");
   kernels.reads([](const JsonNode& node, ComputeSpec& spec) {
-    const double speed = spec.kernels.speed;
+    const KernelsSpec before = spec.kernels;
     spec.kernels = read_kernels(node);
-    spec.kernels.speed = speed;
+    spec.kernels.speed = before.speed;
+    spec.kernels.half_speed = before.half_speed;
   });
   kernels.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.gpus); });
   auto speed =
@@ -104,6 +105,17 @@ ObjectFormat<ComputeSpec> efficiency_format() {
       "adds");
   speed.reads([](const JsonNode& node, ComputeSpec& spec) { spec.kernels.speed = node.sourced_number(kKernelSpeed); });
   speed.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.speed); });
+  auto half = f.custom("half_kernel_speed", "number **S**", "0.01 to 2",
+                       format_text::sourced(format_text::schema_of(kKernelSpeed)));
+  half.optional("`kernel_speed`")
+      .means(
+          "with `fp8` or `fp4`: the same of kernels that stay in 16 bits, such as attention, routers and the output "
+          "layer");
+  half.reads(
+      [](const JsonNode& node, ComputeSpec& spec) { spec.kernels.half_speed = node.sourced_number(kKernelSpeed); });
+  half.writes([](const ComputeSpec& spec) {
+    return spec.kernels.gpus.empty() || !spec.kernels.half_speed ? Json() : Json(*spec.kernels.half_speed);
+  });
   f.number("attention", &ComputeSpec::attention_efficiency, kAttentionShare)
       .optional("1")
       .means("what fused attention reaches, over `compute`, or with `kernels` over their law");

@@ -128,6 +128,10 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
     setting.tau = s.learners.tau;
   }
   if (!s.trains_learners()) setting.tau = iterations_of_round(s);
+  if (s.algorithm == Algorithm::local_sgd && gpus <= s.local_sgd.group_gpus) {  // one replica, by S-SGD
+    setting.algorithm = Algorithm::s_sgd;
+    setting.tau = 1;
+  }
   if (s.algorithm == Algorithm::backup_workers) setting.workers = s.workers->aggregate_of(gpus);
   if (s.algorithm == Algorithm::async_sgd) {
     setting.workers = 1;

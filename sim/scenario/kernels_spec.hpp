@@ -2,6 +2,7 @@
 // Laws of single kernels that a scenario names. "kernels": ["b300", "b200"] lists ids of measured GPUs; a later one is
 // used for kernels that an earlier one lacks. Files: scenarios/catalogue/kernels.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct KernelsSpec {
   std::shared_ptr<const KernelLaws>
       laws;          ///< null if `gpus` is empty; scale them by kernel_peaks(), not by their peaks()
   double speed = 1;  ///< rate of these kernels in a training over their rate in short benchmarks
+  /// The same of kernels that stay in 16 bits while others are in eight or four; none: `speed`.
+  std::optional<double> half_speed;
+
+  double speed_in_half() const { return half_speed.value_or(speed); }
 };
 
 /// Reads the list of ids, with files of the default catalogue. Throws InputError for an id without a file.

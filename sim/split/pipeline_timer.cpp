@@ -61,4 +61,20 @@ TimedPipeline PipelineTimer::extrapolate(const PipelineTimes& times) {
   return timed;
 }
 
+// Forgets all timers before they need more than about 200 MB. Splits that use them keep theirs.
+std::shared_ptr<PipelineTimer> PipelineTimers::at(PipelineSchedule schedule, const PipelineShape& shape) {
+  constexpr double kMostKept = 2e6;
+  std::shared_ptr<PipelineTimer>& known =
+      all_[{schedule, shape.stages, shape.micro_batches, shape.chunks, shape.order}];
+  if (known) return known;
+  const auto made = std::make_shared<PipelineTimer>(schedule, shape);
+  known = made;
+  passes_ += made->first_passes();
+  if (passes_ > kMostKept) {
+    all_.clear();
+    passes_ = 0;
+  }
+  return made;
+}
+
 }  // namespace lockstep::sim::split

@@ -5,7 +5,9 @@
 //
 // The result is exact, except for pipelines of more than kMostPasses passes whose times do not repeat themselves by
 // then. They are extrapolated linearly from two orders with fewer micro-batches.
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "sim/split/pipeline_time.hpp"
@@ -29,6 +31,8 @@ class PipelineTimer {
   TimedPipeline run(const PipelineTimes& times);
   /// True if orders of all micro-batches are short enough to be timed step by step.
   bool can_be_whole() const { return !is_extrapolated_; }
+  /// Returns the passes of the first order that run() tries.
+  double first_passes() const { return 2.0 * shape_.stages * shape_.chunks * sizes_.front(); }
 
  private:
   const PipelineOrder& order_at(std::size_t size);
@@ -39,6 +43,18 @@ class PipelineTimer {
   std::vector<int> sizes_;  ///< micro-batches of the orders to try, ascending; if extrapolated, by the last two
   bool is_extrapolated_ = false;
   std::vector<std::unique_ptr<const PipelineOrder>> orders_;  ///< of sizes_
+};
+
+/// Keeps the timers of a search's splits, because many splits have the same schedule and shape. Use it in one thread at
+/// a time.
+class PipelineTimers {
+ public:
+  std::shared_ptr<PipelineTimer> at(PipelineSchedule schedule, const PipelineShape& shape);
+
+ private:
+  using Key = std::tuple<PipelineSchedule, int, int, int, ChunkOrder>;
+  std::map<Key, std::shared_ptr<PipelineTimer>> all_;
+  double passes_ = 0;  ///< of the first orders of all timers kept
 };
 
 }  // namespace lockstep::sim::split

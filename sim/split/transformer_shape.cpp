@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/base/index.hpp"
+
 namespace lockstep::sim::split {
 namespace {
 
@@ -232,12 +234,30 @@ RankParameters trained_layer_parameters(const TransformerShape& shape, const Par
   return {spec.lora_rank * (2 * h + split / spec.tensor), 0};
 }
 
-RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
-  if (spec.lora_rank == 0) return rank_parameters(shape, spec, part);
-  RankParameters sum;
-  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
-    sum += trained_layer_parameters(shape, spec, layer);
+RankParameters trained_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
+                                                 const ModelPart& part) {
+  return spec.lora_rank > 0 ? RankParameters() : rank_parameters_outside_layers(shape, spec, part);
+}
+
+namespace {
+
+template <class OfLayer>
+RankParameters sum_of_trained(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
+                              const OfLayer& of_layer) {
+  RankParameters sum = trained_parameters_outside_layers(shape, spec, part);
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) sum += of_layer(layer);
   return sum;
+}
+
+}  // namespace
+
+RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
+  return sum_of_trained(shape, spec, part, [&](int layer) { return trained_layer_parameters(shape, spec, layer); });
+}
+
+RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
+                                  const std::vector<RankParameters>& trained_layers) {
+  return sum_of_trained(shape, spec, part, [&](int layer) { return trained_layers[to_index(layer)]; });
 }
 
 }  // namespace lockstep::sim::split

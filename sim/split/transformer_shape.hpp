@@ -93,6 +93,12 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
 /// parameters in total per matrix of the attention. One of the two is whole on every tensor rank. The other is split
 /// like the matrix to which it belongs.
 RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
+/// The same, if the trained parameters of each of the model's layers are known.
+RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
+                                  const std::vector<RankParameters>& trained_layers);
+/// Counts those outside layers; with adapters there are none.
+RankParameters trained_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
+                                                 const ModelPart& part);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
 }  // namespace lockstep::sim::split

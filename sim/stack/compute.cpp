@@ -1,6 +1,7 @@
 // Sets the computation of a job: precision, batch, efficiencies, and measured rates.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "engine/base/bisect.hpp"
@@ -163,7 +164,8 @@ bool has_fast_convolutions(const StackModel& m) {
 
 // Factors on data-sheet figures, fitted to the rates of one GPU.
 struct Speeds {
-  double of_kernels = 1;  ///< factor on the times of measured kernel laws
+  double of_kernels = 1;                  ///< over the rates of measured kernel laws
+  std::optional<double> of_half_kernels;  ///< the same of kernels that stay in 16 bits, if others have fewer
   double of_flop = 1, of_bytes = 1, launch_s = prior_of("kernel launch").value;
   double host_launch_s = 0;  ///< processor time per kernel, in seconds
   double kernel_gain = 1;    ///< bytes moved layer by layer, over those that kernels move
@@ -209,6 +211,25 @@ double speed_of_software_and_family(StackModel& m, const std::string& what) {
          m.constant({"speed of family/" + family_of(m) + what});
 }
 
+// Returns the id of the GPU whose fitted speed applies in `precision`. That is the GPU itself if records of it fitted
+// one. Otherwise it is the GPU with the same chip that has the most records, if there is one.
+std::string board_with_speed(const StackModel& m, const std::string& precision) {
+  const auto records_of = [&](const std::string& id) {
+    const auto found = m.catalogue.constants.find("speed/" + id + precision);
+    return found == m.catalogue.constants.end() ? 0 : found->second.records;
+  };
+  std::string best = m.gpu->speed_of;
+  int most = records_of(best);
+  if (most > 0 || m.gpu->chip.empty()) return best;
+  for (const GpuEntry& other : m.catalogue.gpus) {
+    const int records = other.chip == m.gpu->chip ? records_of(other.id) : 0;
+    if (records <= most) continue;
+    best = other.id;
+    most = records;
+  }
+  return best;
+}
+
 // On tensor cores, memory limits networks of images, so rates determine only one constant. In single precision they
 // determine both sides of the roofline.
 Speeds speeds_of_images(StackModel& m) {
@@ -218,7 +239,7 @@ Speeds speeds_of_images(StackModel& m) {
   const std::string precision = "/" + name_of(is_below_half ? Precision::mixed : m.precision);
   const double of_work = speed_of_software_and_family(m, is_single ? "/fp32" : "/mixed");
   Speeds speeds;
-  speeds.of_flop = of_work * m.constant({"speed/" + m.gpu->speed_of + precision,
+  speeds.of_flop = of_work * m.constant({"speed/" + board_with_speed(m, precision) + precision,
                                          "speed/" + m.gpu->generation + precision, "speed" + precision});
   speeds.of_bytes = speeds.of_flop;
   if (is_single) speeds.of_bytes = of_work * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
@@ -243,15 +264,12 @@ Speeds speeds_of_images(StackModel& m) {
 //
 // If the laws are another generation's, the constant also includes the ratio of the shares of peak that the two
 // generations reach.
-double sustained_speed(StackModel& m, const KernelLaws& laws) {
+double sustained_speed(StackModel& m, const KernelLaws& laws, Precision precision) {
   const bool is_carried = laws.find("gemm/bf16").carried == Carried::to_other_generation;
   const bool is_amd = m.gpu->vendor == Vendor::amd;
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  // Few rates are in four bits. With the general constant, four bits would be predicted slower than eight where memory
-  // is the limit.
-  const Precision precision = m.precision == Precision::fp4 ? Precision::fp8 : m.precision;
   return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
@@ -259,7 +277,12 @@ double sustained_speed(StackModel& m, const KernelLaws& laws) {
 Speeds speeds_of_sequences(StackModel& m) {
   const double of_work = m.constant({"speed of software/" + m.stack->id + "/sequences"});
   Speeds speeds;
-  speeds.of_kernels = of_work * sustained_speed(m, m.catalogue.kernel_laws_of(*m.gpu));
+  const KernelLaws laws = m.catalogue.kernel_laws_of(*m.gpu);
+  const bool is_below_half = m.precision == Precision::fp8 || m.precision == Precision::fp4;
+  if (is_below_half) speeds.of_half_kernels = of_work * sustained_speed(m, laws, Precision::mixed);
+  // Few rates are in four bits. With the general constant, four bits would be predicted slower than eight where memory
+  // is the limit.
+  speeds.of_kernels = of_work * sustained_speed(m, laws, is_below_half ? Precision::fp8 : m.precision);
   speeds.of_flop = speeds.of_kernels;
   speeds.of_bytes = of_work;
   if (m.stack->cuda_graphs) {
@@ -272,11 +295,12 @@ Speeds speeds_of_sequences(StackModel& m) {
   return speeds;
 }
 
-KernelsSpec kernels_of(StackModel& m, double speed) {
+KernelsSpec kernels_of(StackModel& m, const Speeds& speeds) {
   KernelsSpec kernels;
   kernels.gpus = m.catalogue.kernel_donors_of(*m.gpu);
   kernels.laws = std::make_shared<const KernelLaws>(m.catalogue.kernel_laws_of(*m.gpu));
-  kernels.speed = speed;
+  kernels.speed = speeds.of_kernels;
+  kernels.half_speed = speeds.of_half_kernels;
   if (!kernels.gpus.empty())
     m.assume(kKernelLaws, joined(kernels.gpus), "fitted to single kernels of these GPUs (results/kernels)");
   else
@@ -335,7 +359,7 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
   compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
   if (is_sequences) {
-    compute.kernels = kernels_of(m, speeds.of_kernels);
+    compute.kernels = kernels_of(m, speeds);
     set_sequence_kernels(m, compute);
   }
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;

@@ -92,6 +92,7 @@ void map_needed_bandwidth(ResultModel& m) {
     Scenario& s = one.scenario;
     s.cluster.nic.link.bandwidth_bytes_per_s = bits / 8 / s.cluster.nic.per_node;
     s.cluster.fabric.link.bandwidth_bytes_per_s = bits / 8;
+    for (LinkSpec& of_level : s.cluster.fabric.fat_tree.links) of_level.bandwidth_bytes_per_s = bits / 8;
     s.cluster.host.memory_bandwidth_bytes_per_s = std::max(s.cluster.host.memory_bandwidth_bytes_per_s, bits / 2);
     s.compute.jitter = JitterKind::none;
     s.uncertainty = {};

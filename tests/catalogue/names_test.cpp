@@ -277,6 +277,20 @@ TEST_CASE("a board that differs in memory alone has the other's speeds") {
   CHECK(catalogue().gpus.named("v100-sxm2-32")->speed_of == "v100-sxm2");
 }
 
+TEST_CASE("boards that share a speed have one chip, so one generation and precisions") {
+  std::map<std::string, const sim::GpuEntry*> first_of;
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    if (gpu.chip.empty()) continue;
+    INFO(gpu.id);
+    const sim::GpuEntry& first = *first_of.emplace(gpu.chip, &gpu).first->second;
+    CHECK(gpu.generation == first.generation);
+    CHECK((gpu.spec.tf32_flops > 0) == (first.spec.tf32_flops > 0));
+    CHECK((gpu.spec.fp8_flops > 0) == (first.spec.fp8_flops > 0));
+    CHECK((gpu.speed_of == gpu.id || catalogue().gpus.with_id(gpu.speed_of)->chip == gpu.chip));
+  }
+  CHECK(first_of.size() > 1);
+}
+
 namespace {
 
 // Returns the error of loading the catalogue with one file changed.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sim/cluster/fabric.hpp"
 #include "sim/cluster/node_layout.hpp"
 #include "tests/catch.hpp"
 #include "tests/cluster/flows.hpp"
@@ -47,6 +48,23 @@ const std::vector<sim::FabricSpec>& fabrics() {
 }
 
 }  // namespace
+
+TEST_CASE("the longest latency of a network counts the links of each level") {
+  sim::ClusterSpec spec = plain_cluster(24, 8);
+  const auto longest_s = [&](const sim::FabricSpec& fabric, int nodes) {
+    spec.fabric = fabric;
+    return sim::longest_fabric_latency_s(spec, nodes);
+  };
+  for (const sim::FabricSpec& fabric : fabrics()) CHECK(longest_s(fabric, 1) == 0);
+  CHECK(longest_s(fabrics()[0], 24) == Approx(2e-6));
+  CHECK(longest_s(fabrics()[1], 4) == Approx(2 * 2e-6));   // within a leaf
+  CHECK(longest_s(fabrics()[1], 24) == Approx(4 * 2e-6));  // over a spine
+  CHECK(longest_s(fabrics()[2], 24) == Approx(4 * 2e-6));  // two steps in each of two rings of five
+  sim::FabricSpec levels = fabrics()[1];
+  levels.fat_tree.links = {{3e9, 1e-6}, {3e9, 5e-6}};
+  CHECK(longest_s(levels, 4) == Approx(2e-6));
+  CHECK(longest_s(levels, 24) == Approx(2 * (1e-6 + 5e-6)));
+}
 
 TEST_CASE("a PCIe tree's routes") {
   sim::ClusterSpec spec = plain_cluster(2, 8);

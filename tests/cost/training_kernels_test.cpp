@@ -19,7 +19,8 @@ KernelLaw law_named(const std::string& name, double start_s, double compute_shar
 }
 
 // 1 TFLOP/s in half precision, 2 in eight bits, 4 in four. GEMMs reach all of it, attention half, experts a quarter.
-std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, double speed = 1, double start_s = 0) {
+std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, double speed = 1, double start_s = 0,
+                                                  double speed_in_half = 1) {
   auto file = std::make_shared<KernelLawFile>();
   file->gpu = "test";
   for (KernelPrecision each : {KernelPrecision::bf16, KernelPrecision::fp8, KernelPrecision::nvfp4}) {
@@ -34,7 +35,7 @@ std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, dou
   peaks.fp8_flops = 2e12;
   peaks.fp4_flops = 4e12;
   peaks.memory_bytes_per_s = 1e12;
-  return std::make_shared<const TrainingKernels>(laws, peaks, precision, speed);
+  return std::make_shared<const TrainingKernels>(laws, peaks, precision, KernelSpeeds{speed, speed_in_half});
 }
 
 DeviceCost device_with(std::shared_ptr<const TrainingKernels> kernels) {
@@ -107,6 +108,22 @@ TEST_CASE("attention: FLOP of its pairs forward, 2.5 times as many backward at t
     CHECK(cost.forward_s == Approx(whole_s).epsilon(2e-3));
     CHECK(cost.backward_s == Approx(2.5 / 0.75 * cost.forward_s).epsilon(1e-6));
   }
+}
+
+TEST_CASE("a speed of 16 bits scales attention, routers' and output matrices, one of 8 bits the others") {
+  const GemmShape matrix{1024, 512, 256};
+  model::AttentionShape shape;
+  shape.heads = shape.kv_heads = 4;
+  shape.head_dim = shape.value_dim = 64;
+  shape.keys = 1024;
+  const auto plain = kernels_in(KernelPrecision::fp8), slow_half = kernels_in(KernelPrecision::fp8, 1, 0, 0.5),
+             slow_eight = kernels_in(KernelPrecision::fp8, 0.5, 0, 1);
+  CHECK(slow_half->attention_s(shape, 1024, 2) == Approx(2 * plain->attention_s(shape, 1024, 2)));
+  CHECK(slow_half->product_s(matrix, true) == Approx(2 * plain->product_s(matrix, true)));
+  CHECK(slow_half->product_s(matrix, false) == plain->product_s(matrix, false));
+  CHECK(slow_eight->attention_s(shape, 1024, 2) == plain->attention_s(shape, 1024, 2));
+  CHECK(slow_eight->product_s(matrix, true) == plain->product_s(matrix, true));
+  CHECK(slow_eight->product_s(matrix, false) == Approx(2 * plain->product_s(matrix, false)));
 }
 
 TEST_CASE("experts: three matrices on every row forward, twice that backward") {

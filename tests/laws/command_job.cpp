@@ -11,6 +11,8 @@
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/program/scenario_cost.hpp"
+#include "sim/replica/rank_cost.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catalogue/catalogue.hpp"
@@ -101,13 +103,61 @@ JobAnswer answer(const CommandJob& job) {
   answer.samples_per_iteration = run.samples() * run.accumulation;
   answer.memory_bytes = static_cast<double>(sim::gpu_memory(run.scenario, run.gpus, run.batch_per_gpu).total_bytes());
   answer.kernels = run.scenario.compute.kernels.gpus;
-  const std::string own = "speed/" + predicted.job.gpu.id;
   for (const Assumption& input : row.samples_per_s.task.assumptions)
-    answer.has_own_speed = answer.has_own_speed || input.pointer.rfind(own, 0) == 0;
+    for (const sim::GpuEntry& gpu : catalogue().gpus)
+      if (input.pointer.rfind("speed/" + gpu.id + "/", 0) == 0) answer.speed_constant = input.pointer;
   const double peak = sim::utilisation_peak_flops(run.scenario.cluster.gpu, run.scenario.compute.precision);
   if (peak > 0 && run.scenario.model.tokens > 0)
     answer.mfu = sim::model_flops_per_gpu(run.scenario, answer.samples_per_s, row.gpus) / peak;
   return answer;
+}
+
+namespace {
+
+struct PassTimes {
+  std::vector<double> passes_s;  // forward and backward, of each layer of a split, or of all layers together
+  double attention_s = 0;        // of kernels alone, which wait for no processor
+};
+
+double attention_s(const sim::Workload& run) {
+  const sim::Scenario& scenario = run.scenario;
+  sim::DeviceCost device = sim::device_cost(scenario);
+  device.host_launch_s = 0;
+  const sim::ModelCost cost = sim::roofline_cost(scenario.model, device, scenario.compute.optimizer, run.batch_per_gpu);
+  double seconds = 0;
+  for (std::size_t i = 0; i < cost.layers.size(); ++i)
+    if (scenario.model.layers[i].kind == model::LayerKind::attention)
+      seconds += cost.layers[i].forward_s + cost.layers[i].backward_s;
+  return seconds;
+}
+
+PassTimes pass_times(const CommandJob& job) {
+  const sim::JobPrediction predicted = predict(job);
+  const sim::Workload& run = predicted.largest().samples_per_s.task.target.front();
+  PassTimes times{{}, attention_s(run)};
+  if (run.scenario.parallel) {
+    const sim::RankSeconds rank = sim::rank_seconds(run.scenario, sim::split_job(run.scenario, run.gpus));
+    std::vector<sim::BlockSeconds> all = rank.blocks;
+    all.insert(all.end(), {rank.embedding, rank.loss});
+    for (const sim::BlockSeconds& one : all)
+      times.passes_s.insert(times.passes_s.end(), {one.forward_s, one.backward_s});
+    return times;
+  }
+  const sim::ModelCost cost = sim::model_cost(run.scenario, run.batch_per_gpu);
+  times.passes_s = {cost.forward_s(), cost.backward_s()};
+  return times;
+}
+
+}  // namespace
+
+double slowdown_by_kernels(const CommandJob& first, const CommandJob& second) {
+  if (answer(second).kernels.empty()) return 0;
+  const PassTimes before = pass_times(first), after = pass_times(second);
+  if (after.attention_s > before.attention_s * (1 + 1e-9)) return 0;
+  double most = 0;
+  for (std::size_t i = 0; i < before.passes_s.size(); ++i)
+    if (before.passes_s[i] > 0) most = std::max(most, after.passes_s[i] / before.passes_s[i] - 1);
+  return most;
 }
 
 sim::PointResult replay_scenario(const CommandJob& job) {

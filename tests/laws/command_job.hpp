@@ -41,7 +41,8 @@ struct JobAnswer {
 
   /// GPUs whose measured laws of single kernels the prediction uses, the first one first. Empty: none.
   std::vector<std::string> kernels;
-  bool has_own_speed = false;  ///< published results of this GPU itself fitted a constant of its speed
+  /// Constant of the speed of this GPU, or of another one with its chip, that published results fitted. Empty: none.
+  std::string speed_constant;
 
   double iteration_s() const { return samples_per_iteration / samples_per_s; }
 };
@@ -49,6 +50,9 @@ struct JobAnswer {
 /// Throws InputError if the job is refused, and std::runtime_error with the command for any other failure.
 sim::JobPrediction predict(const CommandJob& job);
 JobAnswer answer(const CommandJob& job);
+/// Returns the largest relative amount by which a pass of a layer computes longer in the second job than in the first,
+/// at least 0. Returns 0 if its kernels were not measured, or if attention, which stays in 16 bits, takes longer.
+double slowdown_by_kernels(const CommandJob& first, const CommandJob& second);
 /// Predicts the scenario that `simulate job --scenario` writes.
 sim::PointResult replay_scenario(const CommandJob& job);
 

@@ -108,7 +108,7 @@ bool dominates(const sim::GpuEntry& a, const sim::GpuEntry& b, sim::Precision pr
 // their data sheets. Either their kernels were measured one by one, or published results fitted the speed of one.
 bool has_other_measurements(const CommandJob& one, const CommandJob& other) {
   const JobAnswer a = answer(one), b = answer(other);
-  return a.has_own_speed != b.has_own_speed || (a.kernels != b.kernels && !a.kernels.empty() && !b.kernels.empty());
+  return a.speed_constant != b.speed_constant || (a.kernels != b.kernels && !a.kernels.empty() && !b.kernels.empty());
 }
 
 // Uses a network that NCCL's search counts equally on all GPUs. It tries 12, then 6 GB/s per channel on Hopper, 7 GB/s

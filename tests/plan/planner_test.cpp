@@ -301,7 +301,7 @@ TEST_CASE("every committed plan loads, is sourced, and gives an answer at small 
       for (sim::AxisValue& value : axis.values) value.settings.push_back({"/iterations", "2", "test", ""});
     }
     plan.axes[0].values.resize(1);
-    plan.refine.most_messages = 2e5;
+    plan.refine.most_messages = plan.refine.most_messages_around = 2e5;
     plan.points = sim::grid_points(plan);
     const sim::PlanResult result = worked_out(plan);
     REQUIRE(result.focus());

@@ -326,7 +326,7 @@ TEST_CASE("kernels of transformers are those of their software") {
 TEST_CASE("attention by its law is as fast as we measured on an H100, forward and backward") {
   const sim::GpuEntry& h100 = *catalogue().gpus.named("H100");
   const sim::TrainingKernels kernels(std::make_shared<const sim::KernelLaws>(catalogue().kernel_laws_of(h100)),
-                                     sim::kernel_peaks(h100.spec), sim::KernelPrecision::bf16, 1);
+                                     sim::kernel_peaks(h100.spec), sim::KernelPrecision::bf16, {1, 1});
   struct Measured {
     int head_dim, tokens;
     double reached;

@@ -77,6 +77,35 @@ TEST_CASE("law: the closed form by classes of alike units is that link by link")
     }
 }
 
+// plan_costs() shares work between plans of the same ranks; analytic_plan_s() adds up every message of one plan.
+TEST_CASE("law: the closed form of uneven messages is that of every message") {
+  for (const ClusterSpec& spec : clusters_of(9)) {
+    const int gpus = 64;
+    const Cluster cluster(spec, gpus);
+    for (int servers : {0, 3}) {
+      const Roles roles = co_located_servers(gpus, 8, servers);
+      ShardDealer dealer(static_cast<int>(roles.servers.size()));
+      Program program;
+      program.gpus = gpus;
+      program.reduction_rate_bytes_per_s = servers == 0 ? 0 : 5e9;
+      for (std::int64_t bytes : {3'000'017, 900'000, 5'123'456, 70'001, 2'999'999}) {
+        const std::vector<std::int64_t> shares = dealer.deal_pairs(bytes, 70'000);
+        program.plans.push_back(push_gradients(roles, shares));
+        program.plans.push_back(pull_parameters(roles, shares));
+      }
+      const PlanCosts costs = plan_costs(program, cluster);
+      for (std::size_t p = 0; p < program.plans.size(); ++p)
+        for (const Perturbation& perturbation : {Perturbation{}, Perturbation{1, 1, 1000}, Perturbation{1, 0.01, 1}}) {
+          INFO(program.plans[p].algorithm << " " << p << " on " << spec.name);
+          const double every_s =
+              analytic_plan_s(program.plans[p], cluster, program.reduction_rate_bytes_per_s, perturbation);
+          CHECK(every_s > 0);
+          CHECK(seconds_of(costs.phases[p], perturbation) == Approx(every_s).epsilon(1e-12));
+        }
+    }
+  }
+}
+
 TEST_CASE("law: links of a class carry the bytes of each of their links") {
   for (const ClusterSpec& spec : clusters_of(9)) {
     const Cluster by_class(spec, 64), by_link = link_by_link(spec, 64);

@@ -71,6 +71,23 @@ TEST_CASE("what decides the iterations of each algorithm") {
   CHECK(async.staleness == 3);  // as many as there are other workers
 }
 
+TEST_CASE("local SGD with one group of GPUs converges as S-SGD") {
+  ProfileFiles files;
+  files.scenario.erase("convergence");
+  const auto setting = [&](int group) {
+    const std::string local = R"({"period": 8, "group_gpus": )" + std::to_string(group) + "}";
+    return training_setting(files.one({{"/algorithm", "local-sgd"}, {"/local_sgd", local}}), 4);
+  };
+  for (int group : {1, 2}) {
+    CHECK(setting(group).algorithm == Algorithm::local_sgd);
+    CHECK(setting(group).tau == 8);
+  }
+  for (int group : {4, 8}) {
+    CHECK(setting(group).algorithm == Algorithm::s_sgd);
+    CHECK(setting(group).tau == 1);
+  }
+}
+
 TEST_CASE("a profile that does not fit the scenario is refused") {
   const auto error = [](const SmallFiles& of, const Settings& settings) {
     return error_of([&] { of.load(settings); });
