@@ -9,6 +9,7 @@
 #include "engine/base/units.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
+#include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim::job_prediction {
 namespace {
@@ -56,12 +57,11 @@ std::vector<BatchStage> rising_stages(std::int64_t start, std::int64_t step, dou
   return stages;
 }
 
-// Returns the number of which a batch near `batch` must be a multiple.
+// Returns the number of which batches near `batch` are multiples.
 std::int64_t batch_step(const Workload& run, std::int64_t batch) {
   if (run.scenario.parallel) {
     const ParallelSpec spec = run.scenario.parallel_at(run.gpus);
-    const bool is_interleaved = spec.pipeline > 1 && spec.schedule == PipelineSchedule::interleaved;
-    return std::int64_t{spec.micro_batch} * spec.data * (is_interleaved ? spec.pipeline : 1);
+    return std::int64_t{spec.micro_batch} * spec.data;
   }
   const std::int64_t without_accumulation = std::int64_t{run.gpus} * run.batch_per_gpu;
   return batch < without_accumulation ? run.gpus : without_accumulation;
@@ -73,7 +73,7 @@ Workload with_batch(const Workload& run, std::int64_t batch) {
   other.label = 0;  // no other workload takes the same time
   if (run.scenario.parallel) {
     other.scenario.parallel->global_batch = static_cast<int>(batch);
-    check(other.scenario);
+    other.scenario.parallel->micro_batches = 0;
     return other;
   }
   const std::int64_t of_gpu = batch / run.gpus;
@@ -85,16 +85,41 @@ Workload with_batch(const Workload& run, std::int64_t batch) {
   return other;
 }
 
-// Two batches that the split can run, by which the time of `batch` is interpolated. They are equal if it can run it.
+bool can_run(const Workload& run, std::int64_t batch) {
+  if (batch <= 0 || batch % batch_step(run, batch) != 0) return false;
+  if (!run.scenario.parallel) return true;
+  try {
+    const Workload other = with_batch(run, batch);
+    check(other.scenario);
+    const ParallelSpec spec = other.scenario.parallel_at(run.gpus);
+    (void)stage_ops(schedule_of_pipeline(spec), pipeline_shape(spec, micro_batches(spec, static_cast<int>(batch))), 0);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// Two batches that the split can run, by which the time of `batch` is estimated. They are equal if it can run it.
 struct Neighbours {
   std::int64_t lower = 0, upper = 0;
 };
 
+// Below the smallest batch that can run, the two smallest ones.
 Neighbours neighbours_of(const Workload& run, std::int64_t batch) {
+  if (can_run(run, batch)) return {batch, batch};
   const std::int64_t step = batch_step(run, batch);
-  if (batch % step == 0) return {batch, batch};
-  const std::int64_t lower = std::max(step, batch / step * step);
-  return {lower, lower + step};
+  constexpr int kMostSteps = 1 << 14;
+  const auto next_after = [&](std::int64_t from) {
+    for (int i = 1; i <= kMostSteps; ++i)
+      if (can_run(run, from + i * step)) return from + i * step;
+    throw InputError(std::string(kOption) + ": the split can run no batch near " + std::to_string(batch) +
+                     "; allowed: batches that its schedule can run");
+  };
+  const std::int64_t below = batch / step * step;
+  std::int64_t lower = below;
+  while (lower > 0 && !can_run(run, lower)) lower -= step;
+  const std::int64_t upper = next_after(below);
+  return lower > 0 ? Neighbours{lower, upper} : Neighbours{upper, next_after(upper)};
 }
 
 // Times iterations of the batches that a row's ramp needs.
@@ -114,8 +139,8 @@ class RampTimes {
       if (!time.failure.empty()) throw InputError(std::string(kOption) + ": " + time.failure);
   }
 
-  // Returns the time with `batch` over that with the job's batch. The time is linear between neighbours: it is that of
-  // the micro-batches and of a constant part.
+  // Returns the time with `batch` over that with the job's batch. The time is linear in the batch near its neighbours: it
+  // is that of the micro-batches and of a constant part.
   double relative_time(const Workload& run, std::int64_t batch) const {
     const Neighbours near = neighbours_of(run, batch);
     const double lower_s = seconds(near.lower), upper_s = seconds(near.upper);

@@ -14,7 +14,7 @@ namespace lockstep::sim::job_prediction {
 std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t global_batch);
 
 /// Sets JobRow::ramp of every row: predicts an iteration at each batch, with the row's split. The time of a batch that
-/// the split cannot run is interpolated between those of two batches that it can.
+/// the split cannot run is estimated linearly from those of two batches that it can.
 void time_batch_ramp(JobPrediction& predicted, const TimingOptions& timing);
 
 /// Returns the constant batch, in tokens, that leads to the same loss after `tokens` tokens as the row's batches do.

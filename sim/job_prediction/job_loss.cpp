@@ -124,10 +124,10 @@ std::string job_loss_text(const JobPrediction& predicted) {
     const BoundedValue tokens =
         tokens_with_ramp(predicted, row, batch_tokens, tokens_to_loss(run.scenario, row.gpus, global_batch));
     const double minimal = minimal_tokens_to(loss.law, loss.model.parameters.middle, question.loss);
-    return "Loss " + short_number(question.loss) + " takes " + range_text(tokens) + " tokens at a batch of " +
-           format_count(batch_tokens) + " tokens; small batches take " + format_count(minimal) +
-           ", the critical batch is " + format_count(critical_batch(loss.law, minimal)) + " tokens.\n" +
-           law_text(loss, minimal);
+    return "Loss " + short_number(question.loss) + " takes " + range_text(tokens) + " tokens " +
+           (row.ramp.empty() ? "at a batch of " + format_count(batch_tokens) + " tokens" : "with the batch ramp") +
+           "; small batches take " + format_count(minimal) + ", the critical batch is " +
+           format_count(critical_batch(loss.law, minimal)) + " tokens.\n" + law_text(loss, minimal);
   }
   const double batch = batch_for_loss(predicted, row, question.tokens, batch_tokens);
   const BoundedValue reached = predict_loss(loss.law, loss.model, question.tokens, batch, kLossCoverage);

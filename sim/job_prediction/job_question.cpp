@@ -1,4 +1,5 @@
 #include "sim/job_prediction/job_question.hpp"
+#include "sim/job_prediction/batch_ramp.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,7 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
     throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
   if (!q.batch_ramp.empty() && works == 0)
     throw InputError("--batch-ramp: the work is not given; allowed: with --tokens, --samples, --loss or --flops");
+  if (!q.batch_ramp.empty() && q.job.global_batch > 0) (void)read_batch_ramp(q.batch_ramp, q.job.global_batch);
   if (q.samples > 0 && q.job.epochs > 0)
     throw InputError("--samples: --epochs says how much is trained, too; allowed: one of the two");
   if (q.usd_per_gpu_hour > 0 && works == 0 && q.job.epochs == 0)

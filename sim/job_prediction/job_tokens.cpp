@@ -135,9 +135,10 @@ std::string ramp_text(const std::vector<Row>& rows, double tokens_of_sample) {
     slower = std::max(slower, stage.iteration_s / double(stage.global_batch) * batch / iteration_s - 1);
   return "Batch ramp: " + stages + ", then " + short_number(batch) + ". Its smaller batches take up to " +
          formatted("%.0f %%", 100 * slower) + " longer per token on " + gpus_text(row.gpus) + ".\n" +
-         (interpolated == 0 ? ""
-                            : "The split cannot run " + std::to_string(interpolated) +
-                                  " of these batches; their times are interpolated.\n");
+         (interpolated == 0
+              ? ""
+              : "The split cannot run " + std::to_string(interpolated) +
+                    " of these batches; their times are estimated from those of batches that it can run.\n");
 }
 
 Json ramp_json(const std::vector<BatchStage>& ramp) {

@@ -69,8 +69,9 @@ std::vector<double> batches_of(const LossQuestion& q, const Size& size, const Lo
 }
 
 /// Rounds to whole sequences. Prefers a power of two within 5 %, because GPUs divide it: "4M" tokens are 512 sequences
-/// of 8,192.
+/// of 8,192. A whole number of sequences stays as it is.
 double whole_batch(double batch_tokens, double sequence_tokens) {
+  if (std::fmod(batch_tokens, sequence_tokens) == 0) return batch_tokens;
   const double sequences = std::max(1.0, std::round(batch_tokens / sequence_tokens));
   const double power = std::exp2(std::round(std::log2(sequences)));
   return (std::abs(power / sequences - 1) <= kNearPower ? power : sequences) * sequence_tokens;

@@ -6,20 +6,25 @@ const LOSS_LOOKS = [4, 0, 2];
 const SECONDS_OF_DAY = 86400;
 // Options of the job that give its work or its batch, and others that the question about the loss does not take.
 const NOT_OF_LOSS = ['gpus', 'nodes', 'tokens', 'samples', 'epochs', 'flops', 'loss', 'global_batch', 'batch', 'batch_ramp', 'accumulation', 'no_failures', 'storage',
-                     'step_time', 'step_gpus', 'step_batch', 'step_gpu', 'step_network', 'micro_batch', 'optimise'];
+                     'optimise'];
+// With these, other batches or the searched split would not be those of the answer above.
+const NOT_WITH_LOSS = ['step_time', 'accumulation', 'batch_ramp', 'rate', 'rate_gpu'];
 
 async function showLoss(ask, options, summary) {
+  if (NOT_WITH_LOSS.some(key => options[key] !== undefined)) return showSection('loss');
   if (!summary.trained || !isNumber(summary.trained.tokens) || !summary.lossLaw) return showSection('loss');
   const {batch, tokens, sequence} = summary.trained;
   const batches = BATCH_FACTORS.map(factor => Math.max(1, Math.round(factor * batch / sequence)) * sequence);
   const asked = {...Object.fromEntries(Object.entries(options).filter(([key]) => !NOT_OF_LOSS.includes(key))),
-                 gpus: [summary.gpus], tokens: TOKEN_FACTORS.map(factor => String(Math.round(factor * tokens))), batch_tokens: [...new Set(batches)].map(String)};
-  try {
-    drawLoss((await ask('loss', asked)).json, batch, tokens, options.price);
-  } catch (error) {
-    if (!(error instanceof AnswerError)) throw error;
-    showSection('loss');
-  }
+                 gpus: [summary.gpus], tokens: TOKEN_FACTORS.map(factor => String(Math.round(factor * tokens)))};
+  // A split that is given may not run the other batches.
+  for (const sizes of [[...new Set(batches)], [batch]])
+    try {
+      return drawLoss((await ask('loss', {...asked, batch_tokens: sizes.map(String)})).json, batch, tokens, options.price);
+    } catch (error) {
+      if (!(error instanceof AnswerError)) throw error;
+    }
+  showSection('loss');
 }
 
 function drawLoss(answer, batch, tokens, price) {
@@ -32,7 +37,7 @@ function drawLoss(answer, batch, tokens, price) {
   const source = `Law of the loss ${answer.law}: ${answer.law_source}`;
   const cells = ({row, days}) => [
     format.short(row.tokens.value), withBounds(value => fixed(value, 3), row.loss.value, row.loss.low, row.loss.high), duration(days * SECONDS_OF_DAY),
-    ...(price ? [format.count(row.usd ? row.usd.value : days * 24 * price * row.gpus)] : [])];
+    ...(price ? [format.count(row.usd)] : [])];
   showSection('loss',
     h('p', {class: 'note-line'}, `By the law “${answer.law}”. Other text and vocabularies shift the loss.`),
     lossCurve(series, tokens),

@@ -300,7 +300,10 @@ class Around {
   // The runs used the closed form. Their times are scaled to the prediction of the focus.
   void tell_failures() {
     const Outcome& o = evaluation_.at(with_failures());
-    if (!o.is_ok()) return;
+    if (!o.is_ok()) {
+      result_.warnings.push_back("the focus with failures was not simulated: " + o.why);
+      return;
+    }
     result_.clocked = o.clocked;
     const double factor = row().outcome.undisturbed_s / o.undisturbed_s;
     for (double* time_s : {&result_.clocked->mean_s, &result_.clocked->low_s, &result_.clocked->high_s})
@@ -329,8 +332,8 @@ class Around {
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     const double main_waits_s = std::max(0.0, main.iteration_s - main.compute_s);
     const double longer = waits_s > 0 ? main_waits_s / waits_s : 1;
-    b.exposed_communication_s =
-        std::min(longer * (even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s), main_waits_s);
+    const double exposed_s = even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s;
+    b.exposed_communication_s = std::min(waits_s > 0 ? longer * exposed_s : main.exposed_communication_s, main_waits_s);
     b.idle_s = std::max(0.0, main_waits_s - b.exposed_communication_s);
     b.bubble_s = std::min(longer * o.bubble_s.value_or(0), b.exposed_communication_s);
     b.exposed_communication_s -= b.bubble_s;

@@ -28,7 +28,8 @@ constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
 
 // The roofline's efficiency is that of the job's precision, so the peak in half precision includes the ratio of speeds.
 void set_low_precision_costs(DeviceCost& device, Precision precision, const KernelsSpec& kernels, const GpuSpec& gpu) {
-  const double half_flops = std::max(gpu.fp16_flops, gpu.bf16_flops) * kernels.speed_in_half() / kernels.speed;
+  const double half_flops =
+      std::max(gpu.fp16_flops, gpu.bf16_flops) * (kernels.gpus.empty() ? 1 : kernels.speed_in_half() / kernels.speed);
   if (precision == Precision::fp8) device.operand_copy_bytes = kEightBitCopies;
   if (precision == Precision::fp4) {
     device.operand_copy_bytes = kFourBitCopies;

@@ -12,7 +12,7 @@ namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kSame = 1e-11;        // rates and loads that differ by less (relatively) count as equal
-constexpr double kSameTime_s = 1e-12;  // as SimGrid is configured in sim/cluster/engine.cpp
+constexpr double kSameTime_s = 1e-12;  // as SimGrid is configured in sim/messages/engine.cpp
 constexpr std::size_t kMany = 32;      // with more touched links, a queue finds the tightest
 
 }  // namespace

@@ -10,22 +10,23 @@ namespace lockstep::sim::replay {
 namespace {
 
 // The loader seeks the module where the program's run path says. It stays loaded until the process ends.
-SimgridFunctions load_functions() {
+const SimgridFunctions& load_functions() {
   void* const module = dlopen(kSimgridModule, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr)
     throw std::runtime_error(std::string("SimGrid cannot be loaded: ") + dlerror() +
                              "; it belongs beside the programs");
-  void* const found = dlsym(module, kSimgridFunctions);
-  if (found == nullptr) throw std::runtime_error(std::string(kSimgridModule) + " is no module of Lockstep");
-  const SimgridFunctions functions = reinterpret_cast<SimgridFunctions (*)()>(found)();
-  if (functions.version != version())
-    throw std::runtime_error(std::string(kSimgridModule) + " is of Lockstep " + functions.version +
-                             ", and this program of " + version());
-  return functions;
+  const auto version_of = reinterpret_cast<const char* (*)()>(dlsym(module, kSimgridVersion));
+  const auto functions = reinterpret_cast<const SimgridFunctions* (*)()>(dlsym(module, kSimgridFunctions));
+  if (version_of == nullptr || functions == nullptr)
+    throw std::runtime_error(std::string(kSimgridModule) + " is no module of Lockstep");
+  if (version_line() != version_of())
+    throw std::runtime_error(std::string(kSimgridModule) + " is of " + version_of() + ", and this program of " +
+                             version_line());
+  return *functions();
 }
 
 const SimgridFunctions& simgrid() {
-  static const SimgridFunctions functions = load_functions();
+  static const SimgridFunctions& functions = load_functions();
   return functions;
 }
 

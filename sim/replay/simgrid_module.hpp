@@ -27,7 +27,6 @@ void set_flow_updates(FlowUpdates updates);
 
 /// The functions of the module. Their meaning is that of the functions of the same names in this room.
 struct SimgridFunctions {
-  std::string version;  ///< of Lockstep
   void (*set_flow_updates)(FlowUpdates);
   std::vector<Replay> (*replay_messages_of_jobs)(const std::vector<JobToReplay>&, const std::vector<BackgroundFlow>&,
                                                  const ReplayOptions&);
@@ -35,6 +34,9 @@ struct SimgridFunctions {
   std::vector<ClockedRun> (*run_on_clock)(const ClockedTrainings&);
 };
 
-inline constexpr const char *kSimgridModule = "lockstep_simgrid.so", *kSimgridFunctions = "lockstep_simgrid_functions";
+/// The module's file, and the functions that it exports: `const char* VERSION()`, which must return the program's
+/// version_line(), and `const SimgridFunctions* FUNCTIONS()`.
+inline constexpr const char *kSimgridModule = "lockstep_simgrid.so", *kSimgridVersion = "lockstep_simgrid_version",
+                            *kSimgridFunctions = "lockstep_simgrid_functions";
 
 }  // namespace lockstep::sim::replay

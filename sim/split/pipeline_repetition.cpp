@@ -22,7 +22,9 @@ bool has_each_pass(const std::vector<PipelineStep>& steps, std::size_t first, st
   return std::all_of(counts.begin(), counts.end(), [&](const auto& count) { return count.second == times; });
 }
 
-PipelineRepetition repetition_of(const std::vector<PipelineStep>& steps, int micro_batches, std::size_t period) {
+// `times`: of each pass in a period.
+PipelineRepetition repetition_of(const std::vector<PipelineStep>& steps, int micro_batches, int times,
+                                 std::size_t period) {
   const std::size_t middle = steps.size() / 2;
   if (middle < 2 * period) return {};
   const auto is_repeated = [&](std::size_t i) {
@@ -32,7 +34,7 @@ PipelineRepetition repetition_of(const std::vector<PipelineStep>& steps, int mic
   while (found.end < steps.size() && is_repeated(found.end)) ++found.end;
   while (found.first > period && is_repeated(found.first - 1)) --found.first;
   while (found.first < found.end && steps[found.first - 1].is_beside_next) ++found.first;
-  if (found.end - found.first < 2 * period || !has_each_pass(steps, found.first, period, micro_batches)) return {};
+  if (found.end - found.first < 2 * period || !has_each_pass(steps, found.first, period, times)) return {};
   for (std::size_t i = found.first; i < found.first + period; ++i)
     for (const int from : {steps[i].own, steps[i].arrives_from})
       if (from >= 0) found.reach = std::max(found.reach, i - to_index(from));
@@ -41,10 +43,12 @@ PipelineRepetition repetition_of(const std::vector<PipelineStep>& steps, int mic
 
 }  // namespace
 
-PipelineRepetition find_repetition(const std::vector<PipelineStep>& steps, int stages, int micro_batches) {
-  const std::size_t of_micro_batch = steps.size() / to_index(micro_batches);
-  for (const int count : {1, stages, 2 * stages}) {
-    const PipelineRepetition found = repetition_of(steps, count, of_micro_batch * to_index(count));
+PipelineRepetition find_repetition(const std::vector<PipelineStep>& steps, const PipelineShape& shape) {
+  const int share = shape.order == ChunkOrder::mirrored ? 2 : 1;  // half of the micro-batches use each chunk
+  const std::size_t of_micro_batch = steps.size() / to_index(shape.micro_batches);
+  for (const int count : {1, shape.stages, 2 * shape.stages}) {
+    if (count % share != 0) continue;
+    const PipelineRepetition found = repetition_of(steps, count, count / share, of_micro_batch * to_index(count));
     if (found.period > 0) return found;
   }
   return {};

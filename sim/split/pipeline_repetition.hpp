@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/split/pipeline.hpp"
+
 namespace lockstep::sim::split {
 
 /// An op of a pipeline and the earlier steps that it waits for; -1: none.
@@ -18,8 +20,8 @@ struct PipelineStep {
   bool is_beside_next = false;  ///< overlapped with the next step
 };
 
-/// Steps from `first` up to `end` wait as the steps one period earlier do. A period has each pass of each chunk as often
-/// as it has micro-batches.
+/// Steps from `first` up to `end` wait as the steps one period earlier do. A period has each pass of each chunk equally
+/// often: as often as micro-batches of the period use the chunk.
 struct PipelineRepetition {
   std::size_t period = 0;  ///< steps; 0: the order does not repeat itself
   int micro_batches = 0;   ///< of a period
@@ -28,6 +30,6 @@ struct PipelineRepetition {
 };
 
 /// Tries periods of one micro-batch, of as many as there are stages, and of twice as many.
-PipelineRepetition find_repetition(const std::vector<PipelineStep>& steps, int stages, int micro_batches);
+PipelineRepetition find_repetition(const std::vector<PipelineStep>& steps, const PipelineShape& shape);
 
 }  // namespace lockstep::sim::split

@@ -132,10 +132,9 @@ double PipelineTimeline::bubble_fraction() const {
   return 1 - busy_s_of_all() / (makespan_s * static_cast<double>(busy_s.size()));
 }
 
-PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape)
-    : stages_(std::move(stages)), micro_batches_(shape.micro_batches) {
+PipelineOrder::PipelineOrder(std::vector<StageOps> stages, const PipelineShape& shape) : stages_(std::move(stages)) {
   Ordering(stages_, shape, steps_).run();
-  repetition_ = find_repetition(steps_, shape.stages, shape.micro_batches);
+  repetition_ = find_repetition(steps_, shape);
 }
 
 namespace {
@@ -190,6 +189,8 @@ class Timing {
       if (!seconds) continue;
       for (std::size_t i = next_ - repetition.reach; i < next_; ++i) end_of_[i] += periods * *seconds;
       for (double& free_s : free_s_) free_s += periods * *seconds;
+      for (std::size_t i = next_ - period; i < next_; ++i)
+        line_.busy_s[to_index(steps_[i].stage)] += periods * passes_[to_index(steps_[i].pass)];
       run_up_to(steps_.size());
       return finish();
     }
@@ -261,11 +262,7 @@ PipelineTimeline PipelineOrder::run(const PipelineTimes& times) const {
 
 std::optional<PipelineTimeline> PipelineOrder::run_longer(const PipelineTimes& times, int more) const {
   if (repetition_.period == 0 || more % repetition_.micro_batches != 0) return std::nullopt;
-  std::optional<PipelineTimeline> line =
-      Timing(stages_, steps_, times).run_longer(repetition_, more / repetition_.micro_batches);
-  if (!line) return line;
-  for (double& busy_s : line->busy_s) busy_s *= 1 + double(more) / micro_batches_;
-  return line;
+  return Timing(stages_, steps_, times).run_longer(repetition_, more / repetition_.micro_batches);
 }
 
 }  // namespace lockstep::sim::split

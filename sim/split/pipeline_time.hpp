@@ -75,12 +75,13 @@ class PipelineOrder {
   /// those of the longer pipeline. Returns nothing if the times do not repeat themselves to 1e-13, or if a period's
   /// micro-batches do not divide `more`.
   std::optional<PipelineTimeline> run_longer(const PipelineTimes& times, int more) const;
+  /// True if the order repeats itself, so that run_longer() may succeed.
+  bool repeats() const { return repetition_.period > 0; }
   const std::vector<StageOps>& stages() const { return stages_; }
 
  private:
   std::vector<StageOps> stages_;
   std::vector<PipelineStep> steps_;
-  int micro_batches_;
   PipelineRepetition repetition_;
 };
 

@@ -39,13 +39,22 @@ const PipelineOrder& PipelineTimer::order_at(std::size_t size) {
 }
 
 TimedPipeline PipelineTimer::run(const PipelineTimes& times) {
-  for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    const PipelineOrder& order = order_at(i);
-    if (sizes_[i] == shape_.micro_batches) return {&order.stages(), order.run(times)};
-    if (auto line = order.run_longer(times, shape_.micro_batches - sizes_[i]))
+  const std::size_t last = sizes_.size() - 1;
+  while (first_ <= last) {
+    const PipelineOrder& order = order_at(first_);
+    if (sizes_[first_] == shape_.micro_batches) return {&order.stages(), order.run(times)};
+    if (auto line = order.run_longer(times, shape_.micro_batches - sizes_[first_]))
       return {&order.stages(), std::move(*line)};
+    skip_to(order.repeats() || first_ == last ? first_ + 1 : last);
   }
   return extrapolate(times);
+}
+
+// Keeps the last two orders of a pipeline that is extrapolated.
+void PipelineTimer::skip_to(std::size_t size) {
+  first_ = size;
+  const std::size_t kept = is_extrapolated_ ? std::min(size, sizes_.size() - 2) : size;
+  for (std::size_t i = 0; i < kept; ++i) orders_[i].reset();
 }
 
 TimedPipeline PipelineTimer::extrapolate(const PipelineTimes& times) {
@@ -61,9 +70,9 @@ TimedPipeline PipelineTimer::extrapolate(const PipelineTimes& times) {
   return timed;
 }
 
-// Forgets all timers before they need more than about 200 MB. Splits that use them keep theirs.
+// Forgets all timers before their first orders need more than about 50 MB. Splits that use them keep theirs.
 std::shared_ptr<PipelineTimer> PipelineTimers::at(PipelineSchedule schedule, const PipelineShape& shape) {
-  constexpr double kMostKept = 2e6;
+  constexpr double kMostKept = 1e6;
   std::shared_ptr<PipelineTimer>& known =
       all_[{schedule, shape.stages, shape.micro_batches, shape.chunks, shape.order}];
   if (known) return known;

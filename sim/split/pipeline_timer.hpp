@@ -36,13 +36,15 @@ class PipelineTimer {
 
  private:
   const PipelineOrder& order_at(std::size_t size);
+  void skip_to(std::size_t size);
   TimedPipeline extrapolate(const PipelineTimes& times);
 
   PipelineSchedule schedule_;
   PipelineShape shape_;
   std::vector<int> sizes_;  ///< micro-batches of the orders to try, ascending; if extrapolated, by the last two
   bool is_extrapolated_ = false;
-  std::vector<std::unique_ptr<const PipelineOrder>> orders_;  ///< of sizes_
+  std::vector<std::unique_ptr<const PipelineOrder>> orders_;  ///< of sizes_; none of those that proved too short
+  std::size_t first_ = 0;                                     ///< first of sizes_ that is long enough, so far
 };
 
 /// Keeps the timers of a search's splits, because many splits have the same schedule and shape. Use it in one thread at

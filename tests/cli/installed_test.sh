@@ -35,6 +35,8 @@ if [ "$simgrid" = on ]; then
   for scenario in "$share"/lockstep/scenarios/*.json; do
     "$lockstep" simulate "$scenario" --fidelity analytic --quiet >/dev/null || fail "$scenario"
   done
+  "$lockstep" simulate "$share/lockstep/scenarios/lenet_host.json" --fidelity message --quiet >/dev/null ||
+    fail "a simulation by SimGrid's module"
   reply=$(bash -c "source '$share/bash-completion/completions/lockstep'; COMP_WORDS=(lockstep simulate --fid) COMP_CWORD=2
                    _lockstep; echo \"\${COMPREPLY[@]}\"")
   [ "$reply" = --fidelity ] || fail "completion of lockstep simulate --fid: $reply"

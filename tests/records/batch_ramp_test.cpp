@@ -86,6 +86,22 @@ TEST_CASE("a batch that the split cannot run takes a time between those of its n
   CHECK(iteration_s(3) > 0);
 }
 
+TEST_CASE("a batch ramp of a job that accumulates, and of DualPipe, whose pipelines need many micro-batches") {
+  sim::JobQuestion job = llama_with_ramp(0, "128:10B");
+  job.job.accumulation = 32;
+  const Json accumulated = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
+  CHECK(accumulated["training_s"].get<double>() == Approx(ramp_row(256, "128:10B")["training_s"].get<double>()));
+  job = llama_with_ramp(1024, "8:1B,40:2B,64:3B,96:4B");
+  job.job.split.give("schedule", name_of(sim::PipelineSchedule::dual_pipe));
+  const Json ramp = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0)["batch_ramp"];
+  CHECK(ramp[0]["interpolated"] == true);   // one micro-batch of eight that fill the pipeline
+  CHECK(ramp[1]["interpolated"] == true);   // five
+  CHECK(ramp[2]["interpolated"] == false);  // eight
+  CHECK(ramp[3]["interpolated"] == false);
+  for (std::size_t i = 1; i < ramp.size(); ++i)
+    CHECK(ramp[i]["iteration_s"].get<double>() > ramp[i - 1]["iteration_s"].get<double>());
+}
+
 TEST_CASE("a batch ramp that is none is refused with an example") {
   for (const char* wrong : {"512", "512:", ":1B", "512:1B,256:1B", "512:x", "0:1B", "300+300:1B", "512+0:1B"})
     CHECK_THROWS_WITH(ramp_row(1024, wrong), Contains("--batch-ramp \""));
