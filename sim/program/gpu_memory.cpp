@@ -374,7 +374,7 @@ std::string fullest_stage_line(const std::vector<GpuMemory>& stages) {
     most = std::max(most, stage->total_bytes());
   }
   const std::string low = amount_text(least, capacity), high = amount_text(most, capacity);
-  return "Fullest of " + std::to_string(stages.size()) + " stages: " + std::to_string(fullest - stages.begin()) +
+  return "Fullest of " + std::to_string(stages.size()) + " stages: stage " + std::to_string(fullest - stages.begin()) +
          ", with " + parts + unit_name(capacity) + "; the others need " + (low == high ? low : low + " to " + high) +
          ".\n";
 }

@@ -88,7 +88,7 @@ std::string barely_fits_text(const GpuMemory& memory);
 /// Returns a text such as "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n".
 /// `points` must be in ascending order of GPUs.
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
-/// Returns "Fullest of 8 stages: 0, with weights 1.9, activations 20.4, ... GiB; the others need 20.1 to 30.5.\n" Parts
+/// Returns "Fullest of 8 stages: stage 0, with weights 1.9, activations 20.4 GiB; the others need 20 to 30.\n" Parts
 /// below a twentieth of the stage are left out. Returns an empty text without several stages.
 std::string fullest_stage_line(const std::vector<GpuMemory>& stages);
 /// Writes {"fullest", "each": [{"bytes", "parts"}]}; the first stage is 0. Null without several stages.
