@@ -98,4 +98,31 @@ TEST_CASE("a split that fits only with recomputation is assumed to repeat the le
   CHECK_FALSE(fits(record));
 }
 
+TEST_CASE("offloaded activations leave a GPU over the PCIe of its generation, or over NVLink-C2C") {
+  const auto link = [](const char* gpu) {
+    const Json record{{"id", "a"},
+                      {"metric", "throughput_per_gpu"},
+                      {"unit", "tokens/s/GPU"},
+                      {"software", "nemo"},
+                      {"model", "llama3_8b"},
+                      {"gpu", gpu},
+                      {"gpus", 4},
+                      {"gpus_per_node", 4},
+                      {"sharding", "zero3"},
+                      {"microbatch", 1},
+                      {"global_batch", 64},
+                      {"precision", "bf16"},
+                      {"seq", 8192},
+                      {"offload_layers", 20}};
+    const sim::QuantityTask task = sim::task_of(sim::resolve_target(read_one(record), catalogue()), {}, catalogue());
+    INFO(task.unmapped);
+    REQUIRE(task.target.size() == 1);
+    return task.target.front().scenario.cluster.host_link_bytes_per_s();
+  };
+  CHECK(link("v100-sxm2-32") == 12e9);
+  CHECK(link("a100-sxm4") == 24e9);
+  CHECK(link("h100-sxm") == 50e9);
+  CHECK(link("gb200") == 225e9);
+}
+
 }  // namespace lockstep::tests
