@@ -6,7 +6,7 @@
 //   gpus.json        {"id", "name", "generation", "chip"?, "speed_of"?, "kernels_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "gpus_per_tray"?, "nvlink_domain"?, "other_links"?, "nvlink_bridge"? (one way, by data
 //                     sheets), "bridged_gpus"? (2), "pcie_peers"?: false, "gpudirect"?: false, "network", "memory", "memory_bandwidth",
-//                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
+//                     "host_link"? (to and from host memory, each way), "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or

@@ -281,6 +281,14 @@ void read_length(LaunchSettings& s, Facts& f) {
   f.tokens = s.number("train_tokens", "--tokens");
 }
 
+// Activations of the first layers go to the host (megatron/core/transformer/transformer_config.py, cpu_offloading).
+void read_offloaded_layers(LaunchSettings& s, Facts& f) {
+  const std::int64_t layers = s.whole("cpu_offloading_num_layers", "--offload-layers").value_or(0);
+  const bool is_on = s.boolean("cpu_offloading", "--offload-layers").value_or(true) &&
+                     s.boolean("cpu_offloading_activations", "--offload-layers").value_or(true);
+  if (layers > 0 && is_on) f.give_from("--offload-layers", std::to_string(layers), s, "cpu_offloading_num_layers");
+}
+
 void read_capacity(LaunchSettings& s, Facts& f) {
   const auto capacity = s.number("moe_expert_capacity_factor", "--expert-capacity");
   if (!capacity) return;
@@ -302,6 +310,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_batch(s, f);
   read_length(s, f);
   read_capacity(s, f);
+  read_offloaded_layers(s, f);
   if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // name in Pai-Megatron-Patch
   read_megatron_model(s, f, catalogue, kind);
   give_defaults(s, f);

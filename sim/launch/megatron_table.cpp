@@ -107,7 +107,8 @@ const std::vector<UnreadKeys>& megatron_unread() {
       {Use::not_simulated, "its memory is predicted as the software's default",
        "accumulate_allreduce_grads_in_fp32 grad_reduce_in_bf16 main_grads_dtype distribute_saved_activations "
        "empty_unused_memory_level "
-       "cpu_offloading* fine_grained_activation_offloading offload_modules min_offloaded_tensor_size delay_offload_* "
+       "cpu_offloading_weights cpu_offloading_double_buffering cpu_offloading cpu_offloading_activations "
+       "fine_grained_activation_offloading offload_modules min_offloaded_tensor_size delay_offload_* "
        "delta_offload_* activation_offload_fraction fine_grained_offloading_* moe_paged_stash* "
        "optimizer_offload_fraction "
        "overlap_cpu_optimizer_d2h_h2d use_torch_optimizer_for_cpu_offload moe_layer_recompute mhc_recompute_* "

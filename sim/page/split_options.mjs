@@ -11,6 +11,7 @@ export function optionsOfSplit(parallel, given) {
   if (parallel.sharding_group !== undefined) keep('sharding_group', parallel.sharding_group);
   if (parallel.recompute_modules && parallel.recompute_modules.length > 0) keep('recompute_modules', parallel.recompute_modules);
   if (parallel.expert_overlap) keep('expert_overlap', true);
+  if (parallel.offload_layers > 0) keep('offload_layers', parallel.offload_layers);
   if (parallel.offload_optimizer) keep('offload_optimizer', true);
   if (parallel.context > 1) keep('context_exchange', parallel.context_exchange);
   return options;

@@ -147,10 +147,7 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.communication_bytes = communication_bytes(s, gpus);
 }
 
-void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
-  const SplitJob job = split_job(s, gpus);
-  const SplitMemory of_stage = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
-  const ParameterBytes& bytes = job.memory.parameters;
+void set_split(const SplitMemory& of_stage, const ParameterBytes& bytes, GpuMemory& memory) {
   const double master = bytes.master / std::max(1e-9, bytes.master + bytes.state);
   memory.weights_bytes = of_stage.weights_bytes;
   memory.gradients_bytes = of_stage.gradients_bytes;
@@ -161,6 +158,12 @@ void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.communication_bytes = of_stage.buffers_bytes;
   memory.margin_bytes = of_stage.margin_bytes;
   memory.reserved_bytes = of_stage.reserved_bytes;
+}
+
+void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
+  const SplitJob job = split_job(s, gpus);
+  set_split(largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory), job.memory.parameters,
+            memory);
 }
 
 // Amounts are printed in nvidia-smi's unit. In that unit an "80 GB" GPU has 79.6.
@@ -182,6 +185,19 @@ std::string amount_text(double bytes, double capacity_bytes) {
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
+}
+
+constexpr double kToldShare = 0.05;  // least share of a part that a line about a stage names
+
+std::vector<GpuMemory>::const_iterator fullest_of(const std::vector<GpuMemory>& stages) {
+  return std::max_element(stages.begin(), stages.end(),
+                          [](const GpuMemory& a, const GpuMemory& b) { return a.total_bytes() < b.total_bytes(); });
+}
+
+Json parts_json(const GpuMemory& memory) {
+  Json parts = Json::object();
+  for (const MemoryPart& part : memory.parts()) parts[part.name] = part.bytes;
+  return parts;
 }
 
 constexpr double kRoomForBuffers = 0.02;  // share of the GPU that stays free: sharding software has further buffers
@@ -283,6 +299,21 @@ GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
   return memory;
 }
 
+std::vector<GpuMemory> stage_memories(const Scenario& s, int gpus) {
+  std::vector<GpuMemory> stages;
+  if (!s.parallel || s.parallel->pipeline == 1 || !s.model.transformer) return stages;
+  const SplitJob job = split_job(s, gpus);
+  for (int stage = 0; stage < job.spec.pipeline; ++stage) {
+    GpuMemory memory;
+    memory.batch_per_gpu = job.spec.micro_batch;
+    memory.capacity_bytes = s.cluster.gpu.memory_bytes;
+    set_split(split_memory(job.shape, job.spec, job.parts, stage, job.micro_batches, job.memory), job.memory.parameters,
+              memory);
+    stages.push_back(memory);
+  }
+  return stages;
+}
+
 double checkpoint_bytes(const Scenario& s) {
   const model::KeptPrecisions& kept = s.compute.kept;
   const double of_update = s.compute.update_element_bytes();
@@ -328,9 +359,35 @@ std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
   return "Memory per GPU: " + line + ".\n";
 }
 
+std::string fullest_stage_line(const std::vector<GpuMemory>& stages) {
+  if (stages.empty()) return "";
+  const auto fullest = fullest_of(stages);
+  const double capacity = fullest->capacity_bytes, total = fullest->total_bytes();
+  std::string parts;
+  for (const MemoryPart& part : fullest->parts())
+    if (part.bytes > kToldShare * total)
+      parts += (parts.empty() ? "" : ", ") + spaced(part.name) + " " + amount_text(part.bytes, capacity);
+  double least = total, most = 0;
+  for (auto stage = stages.begin(); stage != stages.end(); ++stage) {
+    if (stage == fullest) continue;
+    least = std::min(least, stage->total_bytes());
+    most = std::max(most, stage->total_bytes());
+  }
+  const std::string low = amount_text(least, capacity), high = amount_text(most, capacity);
+  return "Fullest of " + std::to_string(stages.size()) + " stages: stage " + std::to_string(fullest - stages.begin()) +
+         ", with " + parts + unit_name(capacity) + "; the others need " + (low == high ? low : low + " to " + high) +
+         ".\n";
+}
+
+Json stages_json(const std::vector<GpuMemory>& stages) {
+  if (stages.empty()) return {};
+  Json each = Json::array();
+  for (const GpuMemory& stage : stages) each.push_back({{"bytes", stage.total_bytes()}, {"parts", parts_json(stage)}});
+  return {{"fullest", fullest_of(stages) - stages.begin()}, {"each", each}};
+}
+
 Json memory_json(const GpuMemory& memory) {
-  Json parts = Json::object();
-  for (const MemoryPart& part : memory.parts()) parts[part.name] = part.bytes;
+  const Json parts = parts_json(memory);
   return {{"bytes", memory.total_bytes()},
           {"capacity_bytes", memory.capacity_bytes},
           {"spare_bytes", memory.spare_bytes()},

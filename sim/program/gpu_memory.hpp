@@ -72,6 +72,9 @@ struct [[nodiscard]] GpuMemory {
 /// Counts the memory of a point; `gpus` >= 1. If the auto-tuner chooses the learners, it counts one.
 GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 
+/// Counts the memory of every stage of a split's pipeline, in their order. Returns nothing without several stages.
+std::vector<GpuMemory> stage_memories(const Scenario& scenario, int gpus);
+
 /// Bytes of weights and optimizer state as they are kept, in single precision unless the scenario says otherwise. They
 /// count once, whatever the number of GPUs that hold them.
 double checkpoint_bytes(const Scenario& scenario);
@@ -85,6 +88,11 @@ std::string barely_fits_text(const GpuMemory& memory);
 /// Returns a text such as "Memory per GPU: 12.3 of 24.0 GiB at 8 to 1024 GPUs, 6.9 of 24.0 GiB at 2048 GPUs.\n".
 /// `points` must be in ascending order of GPUs.
 std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
+/// Returns "Fullest of 8 stages: stage 0, with weights 1.9, activations 20.4 GiB; the others need 20 to 30.\n" Parts
+/// below a twentieth of the stage are left out. Returns an empty text without several stages.
+std::string fullest_stage_line(const std::vector<GpuMemory>& stages);
+/// Writes {"fullest", "each": [{"bytes", "parts"}]}; the first stage is 0. Null without several stages.
+Json stages_json(const std::vector<GpuMemory>& stages);
 /// Writes {"bytes", "capacity_bytes", "spare_bytes" (below 0: does not fit), "barely_fits", "parts": {name: bytes}}.
 Json memory_json(const GpuMemory& memory);
 /// Returns by how much the memory is exceeded, the largest part, and the largest batch that fits. Returns an empty text

@@ -255,6 +255,7 @@ std::string split_text(const ParallelSpec& spec) {
   if (spec.sharding != ShardingStage::none) add(name_of(spec.sharding));
   if (spec.sharding_group > 0) add("in groups of " + std::to_string(spec.sharding_group));
   add(spec.recompute == Recomputation::none ? "no recomputation" : recompute_text(spec) + " recomputation");
+  if (spec.offload_layers > 0) add("activations of " + std::to_string(spec.offload_layers) + " layers on the host");
   add("micro-batch " + std::to_string(spec.micro_batch));
   return text;
 }

@@ -5,6 +5,7 @@
 #include "sim/job/job_fields.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/point/best_splits.hpp"
+#include "sim/quantity/least_recomputation.hpp"
 
 namespace lockstep::sim::quantity {
 namespace {
@@ -78,9 +79,7 @@ void give_split(const ParallelSpec& spec, const SplitQuestion& question, Job& jo
   }
 }
 
-}  // namespace
-
-void close_split(Job& job, const Catalogue& catalogue) {
+void close_given(Job& job, const Catalogue& catalogue) {
   const bool is_given = is_split(job);
   if (!job.exchange.empty() || (job.global_batch == 0 && is_given)) return;
   if (is_given ? is_complete(job.split) : job.batch_per_gpu > 0) return;
@@ -101,6 +100,13 @@ void close_split(Job& job, const Catalogue& catalogue) {
   } catch (const Unmapped&) {    // reported by the prediction
   } catch (const InputError&) {  // the same, or no split fits
   }
+}
+
+}  // namespace
+
+void close_split(Job& job, const Catalogue& catalogue) {
+  close_given(job, catalogue);
+  add_least_recomputation(job, catalogue);
 }
 
 }  // namespace lockstep::sim::quantity

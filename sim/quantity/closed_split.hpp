@@ -7,7 +7,10 @@
 // and the software's abilities.
 //
 // If the result gives some numbers of ranks, all others are 1. If it gives none and a GPU does not hold the model, all
-// are searched. If the result gives a split without a global batch, the split stays unchanged.
+// are searched. If the result gives a split without a global batch, only its recomputation is chosen.
+//
+// If a split does not fit without recomputation and the result does not give any, the least recomputation with which it
+// fits is assumed: it ran.
 #include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::quantity {

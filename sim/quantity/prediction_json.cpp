@@ -43,7 +43,11 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     json["method"] = name_of(workload.scenario.fidelity);
     if (workload.kind == Workload::Kind::iteration) add_batch_and_split(workload, json);
   }
-  if (memory) json["memory"] = memory_json(*memory);
+  if (memory) {
+    json["memory"] = memory_json(*memory);
+    if (const Json stages = stages_json(count_stage_memories(p.task)); !stages.is_null())
+      json["memory"]["stages"] = stages;
+  }
   return json;
 }
 

@@ -22,6 +22,11 @@ std::optional<GpuMemory> count_task_memory(const QuantityTask& task) {
   return memory_of(*workload);
 }
 
+std::vector<GpuMemory> count_stage_memories(const QuantityTask& task) {
+  const Workload* workload = iteration_of(task);
+  return workload == nullptr ? std::vector<GpuMemory>() : stage_memories(workload->scenario, workload->gpus);
+}
+
 Assumption memory_assumption(const GpuMemory& memory) {
   return {"memory per GPU", memory_text(memory), "assumed",
           memory.fits() ? "counted part by part" : "counted part by part: more than it has, yet it ran"};
@@ -35,6 +40,17 @@ std::string task_memory_line(const std::vector<const QuantityTask*>& tasks) {
       points.emplace_back(workload->gpus, memory_of(*workload));
   }
   return memory_line(points);
+}
+
+std::string task_stage_line(const std::vector<const QuantityTask*>& tasks) {
+  const Workload* first = nullptr;
+  for (const QuantityTask* task : tasks) {
+    const Workload* workload = iteration_of(*task);
+    if (workload == nullptr) continue;
+    if (first != nullptr && workload->gpus != first->gpus) return "";
+    if (first == nullptr) first = workload;
+  }
+  return first == nullptr ? "" : fullest_stage_line(stage_memories(first->scenario, first->gpus));
 }
 
 std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks) {

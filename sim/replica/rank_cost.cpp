@@ -6,6 +6,7 @@
 #include "sim/cost/token_cost.hpp"
 #include "sim/cost/utilisation.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replica/activation_offload.hpp"
 #include "sim/replica/adapters.hpp"
 #include "sim/replica/recomputation.hpp"
 
@@ -211,7 +212,7 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
 void dequantise_frozen(const SplitJob& job, const model::Graph& graph, const ModelBlocks& blocks,
                        const DeviceCost& device, std::vector<LayerCost>& costs) {
   const FrozenWeights frozen = job.spec.frozen_weights;
-  if (frozen == FrozenWeights::whole) return;
+  if (!is_quantised(frozen)) return;
   const double moved_bytes = quantised_bytes(frozen) + kHalfBytes;
   for (const Block& block : blocks.blocks)
     for (int i = block.first_layer; i <= block.last_layer; ++i) {
@@ -271,7 +272,7 @@ int sockets_of(const ClusterSpec& cluster) {
 
 double update_on_host_s(const Scenario& scenario, const SplitJob& job, double parameters, double backward_s) {
   const ClusterSpec& cluster = scenario.cluster;
-  const double to_host = cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
+  const double to_host = cluster.host_link_bytes_per_s();
   const double host_memory = cluster.host.memory_bandwidth_bytes_per_s * sockets_of(cluster);
   const int ranks = std::min(cluster.gpus_per_node, job.spec.gpus_of_replica() * job.spec.data);
   const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
@@ -307,6 +308,7 @@ RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
           job.micro_batches > 1,
           job.memory.parameters.gradient,
           s.frozen_weights,
+          s.offload_layers,
           s.expert_dispatch};
 }
 
@@ -358,6 +360,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
     const bool is_repeated = job.spec_of(static_cast<int>(layer)).recompute == job.spec.recompute;
     seconds.blocks.push_back((is_repeated ? of_kind : of_kept_kind)[layers.kind_of_layer[layer]]);
   }
+  wait_for_offload(scenario.cluster, job, seconds);
   return seconds;
 }
 

@@ -70,8 +70,8 @@ RecomputedLayersKey layers_key(const ParallelSpec& spec);
 
 /// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on. These
 /// are tensor, context and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load and
-/// the micro-batch. Recomputation, recomputed layers, adapters, frozen weights, how tokens reach experts and how gradients are
-/// added up also count. Not thread-safe.
+/// the micro-batch. Recomputation, recomputed layers, adapters, frozen weights, offloaded layers, how tokens reach experts
+/// and how gradients are added up also count. Not thread-safe.
 class RankSecondsOfSplits {
  public:
   /// The scenario must outlive it; its split is ignored.
@@ -80,7 +80,7 @@ class RankSecondsOfSplits {
 
  private:
   using Key = std::tuple<int, int, int, int, bool, bool, int, double, int, Recomputation, std::set<RecomputeModule>,
-                         RecomputedLayersKey, bool, double, FrozenWeights, ExpertDispatch>;
+                         RecomputedLayersKey, bool, double, FrozenWeights, int, ExpertDispatch>;
   static Key key_of(const SplitJob& job);
 
   const Scenario& scenario_;

@@ -87,6 +87,9 @@ const ObjectFormat<GpuSpec>& gpu_format() {
             "kernels take");
     f.quantity("memory_bandwidth", &GpuSpec::memory_bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
         .means("roofline of kernels bound by memory, and of the update");
+    f.quantity("host_link", &GpuSpec::host_link_bytes_per_s, Dimension::bandwidth, kBandwidth)
+        .optional("the GPU's PCIe path in `intra_node`")
+        .means("between a GPU and host memory, each way, such as NVLink-C2C: for what is offloaded");
     f.group("peak", peak).means("by precision");
     f.then([](const JsonNode& node, GpuSpec&) {
       if (!node.has("reserved_memory"))

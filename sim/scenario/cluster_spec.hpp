@@ -28,6 +28,7 @@ struct GpuSpec {
   double memory_bytes = 0;
   double reserved_bytes = kReservedBytes;  ///< part of it that driver and framework take before training
   double memory_bandwidth_bytes_per_s = 0;
+  double host_link_bytes_per_s = 0;  ///< to and from host memory, each way; 0: as the GPU's PCIe path
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not given, as for the next four
   double fp16_flops = 0;
@@ -173,6 +174,10 @@ struct ClusterSpec {
   std::vector<FaultSpec> faults;
 
   int nic_of(int local_gpu) const { return local_gpu * nic.per_node / gpus_per_node; }
+  /// Returns the bandwidth between a GPU and host memory, each way.
+  double host_link_bytes_per_s() const {
+    return gpu.host_link_bytes_per_s > 0 ? gpu.host_link_bytes_per_s : intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
+  }
 };
 
 const ObjectFormat<ClusterSpec>& cluster_format();

@@ -84,6 +84,12 @@ Problem find_recompute_problem(const ParallelSpec& spec) {
            "allowed: with \"recompute\": \"selective\""}};
 }
 
+Problem find_offload_problem(const ParallelSpec& spec) {
+  if (spec.offload_layers == 0 || spec.pipeline == 1) return {};
+  return {{"/parallel/offload_layers", "copies of activations to the host are not modelled beside stages",
+           "allowed: \"pipeline\": 1, or without it"}};
+}
+
 Problem find_order_problem(const ParallelSpec& spec) {
   for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
     if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
@@ -152,6 +158,7 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec) {
   if (const Problem problem = find_expert_problem(spec)) return problem;
   if (const Problem problem = find_order_problem(spec)) return problem;
   if (const Problem problem = find_recompute_problem(spec)) return problem;
+  if (const Problem problem = find_offload_problem(spec)) return problem;
   return spec.data > 0 ? find_data_problem(spec) : Problem();
 }
 
@@ -329,7 +336,8 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .otherwise("whole")
         .means(
             "precision of the frozen matrices of layers with adapters: `whole` as the layers compute, `int8` 1 byte, "
-            "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023). Every pass makes quantised weights whole again");
+            "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023), which every pass makes whole again; `fp8` 1 byte, which "
+            "GEMMs read (NeMo's `fp8_params`)");
     f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(
@@ -337,6 +345,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
             "2021): "
             "gradients leave the GPU beside the last backward pass, weights come back beside the update, which host "
             "memory bounds");
+    f.whole("offload_layers", &ParallelSpec::offload_layers, 1, 4096)
+        .optional("none")
+        .means(
+            "first layers whose activations lie in host memory between the passes (Megatron-LM's "
+            "--cpu-offloading-num-layers): copies overlap the passes, which wait for what takes longer");
     f.choice("context_exchange", &ParallelSpec::context_exchange)
         .otherwise("ring")
         .means(

@@ -107,14 +107,15 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
   return all;
 }
 
-/// Frozen weights of adapters (LoRA): as the layers compute, or quantised. Then each pass over a layer makes them whole
-/// again in half precision.
-enum class FrozenWeights { whole, int8, nf4 };
+/// Frozen weights of adapters (LoRA): as the layers compute, quantised, or in eight bits that GEMMs read. Each pass over a
+/// layer makes quantised weights whole again in half precision.
+enum class FrozenWeights { whole, int8, nf4, fp8 };
 
 inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
   static const Choices<FrozenWeights> all{{FrozenWeights::whole, "whole", {"half"}},
                                           {FrozenWeights::int8, "int8", {"8bit"}},
-                                          {FrozenWeights::nf4, "nf4", {"4bit", "fp4"}}};
+                                          {FrozenWeights::nf4, "nf4", {"4bit", "fp4"}},
+                                          {FrozenWeights::fp8, "fp8", {"float8"}}};
   return all;
 }
 
@@ -122,6 +123,11 @@ inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
 /// for each 64 weights, and a scale of 4 bytes for each 256 of these (Dettmers et al. 2023, "QLoRA", section 3).
 constexpr double quantised_bytes(FrozenWeights weights) {
   return weights == FrozenWeights::nf4 ? 0.5 + 1.0 / 64 + 4.0 / (64 * 256) : 1;
+}
+
+/// True if passes make the weights whole again before they multiply them.
+constexpr bool is_quantised(FrozenWeights weights) {
+  return weights == FrozenWeights::int8 || weights == FrozenWeights::nf4;
 }
 
 /// Bytes per parameter that software keeps in half precision, with Adam (sim/split/software_memory.hpp).
@@ -227,6 +233,7 @@ struct ParallelSpec {
   int lora_rank = 0;  ///< > 0: only two matrices of that rank are trained per matrix of the attention
   FrozenWeights frozen_weights = FrozenWeights::whole;
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
+  int offload_layers = 0;           ///< first layers whose activations lie in host memory between the passes
   ContextExchange context_exchange = ContextExchange::ring;
   bool expert_overlap = false;         ///< experts' all-to-alls overlap passes of another micro-batch
   double expert_overlap_share = 0.15;  ///< of a GPU's multiprocessors, which an overlapping exchange holds
@@ -245,7 +252,7 @@ struct ParallelSpec {
   /// True for pure data parallelism: every GPU has all weights, gradients and optimizer state, and trains all weights.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
-           lora_rank == 0 && !offloads_optimizer;
+           lora_rank == 0 && !offloads_optimizer && offload_layers == 0;
   }
   /// Chunks of layers per stage.
   int chunks() const { return pipeline > 1 && has_two_chunks() ? 2 : virtual_stages; }

@@ -22,7 +22,8 @@ class LayerActivations {
         whole_(spec.sequence ? spec.tensor : 1),
         kv_repeats_(kv_repeats(shape, spec)),
         bytes_(bytes),
-        expert_load_(spec.expert_load()) {}
+        expert_load_(spec.expert_load()),
+        has_adapters_(spec.lora_rank > 0) {}
 
   std::vector<Activation> of_layer(const model::LayerParts& parts) {
     const bool feeds = parts.feed_forward != model::FeedForward::none;
@@ -46,8 +47,10 @@ class LayerActivations {
   void tensor_split(const std::string& what, double width, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
-  // Adds the tensor that a GEMM keeps of its input, with `width` elements per token.
+  // Adds the tensor that a GEMM keeps of its input, with `width` elements per token. A frozen matrix has no gradient, so
+  // its GEMM keeps none.
   void product_input(const std::string& what, double width, double ranks, Modules of = {}) {
+    if (has_adapters_) return;
     list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});
   }
   void mask(const std::string& what) { list_.push_back({what, tokens_ * shape_.hidden * kMaskBytes / whole_}); }
@@ -55,6 +58,7 @@ class LayerActivations {
   void attention() {
     sequence_split("norm's input", shape_.hidden);
     product_input("queries', keys' and values' input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    if (has_adapters_) sequence_split("adapter's input", shape_.hidden);
     const Modules up = shape_.has_latent_attention() ? Modules{RecomputeModule::latent_up} : Modules{};
     tensor_split("queries", static_cast<double>(shape_.query_width()), up);
     tensor_split("keys", static_cast<double>(shape_.key_width()) * kv_repeats_, up);
@@ -111,6 +115,8 @@ class LayerActivations {
     Modules of_second = of;
     of_second.insert(RecomputeModule::activation);
     product_input(what + "'s second input", rows * inner, tensor_, of_second);
+    if (has_adapters_ && shape_.gated && bytes_.multiplied > 0)
+      list_.push_back({what + "'s non-linearity's output", tokens_ * rows * inner * bytes_.multiplied / tensor_, of});
   }
 
   void mlp() {
@@ -137,6 +143,7 @@ class LayerActivations {
   double tokens_, tensor_, whole_, kv_repeats_;
   ActivationBytes bytes_;
   double expert_load_;
+  bool has_adapters_;
   std::vector<Activation> list_;
 };
 

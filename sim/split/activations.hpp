@@ -32,6 +32,9 @@ struct ActivationBytes {
   double element, product_input;
   double gate;            ///< input of the MLP's non-linearity
   double experts_output;  ///< outputs of experts, until they are weighted
+  /// Output of a gated MLP's non-linearity, which its product with the other half keeps; 0: both are one kernel. Counted
+  /// if the matrix behind is frozen; a trained one keeps the product in its place.
+  double multiplied = 0;
 
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };

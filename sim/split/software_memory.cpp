@@ -62,6 +62,7 @@ ActivationBytes activations_of(StateKeeping keeping, Precision precision) {
   if (keeps_inputs_as_multiplied(keeping) && precision == Precision::fp4) bytes.product_input = kOfFour;
   if (keeping == StateKeeping::hai_llm && precision == Precision::fp8) bytes.gate = kOfEight;
   if (keeping == StateKeeping::hai_llm || keeping == StateKeeping::megatron_core) bytes.experts_output = 0;
+  if (keeping == StateKeeping::autocast || keeping == StateKeeping::fsdp) bytes.multiplied = bytes.element;
   return bytes;
 }
 

@@ -88,11 +88,13 @@ ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec
   ChunkMemory chunk;
   // Layers between two kept inputs are recomputed together, which needs the inputs between them.
   double again = 0;
+  int offloaded = 0;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
     const LayerMemory& memory = layers.of(part, layer);
     const bool keeps_input = (layer - part.first_block) % spec.recompute_interval == 0;
+    const bool is_on_host = layer < spec.offload_layers && ++offloaded > kOffloadedInFlight;
     if (keeps_input) {
-      chunk.kept += memory.kept;
+      if (!is_on_host) chunk.kept += memory.kept;
       again = 0;
     } else {
       again += memory.kept;
@@ -142,11 +144,17 @@ Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
   return peak;
 }
 
-// Parameters of the largest unit that is gathered at once (a layer, the embedding or the output), and of the largest
-// layer.
+// Parameters of the largest unit that is gathered at once, and of the largest one within the layers. A unit is a layer,
+// the embedding or the output. If each matrix has a collective of its own, it is a matrix.
 struct Units {
   double largest = 0, layer = 0;
 };
+
+// Returns the parameters of a layer's largest matrix. Queries, keys and values are one matrix.
+double largest_matrix(const TransformerShape& shape, const ParallelSpec& spec) {
+  const double qkv = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
+  return shape.hidden * std::max(qkv, static_cast<double>(shape.inner)) / spec.tensor;
+}
 
 Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                int stage) {
@@ -154,7 +162,8 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
   for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
-      units.layer = std::max(units.layer, rank_layer_parameters(shape, spec, layer).total());
+      units.layer = std::max(units.layer, spec.waits_for_shards() ? largest_matrix(shape, spec)
+                                                                  : rank_layer_parameters(shape, spec, layer).total());
     if (part.has_embedding || part.has_loss)
       units.largest = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
   }
@@ -212,11 +221,13 @@ RankParameters block_parameters(const TransformerShape& shape, const ParallelSpe
   return sum;
 }
 
-// Returns the bytes of the largest matrix when a pass has dequantised it to half precision; 0: none is quantised.
+// Returns the bytes of a pass's copy of the largest frozen matrix; 0: none. A quantised matrix is copied in half
+// precision. One in eight bits is transposed, as the backward GEMMs of Hopper read it.
 double dequantised_bytes(const TransformerShape& shape, const ParallelSpec& spec) {
   if (spec.frozen_weights == FrozenWeights::whole) return 0;
   const double columns = std::max(static_cast<double>(shape.inner), static_cast<double>(shape.query_width()));
-  return kHalfBytes * shape.hidden * columns / spec.tensor;
+  const double bytes = is_quantised(spec.frozen_weights) ? kHalfBytes : quantised_bytes(spec.frozen_weights);
+  return bytes * shape.hidden * columns / spec.tensor;
 }
 
 double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Units& units,
@@ -225,8 +236,9 @@ double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Un
   // One activation and one gradient are in flight at the same time.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
   if (spec.ranks_of_sharding() == 1) return bytes;
+  const int ahead = spec.waits_for_shards() ? 0 : options.layers_ahead;
   if (spec.sharding == ShardingStage::zero3)
-    bytes += options.parameters.gathered * (units.largest + options.layers_ahead * units.layer);
+    bytes += options.parameters.gathered * (units.largest + ahead * units.layer);
   if (spec.sharding == ShardingStage::zero3 || spec.sharding == ShardingStage::zero2)
     bytes += options.parameters.gradient * units.largest;
   return bytes;

@@ -45,6 +45,10 @@ ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 /// max_reserved over max_allocated).
 constexpr double kAllocatorMargin = 0.04;
 
+/// Layers whose offloaded activations are on the GPU at the same time: one is computed, another is copied (Transformer
+/// Engine's double buffer: transformer_engine/pytorch/cpu_offload.py, AsyncDoubleBufferGroupOffloadHandler).
+constexpr int kOffloadedInFlight = 2;
+
 struct SplitMemoryOptions {
   ParameterBytes parameters;
   ActivationBytes activations;

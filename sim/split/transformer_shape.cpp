@@ -141,6 +141,9 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
   if (spec.context > 1) check_divides("context", 2 * spec.context, shape.sequence, "tokens of a sequence");
   if (spec.context_exchange == ContextExchange::all_to_all)
     check_divides("context", spec.context * spec.tensor, shape.heads, "heads, which all-to-all shares out");
+  if (spec.offload_layers >= shape.layers)
+    refuse("offload_layers", std::to_string(spec.offload_layers) + " of " + std::to_string(shape.layers) + " layers",
+           "up to " + std::to_string(shape.layers - 1) + ", because the backward pass begins with the last layer");
   if (spec.sequence) check_divides("sequence", spec.tensor * spec.context, shape.sequence, "tokens of a sequence");
   if (shape.mixture.count == 0) {
     if (spec.expert > 1) refuse("expert", "the model has no experts", "1");

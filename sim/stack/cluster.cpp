@@ -245,6 +245,22 @@ std::vector<std::string> names_of_share(const std::string& transport, const Intr
   return names;
 }
 
+// Returns the id of the PCIe slots of a GPU's generation: PCIe 3 up to Turing, 4 for Ampere and Ada, 5 since Hopper.
+const char* slots_of(const GpuEntry& gpu) {
+  return gpu.compute_capability >= 9 ? "pcie5" : gpu.compute_capability >= 8 ? "pcie4" : "pcie";
+}
+
+// If a job offloads to the host, gives a GPU on NVLink the bandwidth of its PCIe slot.
+void set_host_link(StackModel& m, ClusterSpec& cluster) {
+  const ParallelSpec& split = m.job.split.values;
+  const bool has_slot = cluster.intra_node.kind != IntraNodeKind::pcie_tree && cluster.gpu.host_link_bytes_per_s == 0;
+  if (!has_slot || (split.offload_layers == 0 && !split.offloads_optimizer)) return;
+  const IntraNodeEntry& slots = m.catalogue.intra_node_by_id(slots_of(*m.gpu));
+  cluster.gpu.host_link_bytes_per_s = slots.gpu_link.bandwidth_bytes_per_s;
+  m.assume("bytes/s between a GPU and host memory", cluster.gpu.host_link_bytes_per_s,
+           slots.name + " of its generation");
+}
+
 }  // namespace
 
 ClusterSpec cluster_of(StackModel& m, int gpus) {
@@ -272,6 +288,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);
     if (!m.gpu->has_pcie_peers && cluster.gpus_per_node > 1) stage_in_host_memory(m, cluster.intra_node.pcie);
   }
+  set_host_link(m, cluster);
   if (cluster.gpus_per_node > 1) m.note("intra_node_link", node.facts);
   cluster.host.memory_bandwidth_bytes_per_s = std::max(node.host_memory_bytes_per_s, network ? 2 * nics : 0.0);
   cluster.host.memory_latency_s = 5e-6;

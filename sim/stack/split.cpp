@@ -197,8 +197,8 @@ bool is_split(const Job& job) {
   const ShardingStage sharding = split.values.sharding;
   if (sharding == ShardingStage::zero1 || sharding == ShardingStage::zero2) return true;
   if (split.has("sharding_group") && split.values.sharding_group != job.gpus) return true;
-  return split.task == kAdapters || split.values.offloads_optimizer || !split.unsupported_offload.empty() ||
-         split.values.recompute != Recomputation::none;
+  return split.task == kAdapters || split.values.offloads_optimizer || split.values.offload_layers > 0 ||
+         !split.unsupported_offload.empty() || split.values.recompute != Recomputation::none;
 }
 
 Recomputation recomputation_of(const StackModel& m) {

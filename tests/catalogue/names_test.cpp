@@ -181,7 +181,7 @@ TEST_CASE("a mutated name is none") {
   check_mutations(catalogue().stacks);
   check_mutations(catalogue().models);
   for (const char* name : {"H1000", "H900", "XH100Z", "H100,A100", "H100 A100", "8x H100", "8xH100", "TITAN Xp",
-                           "RTX 8000", "V100T", "100", "GPU", ""}) {
+                           "RTX 9000", "V100T", "100", "GPU", ""}) {
     INFO(name);
     CHECK(id_of(catalogue().gpus, name) == "none");
   }

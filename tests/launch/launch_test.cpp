@@ -287,6 +287,13 @@ TEST_CASE("configurations of other frameworks, by hand") {
   CHECK(option_of(launched("megatron_bridge_llama3_8b.yaml"), "--context") == "2");
 }
 
+TEST_CASE("Megatron-LM's layers with activations in host memory are read, unless activations stay") {
+  const std::string line = "torchrun --nnodes 1 --nproc_per_node 8 p.py --num-layers 4 --micro-batch-size 1 ";
+  CHECK(option_of(launched_text(line + "--cpu-offloading-num-layers 3"), "--offload-layers") == "3");
+  CHECK(option_of(launched_text(line + "--cpu-offloading-num-layers 0"), "--offload-layers") == "absent");
+  CHECK(option_of(launched_text(line), "--offload-layers") == "absent");
+}
+
 TEST_CASE("recomputation and groups of sharding are what the software does, not what is not written") {
   const std::string line = "torchrun --nnodes 4 --nproc_per_node 8 p.py ";
   const std::string megatron = line + "--num-layers 2 --micro-batch-size 1 ";

@@ -131,6 +131,7 @@ TEST_CASE("no key of a split is dropped where replicas are whole: each is refuse
                                                  {"recompute_interval", 2},
                                                  {"frozen_weights", "nf4"},
                                                  {"lora_rank", 8},
+                                                 {"offload_layers", 2},
                                                  {"offload_optimizer", true}})
     CHECK_THAT(refused(key, value), Contains(sim::split_option(key)) && Contains("allowed: without it"));
   CHECK(refused("sequence", false).empty());

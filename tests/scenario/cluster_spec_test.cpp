@@ -93,6 +93,13 @@ TEST_CASE("a cluster is read into SI units") {
   CHECK(spec.fabric.link.bandwidth_bytes_per_s == 12.5e9);  // the NIC's
 }
 
+TEST_CASE("a GPU copies to the host over its own link, or over its PCIe path") {
+  Json json = nvswitch();
+  CHECK(read(json).host_link_bytes_per_s() == read(json).intra_node.pcie.gpu_link.bandwidth_bytes_per_s);
+  json["gpu"]["host_link"] = "225 GB/s";
+  CHECK(read(json).host_link_bytes_per_s() == 225e9);
+}
+
 TEST_CASE("a fabric's links default to all NICs of a node") {
   Json json = nvswitch();
   json["nic"]["per_node"] = 4;

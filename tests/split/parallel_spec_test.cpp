@@ -145,6 +145,14 @@ TEST_CASE("recomputed layers are those of full recomputation") {
   CHECK(spec_of_layer(spec, part, 6).recompute == Recomputation::none);
 }
 
+TEST_CASE("activations are offloaded without stages only") {
+  ParallelSpec spec;
+  spec.offload_layers = 2;
+  CHECK_FALSE(find_problem(spec));
+  spec.pipeline = 2;
+  CHECK_THAT(find_problem(spec)->allowed, Contains("\"pipeline\": 1"));
+}
+
 TEST_CASE("schedules with two chunks per stage have them without virtual stages, and on one stage none") {
   ParallelSpec spec;
   spec.schedule = PipelineSchedule::zb_v;
