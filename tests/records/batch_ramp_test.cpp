@@ -78,7 +78,7 @@ TEST_CASE("a batch ramp in steps has each batch equally long") {
 TEST_CASE("a batch ramp that the job cannot run says which batches it can") {
   CHECK_THROWS_WITH(ramp_row(1024, "100:1B"),
                     Contains("64 GPUs cannot train with a batch of 100; allowed: multiples of "
-                             "8 (micro-batch 1 on 8 replicas)"));
+                             "32 (micro-batch 1 on 8 replicas, interleaved over 4 stages)"));
   CHECK_NOTHROW(ramp_row(1024, "96:1B"));
   for (const char* wrong : {"512", "512:", ":1B", "512:1B,256:1B", "512:x", "0:1B", "300+300:1B", "512+0:1B"})
     CHECK_THROWS_WITH(ramp_row(1024, wrong), Contains("--batch-ramp \""));
