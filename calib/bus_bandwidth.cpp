@@ -24,7 +24,7 @@ std::map<Group, std::vector<Row>> rows_of(const Profile& profile) {
   for (const Sample& sample : profile.samples) {
     if (sample.probe != "collective" || sample.kind != "measured") continue;
     const Group group{sample.key.value("operation", ""), sample.key.value("library", ""), sample.key.value("ranks", 0),
-                      sample.key.value("nodes", 1), element_of_collective(sample.key)};
+                      sample.key.value("nodes", 1), precision_of_collective(sample.key)};
     if (bus_factor(std::get<0>(group), std::get<2>(group)) == 0) continue;
     groups[group].push_back({sample.key.value("bytes", std::int64_t{0}), sample.median_s()});
   }

@@ -257,8 +257,8 @@ bool is_known_model(const std::string& name) {
   }
 }
 
-// Names of the built-in model's layers for the modules of a trace, in order: of a type and a kind there must be equally
-// many. Empty, and why, where convolutions or fully-connected layers do not match.
+// Maps modules of a trace to layers of the built-in model, in order, for types with equal counts. If convolutions or
+// fully-connected layers differ in number, returns nothing and adds the reason to `said`.
 std::map<std::string, std::string> matched_layers(const std::string& model_name, const std::set<std::string>& modules,
                                                   std::vector<std::string>& said) {
   static const std::map<std::string, model::LayerKind> kinds{{"Conv2d", model::LayerKind::conv},

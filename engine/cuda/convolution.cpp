@@ -313,7 +313,7 @@ std::string ConvolutionSolvers::self_check() const {
   return line;
 }
 
-std::vector<std::string> ConvolutionSolvers::slow_paths() const {
+std::vector<std::string> ConvolutionSolvers::fallbacks() const {
   std::vector<std::string> lines = refuted_;
   for (const auto& [key, solver] : solvers_) {
     const Choice& choice = solver->choice;

@@ -61,7 +61,7 @@ class ConvolutionSolvers {
                                         const Solver& apart);
   /// One line for each problem that runs on our own slow kernels, or on an engine that cuDNN does not recommend, with
   /// cuDNN's reason. Also one line for each engine that was rejected because its results are wrong.
-  std::vector<std::string> slow_paths() const;
+  std::vector<std::string> fallbacks() const;
   /// "53 engines agree with sums by the definition, 0 do not: 0.21 s"; empty if no engine was checked.
   std::string self_check() const;
   /// Puts the convolution on the stream and returns.

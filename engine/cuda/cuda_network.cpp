@@ -365,8 +365,8 @@ std::int64_t CudaReplica::memory_bytes() const {
   return sum;
 }
 
-std::vector<std::string> CudaReplica::slow_paths() const {
-  std::vector<std::string> lines = convolutions_->slow_paths();
+std::vector<std::string> CudaReplica::fallbacks() const {
+  std::vector<std::string> lines = convolutions_->fallbacks();
   for (const LayerOperationPtr& operation : operations_) {
     const std::string line = operation->slow_path();
     if (!line.empty()) lines.push_back(line);

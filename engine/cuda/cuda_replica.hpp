@@ -40,7 +40,7 @@ class CudaReplica final : public device::Replica {
   /// Measured by CUDA events around the kernels of each step (layer_timer.hpp).
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
-  std::vector<std::string> slow_paths() const override;
+  std::vector<std::string> fallbacks() const override;
   std::string self_check() const override;
 
   /// From now on, passes are launched kernel by kernel.

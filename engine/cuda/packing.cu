@@ -11,14 +11,14 @@ __device__ int elements_of(const Tile& tile) {
   return tile.rows * tile.channels * tile.taps;
 }
 
-/// The position of an element when a tile is read in the order of the flat buffer.
+/// Finds row, channel and tap of a tile's i-th element in the order of the flat buffer.
 struct FlatPosition {
   int row, channel, tap;
   __device__ FlatPosition(const Tile& tile, int i)
       : row(i / (tile.channels * tile.taps)), channel(i / tile.taps % tile.channels), tap(i % tile.taps) {}
 };
 
-/// The position of an element when a tile is read in the order of the packed copy.
+/// Finds row, tap and channel of a tile's i-th element in the order of the packed copy.
 struct PackedPosition {
   int row, tap, channel;
   __device__ PackedPosition(const Tile& tile, int i)

@@ -168,7 +168,7 @@ void CudaVectorOps::release(float* x) {
   if (found == allocations_.end()) return;
   const OnDevice on_device(gpu(found->second.device), std::nothrow);
   allocations_.erase(found);
-  cudaFree(x);  // waits for the device. Destructors call this: the next call reports errors
+  cudaFree(x);  // waits for the device; a later CUDA call reports errors, because destructors must not throw
 }
 
 void CudaVectorOps::upload(std::int64_t n, const float* host, float* x) {

@@ -159,9 +159,10 @@ class Replica {
   /// Memory of the layers' outputs and their gradients in a pass, shared or not.
   virtual std::int64_t activation_bytes() const = 0;
 
-  /// One line per operation that is slower than the device allows, with the reason. Examples: no library offers an
+  /// One line per operation that is slower than the device allows, and per engine with wrong results, with the reason.
+  /// Records call them "slow_paths". Examples: no library offers an
   /// engine for a convolution; a pass cannot be captured. Empty if there is none; complete after two passes.
-  virtual std::vector<std::string> slow_paths() const { return {}; }
+  virtual std::vector<std::string> fallbacks() const { return {}; }
   /// One line with the comparisons of ReplicaOptions::is_self_checked and the time they took. Empty if another replica
   /// of the process has already made them, because results are shared.
   virtual std::string self_check() const { return {}; }

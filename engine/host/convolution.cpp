@@ -7,7 +7,7 @@
 // kSlots parts of fixed images, added in order. So any number of threads gives the same bits.
 //
 // This class computes windows of one pixel and, without oneDNN (onednn.hpp), all convolutions. Layers with few pixels
-// and many weights are divided by channels instead (convolution_by_channels.cpp).
+// and many weights are divided by channels instead (batched_im2col_convolution.cpp).
 #include <algorithm>
 
 #include "engine/host/columns.hpp"
@@ -206,7 +206,7 @@ OperationPtr<double> make_by_onednn(const Wiring<double>&) {
 // Windows of one pixel are plain matrix products: oneDNN would only convert to its blocked layout and back.
 template <typename Scalar>
 OperationPtr<Scalar> make_convolution(const Wiring<Scalar>& wiring) {
-  if (has_few_pixels(*wiring.layer, wiring.batch)) return make_convolution_by_channels(wiring);
+  if (has_few_pixels(*wiring.layer, wiring.batch)) return make_batched_im2col_convolution(wiring);
 #ifdef LOCKSTEP_WITH_ONEDNN
   if (uses_onednn() && !has_unit_windows(wiring.layer->window)) {
     if (OperationPtr<Scalar> direct = make_by_onednn(wiring)) return direct;

@@ -8,9 +8,10 @@ namespace lockstep::host {
 /// Then the columns of the whole batch take no more memory than separate sums of gradients per thread would.
 bool has_few_pixels(const model::Layer& layer, int batch);
 
-/// For such layers: the columns of all images form one matrix, and threads divide its channels instead of the images.
+/// For such layers: im2col writes the columns of all images into one matrix, and threads divide its channels instead of
+/// the images.
 /// Every weight is read once per pass, and no sum is split.
 template <typename Scalar>
-OperationPtr<Scalar> make_convolution_by_channels(const Wiring<Scalar>& wiring);
+OperationPtr<Scalar> make_batched_im2col_convolution(const Wiring<Scalar>& wiring);
 
 }  // namespace lockstep::host

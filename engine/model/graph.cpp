@@ -89,12 +89,12 @@ bool AttentionShape::operator==(const AttentionShape& o) const {
   return fields(*this) == fields(o);
 }
 
-std::int64_t AttentionShape::counted_pairs(int queries) const {
+std::int64_t AttentionShape::pairs_without_causal_mask(int queries) const {
   return std::int64_t{queries} * (window > 0 ? std::min(window, keys) : keys);
 }
 
 std::int64_t AttentionShape::seen_pairs(int queries) const {
-  if (!causal) return counted_pairs(queries);
+  if (!causal) return pairs_without_causal_mask(queries);
   // The i-th query (from 1) sees keys - queries + i keys, until the window is full.
   const std::int64_t most = window > 0 ? std::min(window, keys) : keys;
   if (chunked && most < keys)

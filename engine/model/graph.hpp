@@ -99,8 +99,8 @@ struct AttentionShape {
   /// Query-key pairs computed for `queries` tokens by a kernel that skips fully masked blocks. Causal: the sum over i =
   /// 1 .. T of min(w, S - T + i); chunked: w (w + 1) / 2 per chunk; else T min(w, S).
   std::int64_t seen_pairs(int queries) const;
-  /// All T min(w, S) pairs, as the papers count.
-  std::int64_t counted_pairs(int queries) const;
+  /// All T min(w, S) pairs, as papers count FLOP; a causal mask is ignored.
+  std::int64_t pairs_without_causal_mask(int queries) const;
 };
 
 /// Holds the sizes of a router and its experts.

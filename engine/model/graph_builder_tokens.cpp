@@ -143,7 +143,7 @@ int GraphBuilder::attention(const std::string& name, const std::vector<int>& fro
   if (!a.fused && scores_estimate > kMostElements) fail(name, "more than 1e12 scores; allowed: fused attention");
   const std::int64_t scores = a.heads * queries * a.keys;
   layer.out = {a.heads * a.value_dim, layer.in.height, layer.in.width};
-  layer.macs = a.heads * a.counted_pairs(static_cast<int>(queries)) * (a.head_dim + a.value_dim);
+  layer.macs = a.heads * a.pairs_without_causal_mask(static_cast<int>(queries)) * (a.head_dim + a.value_dim);
   if (a.chunked && (a.window == 0 || !a.causal)) fail(name, "chunks without a causal window");
   if (a.sinks) layer.parameters.push_back({name + "/sinks", ParameterRole::weight, a.heads});
   if (a.buckets > 0)

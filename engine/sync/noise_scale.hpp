@@ -28,7 +28,7 @@ struct GradientNoise {
   double covariance_trace = 0;  ///< S
   double gradient_square_variance = 0;
   double covariance_trace_variance = 0;
-  double shared_covariance = 0;  ///< of G2 and S
+  double shared_covariance = 0;  ///< of the means of G2 and S
 };
 
 /// In images. The interval is for the ratio of expected values, by Fieller's theorem with Student's t.

@@ -24,7 +24,7 @@ Learners::Learners(device::Backend& backend, const model::Graph& graph, const Se
       parameters_(graph.parameter_count()) {
   if (settings.precision == device::Precision::fp16) scale_.emplace();
   backend_.set_gradient_wire(settings.wire);
-  follow(trainable);
+  match_replicas_to(trainable);
 }
 
 std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
@@ -49,7 +49,7 @@ int Learners::number_of(const Trainable& trainable, int j) const {
   return (processes_.rank() * settings_.request.gpus + gpu) * kTunedLearners + before;
 }
 
-void Learners::follow(const Trainable& trainable) {
+void Learners::match_replicas_to(const Trainable& trainable) {
   // Removes the newest learner of a GPU first, so that the others keep their order and replicas.
   for (int j = 0; j < static_cast<int>(gpus_.size()); ++j) {
     if (j < trainable.learners() && gpus_[to_index(j)] == trainable.gpu_of(j)) continue;
@@ -91,7 +91,7 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
   // Adam counts updates, so the host must know whether one was made before the next.
   const bool may_go_on = settings_.algorithm == Algorithm::s_sgd && !sync::is_adam(settings_.rule);
   if (may_go_on && backend_.ops().judges_on_devices()) {
-    judged_step(trainable, learning_rate, of);
+    step_with_deferred_check(trainable, learning_rate, of);
     return true;
   }
   return checked_step(trainable, learning_rate, of, gradients);
@@ -113,7 +113,8 @@ bool Learners::checked_step(Trainable& trainable, double learning_rate, const sy
   return true;
 }
 
-void Learners::judged_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of) {
+void Learners::step_with_deferred_check(Trainable& trainable, double learning_rate,
+                                        const sync::GradientFunction::Of& of) {
   const double scale = scale_->value();
   trainable.step(learning_rate, {of, {}, [&](std::shared_ptr<sync::Verdict> verdict) {
                                    judged_.push_back({std::move(verdict), scale});

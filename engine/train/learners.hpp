@@ -39,12 +39,12 @@ class Learners {
   /// Sets the running statistics of all learners.
   void set_running_statistics(const std::vector<float>& statistics);
   /// Creates or removes replicas after the number of learners has changed.
-  void follow(const Trainable& trainable);
+  void match_replicas_to(const Trainable& trainable);
   std::int64_t memory_bytes() const;
   /// The size for one replica; all are equal.
   std::int64_t activation_bytes() const { return replicas_.front()->activation_bytes(); }
-  /// The first replica's slow paths; see device::Replica.
-  std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
+  /// Those of the first replica; see device::Replica.
+  std::vector<std::string> fallbacks() const { return replicas_.front()->fallbacks(); }
   std::string self_check() const { return replicas_.front()->self_check(); }
   void visit_state(RunVisitor& state);
 
@@ -52,10 +52,11 @@ class Learners {
   /// Throws sync::GradientOverflow in all processes if one of them has a non-finite gradient.
   void check_finite(const std::vector<const float*>& gradients);
   void set_scale();
-  /// Steps in half precision: checked_step() waits for the gradients, judged_step() does not.
+  /// Steps in half precision. checked_step() waits until the gradients are known to be finite. step_with_deferred_check()
+  /// does not wait: settle_verdicts() reads the result after a later step.
   bool checked_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of,
                     const std::vector<const float*>& gradients);
-  void judged_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of);
+  void step_with_deferred_check(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of);
   /// Adapts the loss scale to the verdicts of all steps except the last `but`.
   void settle_verdicts(std::size_t but);
   std::unique_ptr<device::Replica> make(int gpu, int number) const;

@@ -281,7 +281,7 @@ void Trainer::tune(Observer& observer) {
   for (const int gpu : changed) {
     const sync::TunerState& state = tuning_.state_of(gpu);
     state.change > 0 ? trainable_->add_learner(gpu) : trainable_->remove_learner(gpu);
-    learners_.follow(*trainable_);
+    learners_.match_replicas_to(*trainable_);
     observer.tuned(gpu, state.learners);
     tuned_.push_back(to_json(TuningDecision{iterations_, gpu, state.learners}));
   }
@@ -304,7 +304,7 @@ void Trainer::visit_state(RunVisitor& state) {
   tuning_.visit_state(state);
   trainable_->visit_state(state);
   if (average_) average_->visit_state(state);
-  learners_.follow(*trainable_);
+  learners_.match_replicas_to(*trainable_);
   learners_.visit_state(state);
 }
 
@@ -409,7 +409,7 @@ Json Trainer::record(const std::string& model_digest) {
   record["backend"] = {{"name", backend_->name()},
                        {"description", backend_->description()},
                        {"devices", backend_->devices()},
-                       {"slow_paths", learners_.slow_paths()}};
+                       {"slow_paths", learners_.fallbacks()}};
   if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
   if (const std::string binding = backend_->binding(); !binding.empty()) record["backend"]["binding"] = binding;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};

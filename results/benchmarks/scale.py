@@ -252,8 +252,8 @@ def document(table, others):
                                if r and "seconds" in r and not is_closed_form_of_large(r)])
                 lines.append("| %s | %s | %s |" % (name, " | ".join(map(cell, rows)),
                                                    "" if of_row is None else "%.2f" % of_row))
-    lines += ["", "Beside other simulators, an iteration on 2,048 GPUs by `fast` (NVSwitch; LogGOPSim %g s for its ResNet-50 "
-              "pattern, ASTRA-sim 2 %g to %g s):" % ((LOGGOPSIM_S,) + ASTRA_SIM_S), "",
+    lines += ["", "Processor time of one iteration on 2,048 GPUs (NVSwitch) with `fast`, compared with other simulators. LogGOPSim "
+              "takes %g s for its ResNet-50 pattern; ASTRA-sim 2 takes %g to %g s:" % ((LOGGOPSIM_S,) + ASTRA_SIM_S), "",
               "| | seconds | LogGOPSim takes | ASTRA-sim takes |", "|---|---|---|---|"]
     beside = [(name, at.get(("fast", "nvswitch", name, 2048))) for name in names]
     beside = [(name, max(row["seconds"], 0.001)) for name, row in beside if row and "seconds" in row]

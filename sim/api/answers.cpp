@@ -19,7 +19,7 @@ Json all_reduce_answer(const Json& options, const Catalogue& given) {
   CLI::App app;
   AllReduceOptions command;
   const OptionTexts texts = declare_all_reduce_question(app, command.question);
-  give_options(app, options, texts);
+  parse_options(app, options, texts);
   const CatalogueWithFiles catalogue(given, {command.question.gpu});
   return all_reduce_json(all_reduce_times(command.question, catalogue.get(), 0));
 }
@@ -29,7 +29,7 @@ Json kernel_answer(const Json& options, const Catalogue& catalogue) {
   CLI::App app;
   KernelOptions command;
   declare_kernel(app, command);
-  give_words(app, kernel_words(options));
+  parse_words(app, kernel_words(options));
   for (const std::unique_ptr<KernelCommand>& kind : command.kinds)
     if (kind->app->parsed()) return kernel_json(predict_kernel(kind->kind, kernel_cells(*kind), catalogue));
   throw InputError("kernel: none is named; allowed: gemm, attention, experts, collective");
@@ -39,7 +39,7 @@ Json loss_answer(const Json& options, const Catalogue& given) {
   CLI::App app;
   LossOptions command;
   const OptionTexts texts = declare_loss_question(app, command);
-  give_options(app, options, texts);
+  parse_options(app, options, texts);
   const CatalogueWithFiles catalogue(given, {command.question.job.job.gpu.stated});
   return loss_json(answer_loss(loss_question_of(command), catalogue.get(), 1));
 }
@@ -110,7 +110,7 @@ JobQuestion read_job_question(const Json& options) {
   CLI::App app;
   JobCommand command;
   const OptionTexts texts = declare_job_command(app, command);
-  give_options(app, options, texts);
+  parse_options(app, options, texts);
   return question_of(command);
 }
 

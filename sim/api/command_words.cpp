@@ -75,7 +75,7 @@ std::vector<std::string> kernel_words(const Json& options) {
   return words;
 }
 
-void give_words(CLI::App& app, std::vector<std::string> words) {
+void parse_words(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
   try {
     app.parse(std::move(words));
@@ -86,8 +86,8 @@ void give_words(CLI::App& app, std::vector<std::string> words) {
   }
 }
 
-void give_options(CLI::App& app, const Json& options, const OptionTexts& texts) {
-  give_words(app, command_words(options, texts));
+void parse_options(CLI::App& app, const Json& options, const OptionTexts& texts) {
+  parse_words(app, command_words(options, texts));
 }
 
 }  // namespace lockstep::sim::api

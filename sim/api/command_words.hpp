@@ -19,10 +19,10 @@ std::vector<std::string> command_words(const Json& options, const OptionTexts& t
 /// Makes these words from "kernel", the kind, and its options: {"kernel": "gemm", "m": 8192} becomes gemm --m=8192.
 std::vector<std::string> kernel_words(const Json& options);
 
-/// Passes the words to `app`. Throws InputError with the message of a command line.
-void give_words(CLI::App& app, std::vector<std::string> words);
+/// Parses the words with `app`. Throws InputError with the message of a command line.
+void parse_words(CLI::App& app, std::vector<std::string> words);
 
-/// Passes the options to `app`, which checks them like a command line. Throws InputError with its message.
-void give_options(CLI::App& app, const Json& options, const OptionTexts& texts);
+/// Parses the options with `app` like a command line. Throws InputError with its message.
+void parse_options(CLI::App& app, const Json& options, const OptionTexts& texts);
 
 }  // namespace lockstep::sim::api

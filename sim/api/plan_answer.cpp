@@ -12,7 +12,7 @@ Json plan_answer(const Json& options, const Catalogue& given) {
   CLI::App app;
   JobPlan words;
   const OptionTexts texts = declare_plan_words(app, words);
-  give_options(app, options, texts);
+  parse_options(app, options, texts);
   Catalogue catalogue = given;
   add_gpus_of_files(catalogue, list_gpu_names(words));
   const ReadJobPlan read = read_job_plan(words, catalogue);

@@ -6,11 +6,6 @@
 
 namespace lockstep::sim::collective {
 
-bool Run::is_alike(const Run& other) const {
-  return src == other.src && dst == other.dst && reduces == other.reduces && count == other.count &&
-         src_stride == other.src_stride && dst_stride == other.dst_stride;
-}
-
 void Transfers::Block::push_back(const Transfer& t) {
   if (!runs_.empty()) {
     Run& last = runs_.back();
@@ -45,11 +40,6 @@ std::int64_t Transfers::Block::bytes_of_each() const {
   const std::int64_t bytes = runs_.front().bytes;
   const bool are_same = std::all_of(runs_.begin(), runs_.end(), [bytes](const Run& run) { return run.bytes == bytes; });
   return are_same ? bytes : -1;
-}
-
-bool Transfers::Block::is_alike(const Block& other) const {
-  return std::equal(runs_.begin(), runs_.end(), other.runs_.begin(), other.runs_.end(),
-                    [](const Run& a, const Run& b) { return a.is_alike(b); });
 }
 
 Transfers::Block Transfers::Block::of_bytes(std::int64_t bytes) const {

@@ -42,8 +42,6 @@ struct Run {
   int src_at(int i) const { return src + i * src_stride; }
   int dst_at(int i) const { return dst + i * dst_stride; }
   Transfer at(int i) const { return {src_at(i), dst_at(i), bytes, reduces}; }
-  /// True if the ranks are the same in the same order, whatever the bytes.
-  bool is_alike(const Run& other) const;
 };
 
 /// The transfers of a round, in blocks. Phases of a pipeline share blocks, and copies of a plan share all; each block
@@ -84,7 +82,6 @@ class Transfers {
     std::size_t size() const;
     /// Bytes of each transfer if all are equal; -1 if they differ or there is none.
     std::int64_t bytes_of_each() const;
-    bool is_alike(const Block& other) const;
     /// Returns a copy with `bytes` in each transfer.
     Block of_bytes(std::int64_t bytes) const;
     Iterator begin() const { return {runs_.data(), 0}; }

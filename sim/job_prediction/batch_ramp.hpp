@@ -8,9 +8,9 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// Reads "512:252M,1024:2.87T" (a global batch of 512 until 252M tokens, then 1024 until 2.87T, then the job's), or
-/// "32+32:12B": the batch begins with 32 and grows by 32 at equal intervals up to the job's, which it has after 12B
-/// tokens (Megatron-LM's --rampup-batch-size, whose last number counts samples). Throws InputError.
+/// Reads "512:252M,1024:2.87T": a global batch of 512 until 252M tokens, then 1024 until 2.87T, then the job's. Also reads
+/// "32+32:12B": the batch begins with 32 and grows by 32 at equal intervals. It reaches the job's after 12B tokens. The
+/// last number of Megatron-LM's --rampup-batch-size counts samples instead. Throws InputError.
 std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t global_batch);
 
 /// Sets JobRow::ramp of every row: predicts an iteration at each batch, with the row's split. The time of a batch that
@@ -25,7 +25,7 @@ double batch_for_loss(const JobPrediction& predicted, const JobRow& row, double 
 BoundedValue tokens_with_ramp(const JobPrediction& predicted, const JobRow& row, double batch_tokens,
                               const BoundedValue& without_ramp);
 
-/// Returns the seconds of a training on so many samples. `iteration_s` and `global_batch` are those after the ramp.
+/// Returns the seconds of a training on `samples` samples. `iteration_s` and `global_batch` are those after the ramp.
 double seconds_with_ramp(const JobRow& row, double samples, double global_batch, double iteration_s);
 
 }  // namespace lockstep::sim::job_prediction

@@ -46,8 +46,8 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
 }
 
 // Returns the id of the user's model. A model given as a JSON object on the command line has no file name for it.
-std::string id_of_own_model(const std::string& stated, model::ModelName name, const model::Graph& graph) {
-  if (name != model::ModelName::object) return stated;
+std::string id_of_own_model(const std::string& stated, model::ModelNameKind kind, const model::Graph& graph) {
+  if (kind != model::ModelNameKind::object) return stated;
   if (!graph.transformer) return graph.name;
   const model::TransformerSpec& spec = graph.transformer->spec;
   return spec.name + "_" + std::to_string(spec.layers) + "x" + std::to_string(spec.hidden);
@@ -70,16 +70,16 @@ void name_sequence_length(Job& job) {
 // sequence.
 void build_own_model(Job& job) {
   const std::string& file = job.model.stated;
-  const model::ModelName name = model::model_name_of(file);
-  if (name == model::ModelName::zoo) return;
+  const model::ModelNameKind kind = model::kind_of_model_name(file);
+  if (kind == model::ModelNameKind::zoo) return;
   std::map<std::string, std::string> inputs;
   auto own = std::make_shared<OwnModel>();
   own->graph = model::graph_of(file, inputs);
-  own->entry.id = id_of_own_model(file, name, own->graph);
+  own->entry.id = id_of_own_model(file, kind, own->graph);
   own->entry.tokens = own->graph.tokens;
   if (own->graph.transformer) own->architecture = own->graph.transformer->spec.name;
   const bool has_length =
-      name == model::ModelName::sized_file || (name == model::ModelName::object && file.back() != '}');
+      kind == model::ModelNameKind::sized_file || (kind == model::ModelNameKind::object && file.back() != '}');
   if (own->graph.tokens > 0 && !has_length)
     job.record_default("tokens of a sequence",
                        std::to_string(own->graph.tokens) + " by the file, which may be its context");

@@ -267,7 +267,7 @@ class Around {
     }
     if (!is_any_priced)
       for (Choice& choice : choices) choice.cost = choice.cost_high = 0;
-    const std::vector<std::size_t> best = ranking(plan_.objective, choices);
+    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices);
     if (best.empty()) return;
     told.recommended = rows[best[0]];
     told.then_time_s = choices[best[0]].time_s;

@@ -69,7 +69,7 @@ bool meets(const Objective& objective, const Choice& point) {
   return true;
 }
 
-std::vector<std::size_t> ranking(const Objective& objective, const std::vector<Choice>& points) {
+std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points) {
   std::vector<std::size_t> order;
   for (std::size_t i : all_indices(points))
     if (meets(objective, points[i])) order.push_back(i);

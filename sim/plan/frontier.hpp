@@ -36,7 +36,7 @@ std::vector<std::size_t> neighbours(const std::vector<Choice>& points, double er
 bool meets(const Objective& objective, const Choice& point);
 
 /// Returns the points that meet the objective, best first: by its quantity, then by the other one, then by index.
-std::vector<std::size_t> ranking(const Objective& objective, const std::vector<Choice>& points);
+std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points);
 
 /// Returns the point that misses a deadline or budget by the least; none if there are no points.
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points);

@@ -399,8 +399,8 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   const std::map<std::string, std::string> inputs = document.inputs();
   plan.inputs.insert(inputs.begin(), inputs.end());
   plan.assumptions = document.assumptions();
-  std::string all = (inputs.empty() ? document.json().dump() + "\n" : "") + version() + " " +
-                    git_revision() + (ignores_memory ? " ignoring memory\n" : "\n");
+  std::string all = (inputs.empty() ? document.json().dump() + "\n" : "") + version() + " " + git_revision() +
+                    (ignores_memory ? " ignoring memory\n" : "\n");
   for (const auto& [file, digest] : plan.inputs) all += digest + "\n";
   plan.digest = sha256_hex(all);
   return plan;

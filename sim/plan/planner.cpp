@@ -108,7 +108,7 @@ class Planner {
       if (!choices_[i].is_refined && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
     };
     for (std::size_t i : pareto_frontier(choices_)) choose(i);
-    const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
+    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices_);
     for (std::size_t i = 0; i < best.size() && i < 2; ++i) choose(best[i]);
     if (const auto second = runner_up(best)) choose(*second);
     for (std::size_t i : first_of_machines(best)) choose(i);
@@ -195,7 +195,7 @@ class Planner {
     }
     for (std::size_t i = 0; i < rows_.size(); ++i)
       result_.rows[rows_[i]].meets_objective = meets(plan_.objective, choices_[i]);
-    const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
+    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices_);
     if (!best.empty()) result_.recommended = rows_[best[0]];
     if (const auto second = runner_up(best)) result_.runner_up = rows_[*second];
     if (best.empty())

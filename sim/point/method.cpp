@@ -22,8 +22,8 @@ constexpr double kManyTransfersOfGpu = 16;
 constexpr double kMostStepsByRounds = 6e7;  // about half a minute
 constexpr double kMostMessages = 2e8;       // if shared rounds cannot replay the program: some minutes
 
-// Above kMostGpusOfAnyReplay GPUs a replay is limited to about 10 s and 1 GB. A second evaluates 3e7 to 7e7 steps of
-// max-plus recurrences or 1.5e6 to 6e6 of shared rounds; 1e7 transfers need 0.85 GB.
+// Above this number of GPUs, a replay may take about 10 s and 1 GB. It computes 3e7 to 7e7 steps of max-plus
+// recurrences per second, or 1.5e6 to 6e6 steps on shared links. A transfer needs 85 bytes.
 constexpr int kMostGpusOfAnyReplay = 65536;
 constexpr double kMostStepsOfLarge = 2.5e8, kMostStepsOfLargeByRounds = 2e7, kMostTransfersOfLarge = 1e7;
 // Mean number of rounds that are computed for a ring: 35 for the first bucket, 1 for each later one.

@@ -10,7 +10,6 @@
 #include "engine/base/log.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
-#include "sim/replay/simgrid_module.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
 #include "sim/point/ecmp_hashes.hpp"
@@ -24,6 +23,7 @@
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/in_flight.hpp"
+#include "sim/replay/simgrid_module.hpp"
 #include "sim/scenario/profile_quality.hpp"
 #include "sim/split/ranks.hpp"
 

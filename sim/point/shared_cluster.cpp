@@ -27,7 +27,7 @@ namespace {
 constexpr int kReplays = 9;
 constexpr double kMostMessagesTogether = 2e7;  // of all replays: about a minute
 constexpr int kFewestIterations = 3;           // measured, of the slowest job
-constexpr int kMostExtensions = 5;             // of replays in which a job ended too early
+constexpr int kMostAttempts = 5;               // each replays at least 1.5 times as long as the one before
 
 // A job as it is replayed; its parts refer to each other, so that it stays in place.
 class RunningJob {
@@ -158,7 +158,7 @@ std::vector<double> measure_together_s(const RunningJobs& jobs, const std::vecto
   std::vector<double> lasting_s = alone_s, measured_s(jobs.size(), 0);
   const double last_start_s = *std::max_element(starts_s.begin(), starts_s.end());
   double seconds = duration_s(jobs, alone_s) + last_start_s;
-  for (int extension = 0; extension < kMostExtensions; ++extension) {
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     set_duration(jobs, lasting_s, seconds);
     std::vector<JobToReplay> to_replay;
     for (std::size_t j = 0; j < jobs.size(); ++j) to_replay.push_back(jobs[j]->to_replay(starts_s[j]));

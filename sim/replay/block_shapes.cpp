@@ -10,6 +10,29 @@ std::uint64_t mixed(std::uint64_t a, int number) {
   return (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
 }
 
+bool differ_only_in_bytes(const Run& a, const Run& b) {
+  return have_same_ranks(a, b) && a.reduces == b.reduces;
+}
+
+// True if `match` holds for all runs of corresponding blocks, and both plans reuse blocks in the same places.
+template <typename Match>
+bool do_blocks_match(const Plan& a, const Plan& b, Match&& match) {
+  if (a.ranks != b.ranks || a.phases.size() != b.phases.size()) return false;
+  std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
+  for (std::size_t p = 0; p < a.phases.size(); ++p) {
+    const auto &mine = a.phases[p].transfers.blocks(), &others = b.phases[p].transfers.blocks();
+    if (mine.size() != others.size() || a.phases[p].rounds != b.phases[p].rounds) return false;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      const auto [entry, is_new] = known.try_emplace(mine[i].get(), others[i].get());
+      if (entry->second != others[i].get()) return false;
+      if (!is_new || mine[i] == others[i]) continue;
+      const std::vector<Run>&own = mine[i]->runs(), &other = others[i]->runs();
+      if (!std::equal(own.begin(), own.end(), other.begin(), other.end(), match)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool have_same_ranks(const Run& a, const Run& b) {
@@ -23,18 +46,11 @@ bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b) {
 }
 
 bool have_same_ranks(const Plan& a, const Plan& b) {
-  if (a.ranks != b.ranks || a.phases.size() != b.phases.size()) return false;
-  std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
-  for (std::size_t p = 0; p < a.phases.size(); ++p) {
-    const auto &mine = a.phases[p].transfers.blocks(), &others = b.phases[p].transfers.blocks();
-    if (mine.size() != others.size() || a.phases[p].rounds != b.phases[p].rounds) return false;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      const auto [entry, is_new] = known.try_emplace(mine[i].get(), others[i].get());
-      if (entry->second != others[i].get()) return false;
-      if (is_new && mine[i] != others[i] && !have_same_ranks(*mine[i], *others[i])) return false;
-    }
-  }
-  return true;
+  return do_blocks_match(a, b, [](const Run& x, const Run& y) { return have_same_ranks(x, y); });
+}
+
+bool differ_only_in_bytes(const Plan& a, const Plan& b) {
+  return do_blocks_match(a, b, [](const Run& x, const Run& y) { return differ_only_in_bytes(x, y); });
 }
 
 std::uint64_t hash_of_ranks(const Run& run) {

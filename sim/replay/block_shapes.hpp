@@ -12,10 +12,14 @@
 
 namespace lockstep::sim::replay {
 
+/// True if both have the same senders and receivers in the same order. Ignores bytes and reductions.
 bool have_same_ranks(const Run& a, const Run& b);
 bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b);
-/// True if all blocks have the same ranks phase by phase, and blocks recur in the same phases.
+/// True if corresponding blocks of both plans connect the same ranks, and both plans reuse blocks in the same places.
+/// Ignores bytes and reductions.
 bool have_same_ranks(const Plan& a, const Plan& b);
+/// True if the plans also reduce in the same places, so that their transfers differ at most in bytes.
+bool differ_only_in_bytes(const Plan& a, const Plan& b);
 std::uint64_t hash_of_ranks(const Run& run);
 std::uint64_t hash_of_ranks(const Transfers::Block& block);
 
@@ -26,11 +30,11 @@ class ByShape {
   /// Returns the value of the block's shape; makes it from the block if there is none yet.
   template <typename Make>
   std::shared_ptr<Of> of(const std::shared_ptr<const Transfers::Block>& block, Make&& make) {
-    auto& alike = known_[hash_of_ranks(*block)];
-    for (const auto& [other, of_other] : alike)
+    auto& candidates = known_[hash_of_ranks(*block)];
+    for (const auto& [other, of_other] : candidates)
       if (other == block || have_same_ranks(*other, *block)) return of_other;
-    alike.emplace_back(block, std::make_shared<Of>(make(*block)));
-    return alike.back().second;
+    candidates.emplace_back(block, std::make_shared<Of>(make(*block)));
+    return candidates.back().second;
   }
 
  private:

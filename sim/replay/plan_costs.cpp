@@ -114,22 +114,6 @@ std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
   return bytes;
 }
 
-// True if the two plans have the same messages, except for their bytes.
-bool are_alike(const Plan& plan, const Plan& other) {
-  if (plan.ranks != other.ranks || plan.phases.size() != other.phases.size()) return false;
-  std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
-  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
-    const auto &mine = plan.phases[p].transfers.blocks(), &others = other.phases[p].transfers.blocks();
-    if (mine.size() != others.size() || plan.phases[p].rounds != other.phases[p].rounds) return false;
-    for (std::size_t b = 0; b < mine.size(); ++b) {
-      const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get());
-      if (entry->second != others[b].get()) return false;
-      if (is_new && !mine[b]->is_alike(*others[b])) return false;
-    }
-  }
-  return true;
-}
-
 // Returns the plan with messages of one byte each.
 Plan of_one_byte(const Plan& plan) {
   std::unordered_map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
@@ -175,8 +159,8 @@ class CostsOfCollectives {
     const std::optional<std::vector<double>> bytes = plan.call ? std::nullopt : bytes_of_phases(plan);
     if (!bytes)
       return plan.call ? plan_cost(plan, program.units(), reduction_rate_) : uneven_cost(plan, program.units());
-    auto known =
-        std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return are_alike(one.first, plan); });
+    auto known = std::find_if(known_.begin(), known_.end(),
+                              [&](const auto& one) { return differ_only_in_bytes(one.first, plan); });
     if (known == known_.end()) {
       const Plan of_one = of_one_byte(plan);
       known_.emplace_front(of_one, plan_cost(of_one, program.units(), reduction_rate_));

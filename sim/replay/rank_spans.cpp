@@ -33,17 +33,17 @@ std::vector<BlockRun> runs_of(const Plan& plan) {
 
 }  // namespace
 
-RankSpans::RankSpans(const Plan& plan) : first_(to_index(plan.ranks) + 1, 0) {
+RankSpans::RankSpans(const Plan& plan) : offsets_(to_index(plan.ranks) + 1, 0) {
   for (const Phase& phase : plan.phases) rounds_.push_back(phase.rounds);
   const std::vector<BlockRun> runs = runs_of(plan);
   for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
-      ++first_[to_index(t.src) + 1];
-      ++first_[to_index(t.dst) + 1];
+      ++offsets_[to_index(t.src) + 1];
+      ++offsets_[to_index(t.dst) + 1];
     }
-  for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
-  spans_.resize(first_.back());
-  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for (std::size_t rank = 1; rank < offsets_.size(); ++rank) offsets_[rank] += offsets_[rank - 1];
+  spans_.resize(offsets_.back());
+  std::vector<std::size_t> next(offsets_.begin(), offsets_.end() - 1);
   for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
       spans_[next[to_index(t.src)]++] = {t.bytes, run.first, run.last, t.dst, transfers_, true, t.reduces};

@@ -24,13 +24,13 @@ class RankSpans {
  public:
   explicit RankSpans(const Plan& plan);
   /// Returns spans ordered by first phase, then as in the plan.
-  const Span* begin(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank)]; }
-  const Span* end(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank) + 1]; }
+  const Span* begin(int rank) const { return spans_.data() + offsets_[static_cast<std::size_t>(rank)]; }
+  const Span* end(int rank) const { return spans_.data() + offsets_[static_cast<std::size_t>(rank) + 1]; }
   int rounds(int phase) const { return rounds_[static_cast<std::size_t>(phase)]; }
   int transfers() const { return transfers_; }
 
  private:
-  std::vector<std::size_t> first_;  // by rank
+  std::vector<std::size_t> offsets_;  // by rank, into spans_; one more at the end
   std::vector<Span> spans_;
   std::vector<int> rounds_;  // by phase
   int transfers_ = 0;

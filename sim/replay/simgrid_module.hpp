@@ -1,6 +1,6 @@
 #pragma once
 // Loads SimGrid when a question needs it. SimGrid and the libraries that it links take half of a short command's time
-// to load, and most questions need none of them. So sim/messages is a module, in a file beside the programs.
+// to load, and most questions need none of them. So sim/messages is a module, in a file next to the programs.
 #include <memory>
 #include <string>
 #include <vector>

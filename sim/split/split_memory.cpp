@@ -43,6 +43,7 @@ double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec
   return std::max(mlp, attention) + 2 * hidden / (spec.sequence ? spec.tensor : 1) + gathered;
 }
 
+// Bytes of a chunk
 struct ChunkMemory {
   double kept = 0;          // from forward to backward pass, including the loss
   double kept_by_loss = 0;  // part of `kept`
@@ -50,10 +51,11 @@ struct ChunkMemory {
   double loss_work = 0;     // for the loss
 };
 
+// Bytes of a layer
 struct LayerMemory {
   double kept = 0;   // from forward to backward pass
   double work = 0;   // in the backward pass
-  double again = 0;  // the part of `work` that is recomputed
+  double again = 0;  // recomputed activations, part of `work`
 };
 
 // Layers with the same parts and the same recomputation need the same memory.

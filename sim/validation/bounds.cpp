@@ -45,12 +45,12 @@ double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
 
 // Assumes that records are normally distributed around the prediction, with the mean distance of these sources.
 double normal_reach(const std::vector<Scored>& all) {
-  const double deviation_of_mean = std::sqrt(std::acos(-1.0) / 2);  // 1 / E|z| of a standard normal z
+  const double deviation_per_mean_distance = std::sqrt(std::acos(-1.0) / 2);  // 1 / E|z| for a standard normal z
   const std::map<std::string, int> of_source = records_of_sources(all);
   const auto sources = static_cast<double>(of_source.size());
   double sum = 0;
   for (const Scored& one : all) sum += std::abs(one.at) / of_source.at(one.source);
-  return deviation_of_mean * sum / sources * student_t_quantile(1 - kOutside, sources);
+  return deviation_per_mean_distance * sum / sources * student_t_quantile(1 - kOutside, sources);
 }
 
 std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction>& left_out, const std::string& but) {

@@ -71,7 +71,7 @@ struct Record : Job {
   Use use = Use::none;
   std::string group, source, system;  ///< equal in records of one experiment, publication, system under test
 
-  // The subject of the metric
+  // What the metric refers to: operation, baseline, statistic, layer
   Collective collective = Collective::all_reduce;
   int baseline_gpus = 0;  ///< 0: not given
   bool is_strong_scaling = false;

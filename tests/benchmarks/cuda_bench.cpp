@@ -117,7 +117,7 @@ class Training {
       s_sgd_->step(kLearningRate, gradient);
   }
   double loss() { return replicas_.front()->loss(); }
-  std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
+  std::vector<std::string> fallbacks() const { return replicas_.front()->fallbacks(); }
   std::string self_check() const { return replicas_.front()->self_check(); }
   std::int64_t memory_bytes() const {
     std::int64_t sum = 0;
@@ -174,7 +174,7 @@ Json measure(device::Backend& backend, const model::Graph& graph, const Request&
   json["warm_up_steps"] = warm_up_steps;
   json["setup_s"] = setup_s;
   json["replica_memory_bytes"] = training.memory_bytes();
-  json["slow_paths"] = training.slow_paths();
+  json["slow_paths"] = training.fallbacks();
   json["self_check"] = training.self_check();
   json["loss"] = std::isfinite(loss) ? Json(loss) : Json("not finite");
   return json;

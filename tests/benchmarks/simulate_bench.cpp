@@ -5,11 +5,11 @@
 #include <sys/resource.h>
 
 #include "engine/base/process_pool.hpp"
-#include "sim/replay/simgrid_module.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replay/simgrid_module.hpp"
 #include "sim/report/result.hpp"
 
 namespace {

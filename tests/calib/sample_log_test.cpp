@@ -81,7 +81,7 @@ TEST_CASE("the order of a key's members does not matter") {
   CHECK(other.id() == sample_of(8, 1).id());
 }
 
-TEST_CASE("what a killed run left of its last line is cut off, at whatever byte it stopped") {
+TEST_CASE("an incomplete last line of a killed run is removed, at whatever byte it stopped") {
   TemporaryFolder folder;
   const std::string path = folder.path("samples.jsonl");
   {

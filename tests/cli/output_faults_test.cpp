@@ -51,7 +51,7 @@ TEST_CASE("a full disk under standard output is an error") {
   CHECK(slurp(folder.path("err.txt")).find("simulate: standard output: cannot write") == 0);
 }
 
-TEST_CASE("devices, pipes and read-only files are no outputs") {
+TEST_CASE("devices, pipes and read-only files are refused as outputs") {
   const TemporaryFolder folder;
   write_small_inputs(folder);
   REQUIRE(mkfifo(folder.path("pipe").c_str(), 0600) == 0);

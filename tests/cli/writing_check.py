@@ -17,18 +17,10 @@ import sys
 
 # Documents that are not held to the rules, and why.
 EXCEPTIONS = {
-    "results/validation/failures.md": "written by test_failures",
-    "results/validation/energy.md": "written by test_plan",
     "results/benchmarks/2026-11-22/scale.md": "raw data, written by scale.py",
     "results/benchmarks/2026-11-23/scale.md": "raw data, written by scale.py",
     "results/benchmarks/2026-11-28/scale.md": "raw data, written by scale.py",
-    "results/trust/README.md": "its table is written by test_laws",
     "scenarios/launch/published/README.md": "its lists are written by test_launch",
-    "results/coverage/README.md": "a log of runs, cited by results/trust",
-    "results/faults/README.md": "a log of runs, cited by results/trust",
-    "results/fuzz/README.md": "a log of runs, cited by results/trust",
-    "results/properties/README.md": "a log of runs, cited by results/trust",
-    "results/sanitizers/README.md": "a log of runs, cited by results/trust",
 }
 SKIPPED_FOLDERS = ("build", ".git", "node_modules", "third_party_headers", ".carry")
 SOURCE_FOLDERS = ("engine", "sim", "calib")

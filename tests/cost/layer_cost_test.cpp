@@ -25,7 +25,7 @@ double computed_macs(const model::Graph& graph) {
     const model::AttentionShape& a = layer.attention;
     if (layer.kind != model::LayerKind::attention || !a.fused) continue;
     const int queries = layer.in.height;
-    macs -= double(a.counted_pairs(queries) - a.seen_pairs(queries)) * a.heads * (a.head_dim + a.value_dim);
+    macs -= double(a.pairs_without_causal_mask(queries) - a.seen_pairs(queries)) * a.heads * (a.head_dim + a.value_dim);
   }
   return macs;
 }

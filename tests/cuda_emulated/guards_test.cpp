@@ -200,8 +200,8 @@ TEST_CASE("An engine that computes something else than it is asked for is not us
   const ConvolutionProblem problem{Direction::data_gradient, merge.shape, Precision::fp32, true};
   const auto solver = merge.solvers.solver(problem, merge.memory);
   CHECK(solver->choice.route == Route::engine_then_add);
-  CHECK(merge.solvers.slow_paths().size() <= 2);  // those of the two faster ones
-  for (const std::string& line : merge.solvers.slow_paths())
+  CHECK(merge.solvers.fallbacks().size() <= 2);  // those of the two faster ones
+  for (const std::string& line : merge.solvers.fallbacks())
     CHECK_THAT(line, Contains("computes something else") && Contains("added to what is there"));
   CHECK_THAT(merge.solvers.self_check(), Contains("1 engines agree"));
   const DeviceBuffer<char> workspace(solver->workspace_bytes), scratch(solver->scratch_bytes);
@@ -261,8 +261,8 @@ TEST_CASE("A first replay that differs from the pass it captured is not used, an
     CHECK(pair.gradient(*pair.replica, step) == pair.gradient(*expected, step));
     CHECK_FALSE(pair.replica->replayed());
   }
-  REQUIRE(pair.replica->slow_paths().size() == 1);
-  CHECK_THAT(pair.replica->slow_paths()[0], Contains("without a CUDA graph: its first replay differs"));
+  REQUIRE(pair.replica->fallbacks().size() == 1);
+  CHECK_THAT(pair.replica->fallbacks()[0], Contains("without a CUDA graph: its first replay differs"));
 }
 
 TEST_CASE("An engine that only has to run is named as slow") {
@@ -272,8 +272,8 @@ TEST_CASE("An engine that only has to run is named as slow") {
   merge.memory.weight = weight.data();
   const auto solver = merge.solvers.solver({Direction::forward, merge.shape, Precision::fp32, false}, merge.memory);
   CHECK(solver->choice.is_fallback);
-  REQUIRE(merge.solvers.slow_paths().size() == 1);
-  CHECK_THAT(merge.solvers.slow_paths()[0], Contains("none of the engines that cuDNN recommends"));
+  REQUIRE(merge.solvers.fallbacks().size() == 1);
+  CHECK_THAT(merge.solvers.fallbacks()[0], Contains("none of the engines that cuDNN recommends"));
 }
 
 }  // namespace lockstep::cuda

@@ -181,16 +181,16 @@ TEST_CASE("An engine that sums its outputs is not used where it takes longer, is
     const With<std::int64_t> slow(emulated::summing_engine_ns, kSecond_ns);
     Summed convolution(24);
     CHECK(convolution.summing() == nullptr);
-    CHECK(convolution.solvers.slow_paths().empty());
+    CHECK(convolution.solvers.fallbacks().empty());
   }
   const With<std::int64_t> slow(emulated::channel_sums_ns, kSecond_ns);
   {
     const With<bool> wrong(emulated::forgets_rows, true);
     Summed convolution(32);
     CHECK(convolution.summing() == nullptr);
-    REQUIRE(convolution.solvers.slow_paths().size() == 1);
+    REQUIRE(convolution.solvers.fallbacks().size() == 1);
     CHECK_THAT(
-        convolution.solvers.slow_paths()[0],
+        convolution.solvers.fallbacks()[0],
         Contains("with sums of its outputs: engine 0 computes something else") && Contains("its sums give a mean"));
   }
   const With<bool> none(emulated::has_summing_engine, false);

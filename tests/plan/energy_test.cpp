@@ -68,16 +68,24 @@ std::string format(const char* pattern, double value) {
 }
 
 std::string document() {
-  std::string text =
-      "# Power of a node against its load\n\nMLPerf Training Power v4.0, nodes of eight H100 SXM5, wall power (AC) "
-      "between "
-      "start and end of the run, switches apart.\nA node's load is its share of the work over what it does alone, from "
-      "the "
-      "times to train at the same global batch.\nPredicted without any record of the same task:\n\n    power = busy "
-      "power x "
-      "(standby + (1 - standby) x load),   busy power " +
-      format("%.0f", mean_busy_w(-1)) + " W,   standby " + format("%.3f", fitted_standby([](int) { return false; })) +
-      "\n\n| Task | nodes | load | published | predicted, left out | error |\n|---|---:|---:|---:|---:|---:|\n";
+  std::string text = R"(# Power of a node as a function of its load
+
+Source: MLPerf Training Power v4.0, nodes of eight H100 SXM5. Power is wall power (AC), averaged from the start to the
+end of a run, without switches. The load of a node is the time on one node / (nodes x time on all nodes), at the same
+global batch.
+
+    power = busy power x (standby + (1 - standby) x load)
+
+Fitted to all tasks below: busy power )" +
+                     format("%.0f", mean_busy_w(-1)) + " W, standby " +
+                     format("%.3f", fitted_standby([](int) { return false; })) +
+                     R"(.
+In the table, each prediction omits its own task from the fit. Standby, the share of power at no load, is extrapolated:
+the lowest load in the fit is 0.66.
+
+| Task | nodes | load | published | predicted without this task | error |
+|---|---:|---:|---:|---:|---:|
+)";
   const auto add = [&](const std::string& task, int nodes, double load, double power_w, double error) {
     text += "| " + task + " | " + std::to_string(nodes) + " | " + format("%.2f", load) + " | " +
             format("%.0f W", power_w) + " | " + format("%.0f W", power_w * (1 + error)) + " | " +
@@ -86,12 +94,11 @@ std::string document() {
   for (int i = 0; i < 6; ++i) add(kOneNode[i].task, 1, 1, kOneNode[i].power_w, error_on_one(i));
   for (int i = 0; i < 4; ++i)
     add(kSeveral[i].one().task, kSeveral[i].nodes, kSeveral[i].load(), kSeveral[i].power_w, error_on_several(i));
-  return text +
-         "\nNot in the table: 64 nodes of Llama 2 70B LoRA (5,090 W) and GPT-3 (6,849 W), whose load does not follow "
-         "from "
-         "these\nrecords. Of other GPUs no record is known: their power must be given. In a plan the load is the share "
-         "of "
-         "the time that\nGPUs compute, which stands for the share of work here.\n";
+  return text + R"(
+Two runs on 64 nodes are not in the table, because no time on one node is published at their batch: Llama 2 70B LoRA
+(5,090 W) and GPT-3 (6,849 W). We know no measurements of other GPUs; give their power yourself. A plan takes the share
+of time in which GPUs compute as the load.
+)";
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
         objective.kind == ObjectiveKind::least_time || objective.kind == ObjectiveKind::least_time_in_budget;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       const std::vector<Choice> points = random_points(seed, 1 + seed % 40);
-      const std::vector<std::size_t> order = sim::ranking(objective, points);
+      const std::vector<std::size_t> order = sim::rank_feasible(objective, points);
       std::size_t meeting = 0;
       for (const Choice& p : points) {
         bool meets = true;
@@ -143,7 +143,7 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
 TEST_CASE("where nothing meets a deadline the closest is the fastest") {
   const std::vector<Choice> points{{10, 12, 1, 1, true}, {7, 30, 5, 5, true}, {9, 10, 2, 2, true}};
   Objective objective{ObjectiveKind::least_cost_by_deadline, 5, 0, false};
-  CHECK(sim::ranking(objective, points).empty());
+  CHECK(sim::rank_feasible(objective, points).empty());
   CHECK(sim::closest(objective, points) == 1);
   objective.is_cautious = true;
   CHECK(sim::closest(objective, points) == 2);

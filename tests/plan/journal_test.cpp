@@ -72,7 +72,7 @@ TEST_CASE("torn at any byte, a journal gives back the lines before and goes on f
   }
 }
 
-TEST_CASE("a line that was altered is dropped with what follows, and that is said") {
+TEST_CASE("an altered line is dropped with all later ones, and the output says so") {
   const TemporaryFolder folder;
   const std::string path = folder.path("points.jsonl");
   {

@@ -120,7 +120,7 @@ TEST_CASE("plan: the same bytes over MPI ranks") {
 }
 
 // The launcher may end the job with the rank. Then another run continues from the journal.
-TEST_CASE("plan: a rank that is killed costs no point") {
+TEST_CASE("plan: if a rank is killed, no point is lost") {
   if (!has_mpirun()) return;
   SmallPlan files;
   files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
@@ -141,7 +141,7 @@ TEST_CASE("plan: a rank that is killed costs no point") {
 }
 
 // The launcher lets the ranks live, so they would wait for rank 0 forever. `timeout` ends a hanging job with 124.
-TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
+TEST_CASE("plan: if rank 0 is killed, the other ranks exit, and a new run continues the journal") {
   if (!has_mpirun()) return;
   SmallPlan files;
   files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
@@ -219,7 +219,7 @@ TEST_CASE("plan: killed or asked to end at any moment, it goes on to the same re
   CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }
 
-TEST_CASE("plan: a full standard output is said, and the files are there") {
+TEST_CASE("plan: a full standard output is reported, and the files are written") {
   const SmallPlan files;
   CHECK(WEXITSTATUS(shell(files, "$PLAN plan.json --json out.json >/dev/full")) == 1);
   CHECK_THAT(slurp(files.folder.path("script.out")), Contains("plan: standard output: cannot write: No space left"));

@@ -264,22 +264,22 @@ Graph model_from_json(const JsonNode& node, int tokens) {
   return graph_from_json(node);
 }
 
-ModelName model_name_of(const std::string& text) {
-  if (is_object(text)) return ModelName::object;
-  return is_file(text) ? ModelName::file : is_sized_file(text) ? ModelName::sized_file : ModelName::zoo;
+ModelNameKind kind_of_model_name(const std::string& text) {
+  if (is_object(text)) return ModelNameKind::object;
+  return is_file(text) ? ModelNameKind::file : is_sized_file(text) ? ModelNameKind::sized_file : ModelNameKind::zoo;
 }
 
 Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
-  switch (model_name_of(name_or_file)) {
-    case ModelName::file:
+  switch (kind_of_model_name(name_or_file)) {
+    case ModelNameKind::file:
       return graph_of_file(name_or_file, 0, inputs);
-    case ModelName::sized_file: {
+    case ModelNameKind::sized_file: {
       const Sized file = sized(name_or_file);
       return graph_of_file(file.name, file.tokens, inputs);
     }
-    case ModelName::object:
+    case ModelNameKind::object:
       return graph_of_object(name_or_file);
-    case ModelName::zoo:
+    case ModelNameKind::zoo:
       break;
   }
   return zoo_graph(name_or_file);

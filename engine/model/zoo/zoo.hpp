@@ -34,10 +34,10 @@ std::string zoo_name_of(const Graph& graph);
 /// sample, "attention": "fused" or "in-passes"}. `tokens` is per sample; 0 means the configuration's context.
 Graph model_from_json(const JsonNode& node, int tokens = 0);
 
-/// The form of a text that names a network: "model.json"; "config.json@4096" (tokens per sample); an object instead of
+/// How a text names a network: "model.json"; "config.json@4096" (tokens per sample); an object instead of
 /// its file, "{"model_type": ...}" or "{...}@4096"; or a name.
-enum class ModelName { file, sized_file, object, zoo };
-ModelName model_name_of(const std::string& text);
+enum class ModelNameKind { file, sized_file, object, zoo };
+ModelNameKind kind_of_model_name(const std::string& text);
 
 /// Reads a network of the zoo, a user's model from a file whose name ends in ".json", or an object. Each may end in
 /// "@TOKENS". Adds the files that it reads to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad

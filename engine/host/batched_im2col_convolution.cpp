@@ -21,7 +21,7 @@ int rounded_share(int channels) {
 }
 
 template <typename Scalar>
-class ConvolutionByChannels final : public Operation<Scalar> {
+class BatchedIm2colConvolution final : public Operation<Scalar> {
   using Base = Operation<Scalar>;
   using Base::in;
   using Base::in_gradient;
@@ -31,7 +31,7 @@ class ConvolutionByChannels final : public Operation<Scalar> {
   using Base::w_;
 
  public:
-  explicit ConvolutionByChannels(const Wiring<Scalar>& wiring)
+  explicit BatchedIm2colConvolution(const Wiring<Scalar>& wiring)
       : Base(wiring),
         pixels_(std::int64_t{layer().out.height} * layer().out.width),
         width_(pixels_ * w_.batch),
@@ -133,10 +133,10 @@ bool has_few_pixels(const model::Layer& layer, int batch) {
 }
 
 template <typename Scalar>
-OperationPtr<Scalar> make_convolution_by_channels(const Wiring<Scalar>& wiring) {
-  return std::make_unique<ConvolutionByChannels<Scalar>>(wiring);
+OperationPtr<Scalar> make_batched_im2col_convolution(const Wiring<Scalar>& wiring) {
+  return std::make_unique<BatchedIm2colConvolution<Scalar>>(wiring);
 }
-template OperationPtr<float> make_convolution_by_channels(const Wiring<float>&);
-template OperationPtr<double> make_convolution_by_channels(const Wiring<double>&);
+template OperationPtr<float> make_batched_im2col_convolution(const Wiring<float>&);
+template OperationPtr<double> make_batched_im2col_convolution(const Wiring<double>&);
 
 }  // namespace lockstep::host
