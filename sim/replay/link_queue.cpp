@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "engine/base/index.hpp"
@@ -42,28 +43,48 @@ std::vector<bool> distinct_links(const Program& program, const UnitClasses& unit
 // of a job's tensors. Their messages are counted once.
 class BusyLinks {
  public:
-  BusyLinks(const UnitClasses& units, std::vector<bool> is_distinct)
-      : units_(units), is_distinct_(std::move(is_distinct)) {}
+  BusyLinks(const UnitClasses& units, UnevenLoads& uneven, std::vector<bool> is_distinct)
+      : units_(units),
+        uneven_(uneven),
+        is_distinct_(std::move(is_distinct)),
+        bytes_(is_distinct_.size(), 0),
+        is_crossed_(is_distinct_.size(), false) {}
 
   LinkSeconds seconds(const Plan& plan) {
-    std::map<int, double> bytes;
     for (const Phase& phase : plan.phases)
-      for (const auto& block : phase.transfers.blocks()) add(block, phase.rounds, bytes);
+      for (const auto& block : phase.transfers.blocks()) add(block, phase.rounds);
+    std::sort(crossed_.begin(), crossed_.end());
     LinkSeconds busy_s;
-    for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units_.bandwidth(link));
+    for (int link : crossed_) {
+      busy_s.emplace_back(link, bytes_[to_index(link)] / units_.bandwidth(link));
+      bytes_[to_index(link)] = 0;
+      is_crossed_[to_index(link)] = false;
+    }
+    crossed_.clear();
     return busy_s;
   }
 
  private:
-  void add(const std::shared_ptr<const Transfers::Block>& block, int rounds, std::map<int, double>& bytes) {
+  void add(const std::shared_ptr<const Transfers::Block>& block, int rounds) {
     if (const std::int64_t each = block->bytes_of_each(); each >= 0) {
       const auto all = messages_.of(block, [this](const Transfers::Block& one) { return count_messages(one); });
-      for (const auto& [link, messages] : *all) bytes[link] += messages * static_cast<double>(each) * rounds;
+      for (const auto& [link, messages] : *all) add(link, messages * static_cast<double>(each) * rounds);
+      return;
+    }
+    if (const std::optional<std::vector<double>> bytes = uneven_.bytes(*block)) {
+      for (std::size_t link = 0; link < bytes->size(); ++link)
+        if ((*bytes)[link] > 0 && is_distinct_[link]) add(static_cast<int>(link), (*bytes)[link] * rounds);
       return;
     }
     for_crossings(*block, [&](const Run& run, const RunOnLinks::Crossing& crossing) {
-      bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * rounds;
+      add(crossing.link, crossing.messages * static_cast<double>(run.bytes) * rounds);
     });
+  }
+
+  void add(int link, double bytes) {
+    if (!is_crossed_[to_index(link)]) crossed_.push_back(link);
+    is_crossed_[to_index(link)] = true;
+    bytes_[to_index(link)] += bytes;
   }
 
   std::map<int, double> count_messages(const Transfers::Block& block) const {
@@ -81,8 +102,12 @@ class BusyLinks {
   }
 
   const UnitClasses& units_;
+  UnevenLoads& uneven_;
   const std::vector<bool> is_distinct_;
   ByShape<std::map<int, double>> messages_;  // of a block, by link
+  std::vector<double> bytes_;                // by link, for the current plan
+  std::vector<bool> is_crossed_;             // by link, for the current plan
+  std::vector<int> crossed_;                 // the links that the current plan crosses
 };
 
 // If input crosses links, the units are one, and links have the cluster's numbers.
@@ -117,9 +142,10 @@ bool has_busy_links(const Program& program) {
   return collective_streams(program) >= 2 || has_input_on_links(program);
 }
 
-void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs) {
+void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, UnevenLoads& uneven,
+                     PlanCosts& costs) {
   const bool has_copies = has_input_on_links(program);
-  BusyLinks links(units,
+  BusyLinks links(units, uneven,
                   has_copies ? std::vector<bool>(to_index(units.links()), true) : distinct_links(program, units));
   for (const Plan& plan : program.plans) costs.busy_s.push_back(links.seconds(plan));
   for (const Work::Source source : input_sources(program))

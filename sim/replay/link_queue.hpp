@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/replay/replay.hpp"
+#include "sim/replay/uneven_loads.hpp"
 #include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim::replay {
@@ -35,8 +36,9 @@ class LinkQueue {
 /// True if collectives of the program share links with other collectives, or with copies.
 bool has_busy_links(const Program& program);
 /// Fills PlanCosts::busy_s and busy_by_copies_s, the seconds for which each link is occupied. `units` are those of the
-/// plans. They are one unit if the program's input crosses links.
-void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs);
+/// plans. They are one unit if the program's input crosses links. `uneven` adds up bytes on the links of `units`.
+void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, UnevenLoads& uneven,
+                     PlanCosts& costs);
 
 /// The order in which the closed form processes a program's work. By default it is the order of enqueueing. Copies over
 /// links are processed as soon as they start before the next work. If collectives run on several streams, all work is

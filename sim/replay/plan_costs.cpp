@@ -140,12 +140,17 @@ class ProgramOnLinks {
     units_ = std::make_shared<const UnitClasses>(plans, cluster_, has_input_on_links(program_));
     return *units_;
   }
+  UnevenLoads& uneven() {
+    if (!uneven_) uneven_ = std::make_unique<UnevenLoads>(units(), program_.reduction_rate_bytes_per_s);
+    return *uneven_;
+  }
   std::shared_ptr<const UnitClasses> found() const { return units_; }
 
  private:
   const Program& program_;
   const Cluster& cluster_;
   std::shared_ptr<const UnitClasses> units_;
+  std::unique_ptr<UnevenLoads> uneven_;
 };
 
 // Costs of a program's collectives on a cluster. They are computed with messages of one byte, once for all collectives
@@ -157,8 +162,7 @@ class CostsOfCollectives {
   PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
     if (plan.phases.empty()) return {};
     const std::optional<std::vector<double>> bytes = plan.call ? std::nullopt : bytes_of_phases(plan);
-    if (!bytes)
-      return plan.call ? plan_cost(plan, program.units(), reduction_rate_) : uneven_cost(plan, program.units());
+    if (!bytes) return plan.call ? plan_cost(plan, program.units(), reduction_rate_) : uneven_cost(plan, program);
     auto known = std::find_if(known_.begin(), known_.end(),
                               [&](const auto& one) { return differ_only_in_bytes(one.first, plan); });
     if (known == known_.end()) {
@@ -174,13 +178,12 @@ class CostsOfCollectives {
 
  private:
   // Messages of a phase differ in size.
-  PlanCost uneven_cost(const Plan& plan, const UnitClasses& units) {
-    if (!uneven_) uneven_ = std::make_unique<UnevenLoads>(units, reduction_rate_);
-    RoundLoad load(units);
+  PlanCost uneven_cost(const Plan& plan, ProgramOnLinks& program) {
+    RoundLoad load(program.units());
     PlanCost cost;
     for (const Phase& phase : plan.phases) {
       const auto& blocks = phase.transfers.blocks();
-      auto flows = blocks.size() == 1 ? uneven_->flows(*blocks.front()) : std::nullopt;
+      auto flows = blocks.size() == 1 ? program.uneven().flows(*blocks.front()) : std::nullopt;
       cost.push_back({phase.rounds, flows ? longest_of(std::move(*flows)) : load.flows(phase, reduction_rate_)});
     }
     return cost;
@@ -188,7 +191,6 @@ class CostsOfCollectives {
 
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // most recently used first
-  std::unique_ptr<UnevenLoads> uneven_;         // of the program's units
 };
 
 }  // namespace
@@ -215,7 +217,7 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   ProgramOnLinks on_links(program, cluster);
   for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
-  if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), costs);
+  if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), on_links.uneven(), costs);
   costs.units = on_links.found();
   return costs;
 }

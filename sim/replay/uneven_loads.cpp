@@ -114,28 +114,39 @@ const UnevenLoads::Group& UnevenLoads::group_of(Family& family, const Runs& runs
   return *known;
 }
 
-std::vector<double> UnevenLoads::bytes_of_links(const Family& family, const std::vector<Runs>& groups,
-                                                const std::vector<const Group*>& facts) const {
+std::optional<UnevenLoads::Groups> UnevenLoads::find_groups(const Transfers::Block& block) {
+  const std::optional<bool> is_from_one = have_one_src(block.runs());
+  if (!is_from_one) return std::nullopt;
+  Groups groups{nullptr, groups_of(block, *is_from_one), {}};
+  if (groups.runs.size() < kFewestGroups) return std::nullopt;
+  auto family = families_.find(*is_from_one);
+  if (family == families_.end()) family = families_.emplace(*is_from_one, family_of(groups.runs)).first;
+  groups.family = &family->second;
+  for (const Runs& runs : groups.runs) groups.facts.push_back(&group_of(family->second, runs));
+  return groups;
+}
+
+std::vector<double> UnevenLoads::bytes_of_links(const Groups& groups) const {
   std::vector<double> bytes(to_index(units_.links()), 0);
   double of_all = 0;
-  for (const Runs& group : groups) of_all += static_cast<double>(group.front().bytes);
-  for (const auto& [link, messages] : family.usual) bytes[to_index(link)] = messages * of_all;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    for (const auto& [link, messages] : facts[g]->more)
-      bytes[to_index(link)] += messages * static_cast<double>(groups[g].front().bytes);
+  for (const Runs& group : groups.runs) of_all += static_cast<double>(group.front().bytes);
+  for (const auto& [link, messages] : groups.family->usual) bytes[to_index(link)] = messages * of_all;
+  for (std::size_t g = 0; g < groups.runs.size(); ++g)
+    for (const auto& [link, messages] : groups.facts[g]->more)
+      bytes[to_index(link)] += messages * static_cast<double>(groups.runs[g].front().bytes);
   return bytes;
 }
 
+std::optional<std::vector<double>> UnevenLoads::bytes(const Transfers::Block& block) {
+  const std::optional<Groups> groups = find_groups(block);
+  return groups ? std::optional(bytes_of_links(*groups)) : std::nullopt;
+}
+
 std::optional<std::vector<PlanCosts::Flow>> UnevenLoads::flows(const Transfers::Block& block) {
-  const std::optional<bool> is_from_one = have_one_src(block.runs());
-  if (!is_from_one) return std::nullopt;
-  const std::vector<Runs> groups = groups_of(block, *is_from_one);
-  if (groups.size() < kFewestGroups) return std::nullopt;
-  auto family = families_.find(*is_from_one);
-  if (family == families_.end()) family = families_.emplace(*is_from_one, family_of(groups)).first;
-  std::vector<const Group*> facts;
-  for (const Runs& runs : groups) facts.push_back(&group_of(family->second, runs));
-  const std::vector<double> bytes = bytes_of_links(family->second, groups, facts);
+  const std::optional<Groups> all = find_groups(block);
+  if (!all) return std::nullopt;
+  const auto& [family, groups, facts] = *all;
+  const std::vector<double> bytes = bytes_of_links(*all);
   const auto seconds = [&](int link) { return bytes[to_index(link)] / units_.bandwidth(link); };
 
   std::map<double, double> transfer_of_latency_s;
@@ -158,7 +169,7 @@ std::optional<std::vector<PlanCosts::Flow>> UnevenLoads::flows(const Transfers::
   std::vector<PlanCosts::Flow> flows;
   for (auto& [latency_s, transfer_s] : transfer_of_latency_s) {
     const std::map<int, std::size_t>& without = groups_without[latency_s];
-    if (const auto usual = family->second.of_latency.find(latency_s); usual != family->second.of_latency.end())
+    if (const auto usual = family->of_latency.find(latency_s); usual != family->of_latency.end())
       for (int link : usual->second) {
         const auto found = without.find(link);
         if (found == without.end() || found->second < groups_with[latency_s])

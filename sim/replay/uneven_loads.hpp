@@ -25,6 +25,8 @@ class UnevenLoads {
   /// Returns the flows that may be the longest, one per latency. None if the block has too few groups to gain by them,
   /// or groups whose runs differ in bytes.
   std::optional<std::vector<PlanCosts::Flow>> flows(const Transfers::Block& block);
+  /// Returns the bytes that cross each link, 0 where none do. None as for flows().
+  std::optional<std::vector<double>> bytes(const Transfers::Block& block);
 
  private:
   using MessagesOfLink = std::vector<std::pair<int, double>>;
@@ -41,13 +43,19 @@ class UnevenLoads {
   };
   using Runs = std::vector<Run>;
   struct Counted;
+  // The groups of a block. They refer to a family, and to facts that the family keeps.
+  struct Groups {
+    const Family* family;
+    std::vector<Runs> runs;
+    std::vector<const Group*> facts;
+  };
 
+  std::optional<Groups> find_groups(const Transfers::Block& block);
   static std::vector<Runs> groups_of(const Transfers::Block& block, bool is_from_one);
   Family family_of(const std::vector<Runs>& groups) const;
   const Group& group_of(Family& family, const Runs& runs) const;
   Counted count(const Runs& runs) const;
-  std::vector<double> bytes_of_links(const Family& family, const std::vector<Runs>& groups,
-                                     const std::vector<const Group*>& facts) const;
+  std::vector<double> bytes_of_links(const Groups& groups) const;
 
   const UnitClasses& units_;
   const double reduction_rate_;

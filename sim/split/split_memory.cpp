@@ -118,32 +118,54 @@ struct Peak {
 };
 
 // Except for GPipe, every schedule repeats its order once the pipeline is full. Further micro-batches therefore need no
-// more memory.
+// more memory. An interleaved pipeline is full after fewer than 2 p micro-batches, and then repeats its order every p.
 int micro_batches_until_full(const ParallelSpec& spec, int micro_batches) {
-  if (schedule_of_pipeline(spec) == PipelineSchedule::gpipe) return micro_batches;
-  const int full = 8 * spec.pipeline;
+  const PipelineSchedule schedule = schedule_of_pipeline(spec);
+  if (schedule == PipelineSchedule::gpipe) return micro_batches;
+  const int full = (schedule == PipelineSchedule::interleaved ? 4 : 8) * spec.pipeline;
   return micro_batches <= full ? micro_batches : full + micro_batches % spec.pipeline;
 }
 
-Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
-  Peak peak;
+class PeakSearch {
+ public:
+  void consider(double held, double work) {
+    if (held + work > peak_.held + peak_.work) peak_ = {held, work};
+  }
+  void consider_backward(double held, const ChunkMemory& chunk) {
+    consider(held, chunk.loss_work);
+    consider(held - chunk.kept_by_loss, chunk.layer_work);
+  }
+  const Peak& peak() const { return peak_; }
+
+ private:
+  Peak peak_;
+};
+
+// With one chunk per stage, GPipe and 1F1B need most memory in a backward pass while most micro-batches are kept.
+// ZB-H1 keeps them longer, until their gradients of weights.
+bool has_peak_in_flight(PipelineSchedule schedule, const PipelineShape& shape) {
+  return shape.chunks == 1 && (schedule == PipelineSchedule::gpipe || schedule == PipelineSchedule::one_f_one_b);
+}
+
+Peak peak_of(PipelineSchedule schedule, const PipelineShape& shape, int stage, const std::vector<ChunkMemory>& chunks) {
+  PeakSearch search;
   double held = 0;
-  const auto consider = [&](double kept, double work) {
-    if (kept + work > peak.held + peak.work) peak = {kept, work};
-  };
-  for (const PipelineOp& op : ops) {
+  if (has_peak_in_flight(schedule, shape)) {
+    held = in_flight(schedule, shape, stage) * chunks.front().kept;
+    search.consider(held, 0);
+    search.consider_backward(held, chunks.front());
+    return search.peak();
+  }
+  for (const PipelineOp& op : stage_ops(schedule, shape, stage)) {
     const ChunkMemory& chunk = chunks[to_index(op.chunk)];
     if (op.pass == Pass::forward) {
       held += chunk.kept;
-      consider(held, 0);
+      search.consider(held, 0);
     }
-    if (op.pass == Pass::backward || op.pass == Pass::input_gradient) {
-      consider(held, chunk.loss_work);
-      consider(held - chunk.kept_by_loss, chunk.layer_work);
-    }
+    if (op.pass == Pass::backward || op.pass == Pass::input_gradient) search.consider_backward(held, chunk);
     if (gives_weight_gradients(op.pass)) held -= chunk.kept;
   }
-  return peak;
+  return search.peak();
 }
 
 // Parameters of the largest unit that is gathered at once, and of the largest one within the layers. A unit is a layer,
@@ -296,7 +318,7 @@ SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& s
   }
   add_parameters(memory, all, of_blocks, trained, spec, options);
   const PipelineShape pipeline = pipeline_shape(spec, micro_batches_until_full(spec, micro_batches));
-  const Peak peak = peak_of(stage_ops(schedule_of_pipeline(spec), pipeline, stage), chunks);
+  const Peak peak = peak_of(schedule_of_pipeline(spec), pipeline, stage, chunks);
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;
   memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);

@@ -106,6 +106,55 @@ TEST_CASE("law: the closed form of uneven messages is that of every message") {
   }
 }
 
+// Links that all plans occupy for the same times are one link of busy_s.
+TEST_CASE("law: uneven messages occupy links as each message does, if collectives run on two streams") {
+  using ByPlan = std::map<std::size_t, double>;
+  for (const ClusterSpec& spec : clusters_of(9)) {
+    const Cluster cluster(spec, 64);
+    const Roles roles = co_located_servers(64, 8, 0);
+    ShardDealer dealer(static_cast<int>(roles.servers.size()));
+    Program program;
+    program.gpus = 64;
+    for (std::int64_t bytes : {3'000'017, 900'000, 5'123'456, 70'001, 560'000}) {
+      const std::vector<std::int64_t> shares = dealer.deal_pairs(bytes, 70'000);
+      program.plans.push_back(push_gradients(roles, shares));
+      program.plans.push_back(pull_parameters(roles, shares));
+    }
+    std::vector<const Plan*> plans;
+    for (const Plan& plan : program.plans) {
+      Work work;
+      work.kind = Work::Kind::collective;
+      work.stream = work.plan = static_cast<int>(plans.size());
+      program.work.push_back(work);
+      plans.push_back(&plan);
+    }
+    const UnitClasses units(plans, cluster);
+    std::map<int, ByPlan> expected, found;
+    for (std::size_t p = 0; p < plans.size(); ++p)
+      for (const Phase& phase : plans[p]->phases)
+        for (const auto& block : phase.transfers.blocks())
+          for (const Run& run : block->runs())
+            for (const RunOnLinks::Crossing& crossing : units.find(run).crossings)
+              expected[crossing.link][p] +=
+                  phase.rounds * crossing.messages * double(run.bytes) / units.bandwidth(crossing.link);
+    const PlanCosts costs = plan_costs(program, cluster);
+    REQUIRE(costs.busy_s.size() == plans.size());
+    for (std::size_t p = 0; p < plans.size(); ++p)
+      for (const auto& [link, busy_s] : costs.busy_s[p]) found[link][p] = busy_s;
+    const auto distinct = [](const std::map<int, ByPlan>& links) {
+      std::set<ByPlan> all;
+      for (auto [link, by_plan] : links) {
+        for (auto& [plan, busy_s] : by_plan) busy_s = std::round(busy_s * 1e13);
+        all.insert(by_plan);
+      }
+      return all;
+    };
+    INFO(spec.name);
+    CHECK(distinct(expected).size() > 1);
+    CHECK(distinct(found) == distinct(expected));
+  }
+}
+
 TEST_CASE("law: links of a class carry the bytes of each of their links") {
   for (const ClusterSpec& spec : clusters_of(9)) {
     const Cluster by_class(spec, 64), by_link = link_by_link(spec, 64);

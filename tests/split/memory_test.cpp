@@ -261,6 +261,25 @@ TEST_CASE("a stage holds as many layers' activations as its schedule has in flig
   CHECK(of_stage(shape, spec, 1, 16).activations_bytes == 9 * layer);
 }
 
+TEST_CASE("a stage's activations are those of its ops, for any number of micro-batches") {
+  const TransformerShape shape = llama(8, 64, 8, 8, 192, 100, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.pipeline = 4;
+  const double layer = kept_bytes(shape, spec, 0, 2);
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::one_f_one_b, PipelineSchedule::gpipe, PipelineSchedule::interleaved}) {
+    const bool is_interleaved = schedule == PipelineSchedule::interleaved;
+    spec.schedule = schedule;
+    spec.virtual_stages = is_interleaved ? 2 : 1;
+    for (int micro_batches = is_interleaved ? 4 : 1; micro_batches < 60; micro_batches += is_interleaved ? 4 : 1)
+      for (int stage : {1, 2}) {
+        const int held = most_in_flight(stage_ops(schedule, pipeline_shape(spec, micro_batches), stage));
+        INFO(name_of(schedule) << " " << micro_batches << " stage " << stage);
+        CHECK(of_stage(shape, spec, stage, micro_batches).activations_bytes == held * layer * 2 / spec.virtual_stages);
+      }
+  }
+}
+
 TEST_CASE("interleaving holds 1 + (p-1)/(p v) times what 1F1B does on the first stage") {
   // This is Korthikanti et al. 2022, section 4.2.3, for many micro-batches.
   const TransformerShape shape = llama(24, 64, 8, 8, 192, 0, 32);
