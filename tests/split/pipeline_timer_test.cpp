@@ -83,8 +83,8 @@ TEST_CASE("pipeline timer: agrees with every step of the whole pipeline") {
     }
   // Short pipelines are timed as a whole, and GPipe repeats nothing that has all passes.
   for (const auto& [schedule, count] : cases) {
-    INFO("schedule " << static_cast<int>(schedule));
-    CHECK((shorter[schedule] > count / 4) == (schedule != S::gpipe));
+    INFO("schedule " << static_cast<int>(schedule) << ": " << shorter[schedule] << " of " << count << " shorter");
+    CHECK((shorter[schedule] > 0) == (schedule != S::gpipe));
   }
 }
 
