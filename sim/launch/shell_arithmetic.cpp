@@ -7,7 +7,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-constexpr int kDeepestExpression = 32;
+constexpr int kDeepestExpression = 64;
 
 struct Unknown {};
 
@@ -38,12 +38,16 @@ class Arithmetic {
     return true;
   }
   std::int64_t choice() {
-    const std::int64_t condition = either();
-    if (!take("?")) return condition;
-    const std::int64_t yes = choice();
-    if (!take(":")) throw Unknown();
-    const std::int64_t no = choice();
-    return condition != 0 ? yes : no;
+    if (++depth_ > kDeepestExpression) throw Unknown();
+    std::int64_t value = either();
+    if (take("?")) {
+      const std::int64_t yes = choice();
+      if (!take(":")) throw Unknown();
+      const std::int64_t no = choice();
+      value = value != 0 ? yes : no;
+    }
+    --depth_;
+    return value;
   }
   std::int64_t either() {
     std::int64_t value = both();

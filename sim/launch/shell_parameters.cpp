@@ -12,7 +12,7 @@
 namespace lockstep::sim::launch {
 namespace {
 
-constexpr std::size_t kLongestTransformed = 4096;  // because patterns are tried at each place
+constexpr std::size_t kLongestTransformed = 4096, kLongestSearched = 256;
 
 std::string removed(const std::string& value, const std::string& op, const std::string& pattern) {
   const bool is_front = op.front() == '#', is_longest = op.size() == 2;
@@ -27,10 +27,13 @@ std::string removed(const std::string& value, const std::string& op, const std::
 // Replaces the longest match at each place.
 std::string replaced(const std::string& value, const std::string& pattern, const std::string& by, bool replaces_all) {
   std::string result;
+  const bool is_fixed = pattern.find('*') == std::string::npos;  // all matches are as long as the pattern
   bool is_done = pattern.empty();
   for (std::size_t i = 0; i < value.size();) {
-    std::size_t length = is_done ? 0 : value.size() - i;
-    while (length > 0 && !matches_pattern(value.substr(i, length), pattern)) --length;
+    const std::size_t rest = value.size() - i;
+    std::size_t length = is_done || (is_fixed && rest < pattern.size()) ? 0 : is_fixed ? pattern.size() : rest;
+    if (is_fixed && length > 0 && !matches_pattern(value.substr(i, length), pattern)) length = 0;
+    while (length > 0 && !is_fixed && !matches_pattern(value.substr(i, length), pattern)) --length;
     if (length == 0) {
       result += value[i++];
       continue;
@@ -98,6 +101,11 @@ std::optional<std::string> apply_operator(const std::string& value, const std::s
   const Word pattern = expand_to_one(rest.substr(op.size(), slash - op.size()), variables, place);
   const Word by = expand_to_one(slash < rest.size() ? rest.substr(slash + 1) : "", variables, place);
   if (!pattern.unknown.empty() || !by.unknown.empty()) return std::nullopt;
+  // The work on a value grows with its square, and with its cube for "//a*b/x".
+  const bool is_search = op.front() == '/' && pattern.text.find('*') != std::string::npos;
+  if (is_search && value.size() > kLongestSearched) return std::nullopt;
+  if (value.size() <= kLongestTransformed)
+    variables.charge(value.size() * value.size() / 8 * (is_search ? value.size() : 1), place);
   return transformed(value, op, pattern.text, by.text);
 }
 

@@ -118,6 +118,8 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
   }
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
     std::vector<Word>& words = script_.commands[i].words;
+    for (std::size_t k = 0; k < script.launcher_end; ++k)
+      variables_.charge(sizeof(Word) + command.words[k].text.size(), command.place);
     words.insert(words.begin(), command.words.begin(),
                  command.words.begin() + static_cast<std::ptrdiff_t>(script.launcher_end));
   }
@@ -172,9 +174,11 @@ bool Interpreter::run_shell_text(const ShellCommand& command, bool is_sure) {
     assign_environment(command, shell);
     run_text(words[shell + 2].text, command.place.line, is_sure);
   });
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
+  for (std::size_t i = first; i < script_.commands.size(); ++i) {
+    for (std::size_t k = 0; k < shell; ++k) variables_.charge(sizeof(Word) + words[k].text.size(), command.place);
     script_.commands[i].words.insert(script_.commands[i].words.begin(), words.begin(),
                                      words.begin() + static_cast<std::ptrdiff_t>(shell));
+  }
   return true;
 }
 

@@ -46,11 +46,10 @@ class Test {
     return value;
   }
   std::optional<bool> negation() {
-    if (take("!")) {
-      const std::optional<bool> value = negation();
-      return value ? std::optional<bool>(!*value) : std::nullopt;
-    }
-    return comparison();
+    bool is_negated = false;
+    while (take("!")) is_negated = !is_negated;
+    const std::optional<bool> value = comparison();
+    return value ? std::optional<bool>(*value != is_negated) : std::nullopt;
   }
   std::optional<std::string> operand() {
     if (at_ >= words_.size()) return std::nullopt;

@@ -289,6 +289,7 @@ class Expander {
   // Splits an unquoted value at its blanks, except blanks in unknown parts.
   void add_split(const Word& word) {
     const std::vector<std::string> unknown = lines_in(word.unknown);
+    variables_.charge(unknown.size() * word.text.size(), place_);
     const auto part_at = [&](std::size_t i) {
       const auto found = std::find_if(unknown.begin(), unknown.end(), [&](const std::string& part) {
         return word.text.compare(i, part.size(), part) == 0;
@@ -324,16 +325,19 @@ class Expander {
   void add_word(const Word& word) {
     if (word_.text.empty()) value_place_ = word.place;
     add_text(word.text);
+    if (!word.unknown.empty()) variables_.charge(word_.unknown.size() + word.unknown.size(), place_);
     word_.add_unknown(word.unknown);
   }
 
   void add_unknown(const std::string& written) {
     add_text(written);
     has_word_ = true;
+    variables_.charge(word_.unknown.size() + written.size(), place_);
     word_.add_unknown(written);
   }
 
   void add_text(const std::string& text) {
+    variables_.charge(text.size(), place_);
     if (!text.empty()) has_word_ = true;
     word_.text += text;
     if (word_.text.size() > kLongestValue)
@@ -374,9 +378,18 @@ Word one_word(std::vector<Word> words, const Place& place) {
 }  // namespace
 
 void Word::add_unknown(const std::string& parts) {
-  const std::vector<std::string> known = lines_in(unknown);
+  if (parts.empty()) return;
+  const std::vector<std::string> listed = lines_in(unknown);
+  std::set<std::string> known(listed.begin(), listed.end());
   for (const std::string& part : lines_in(parts))
-    if (std::find(known.begin(), known.end(), part) == known.end()) unknown += (unknown.empty() ? "" : "\n") + part;
+    if (known.insert(part).second) unknown += (unknown.empty() ? "" : "\n") + part;
+}
+
+void Variables::charge(std::size_t more, const Place& place) {
+  constexpr std::size_t kMostBytes = 256 << 20;
+  bytes += std::min(more, kMostBytes);
+  if (bytes > kMostBytes)
+    throw InputError(place.text() + ": the values of the script have more than 256 MiB; simplify the script");
 }
 
 const Value* Variables::find(const std::string& name) const {

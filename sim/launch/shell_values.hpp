@@ -40,6 +40,10 @@ struct Variables {
   bool exports_all = false;              ///< after "set -a"
   std::set<std::string> taken_as_unset;  ///< not set by the script, but tested or given a default
   std::size_t expansions = 0;            ///< number of expansions so far, which limits the work
+  std::size_t bytes = 0;  ///< bytes that expansions wrote or compared so far, which limits memory and time
+
+  /// Throws InputError at `place` if expansions wrote or compared too many bytes.
+  void charge(std::size_t more, const Place& place);
 
   const Value* find(const std::string& name) const;
 };
