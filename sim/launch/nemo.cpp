@@ -289,6 +289,8 @@ void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   if (is_factory) f.sequence = f.sequence > 0 ? f.sequence : s.whole("seq_length", "--model").value_or(0);
   if (is_factory) require_values_of_recipe(s, f, "factory", catalogue);
   read_peft(s, f);
+  if (is_factory && s.has_argument("finetune") && !has_any_key(s, {"peft_scheme", "peft"}) && !f.has("--lora-rank"))
+    s.require_option(s.at("factory"), "--lora-rank", "the recipe trains adapters unless peft_scheme says otherwise");
   if (is_factory) leave_to_recipe(f);
   give_model_of_class(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);

@@ -22,6 +22,8 @@ Runs runs_if(const std::optional<bool>& condition) {
 
 Interpreter::Interpreter(const std::string& name, const ShellSurroundings& surroundings)
     : ShellState(name, surroundings) {
+  followed_.push_back(name.compare(0, 2, "./") == 0 ? name.substr(2) : name);
+  jobs_ = surroundings.variables.count("SLURM_JOB_ID") > 0 ? 1 : 0;
   variables_.run_command = [this](const std::string& text, const Place& place) { return capture(text, place); };
 }
 
@@ -159,7 +161,7 @@ std::optional<bool> Interpreter::run_one_command(bool is_sure) {
     return run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
   const bool is_definition = peek().kind == Token::Kind::word && (*tokens_)[at_ + 1].text == "(" &&
                              (*tokens_)[at_ + 1].kind == Token::Kind::op;
-  return is_definition ? define_function() : run_simple(is_sure);
+  return is_definition ? define_function(is_sure) : run_simple(is_sure);
 }
 
 Interpreter::CompoundCommand Interpreter::compound_command() const {
@@ -313,8 +315,7 @@ std::optional<bool> Interpreter::run_while(bool is_sure) {
       if (!ends && skipping_ == 0)
         note(line, rounds > 0 ? "the body of the loop is read " + std::to_string(rounds) + " times"
                               : std::string("the body of the loop is read once"));
-      const bool runs_never = ends || rounds > 0;
-      run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
+      run_branch(false, ends ? Runs::never : Runs::perhaps, true, {"done"});
       break;
     }
     ++rounds;
@@ -334,7 +335,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
   const Word subject = skipping_ > 0 ? Word{} : expand_in_test(peek().text, variables_, {name_, line});
   ++at_;
   expect("in");
-  const bool is_known = subject.unknown.empty();
+  bool is_known = subject.unknown.empty();
   if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all branches are read");
   bool is_done = false;
   while (true) {
@@ -342,12 +343,17 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
     if (is_word("esac")) break;
     if (peek().kind == Token::Kind::end) fail(line, "a case without \"esac\"");
     bool matches = false;
-    for (; !is_op(")") && peek().kind != Token::Kind::end; ++at_)
-      if (peek().kind == Token::Kind::word && skipping_ == 0)
-        matches =
-            matches || matches_pattern(subject.text, expand_to_one(peek().text, variables_, {name_, peek().line}).text);
+    for (; !is_op(")") && peek().kind != Token::Kind::end; ++at_) {
+      if (peek().kind != Token::Kind::word || skipping_ > 0 || matches) continue;
+      const Word pattern = expand_pattern(peek().text, variables_, {name_, peek().line}, false);
+      is_known = is_known && pattern.unknown.empty() && is_known_pattern(pattern.text);
+      matches = is_known && matches_pattern(subject.text, pattern.text);
+    }
     if (is_op(")")) ++at_;
-    const Runs runs = !is_known ? Runs::perhaps : matches && !is_done ? Runs::always : Runs::never;
+    const Runs runs = is_done               ? Runs::never
+                      : !is_known           ? Runs::perhaps
+                      : matches && !is_done ? Runs::always
+                                            : Runs::never;
     run_branch(is_sure, runs, true, {";;", "esac"});
     if (jump_ != Jump::none) return std::nullopt;
     is_done = is_done || matches;

@@ -4,6 +4,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/launch/launch_line.hpp"
 #include "sim/launch/shell_interpreter.hpp"
 #include "sim/launch/shell_tests.hpp"
 
@@ -43,14 +44,14 @@ std::optional<bool> Interpreter::run_test(bool) {
   }
   ++at_;
   if (skipping_ > 0) return std::nullopt;
-  const std::optional<bool> value = value_of_test(words, variables_, {name_, line});
+  const std::optional<bool> value = value_of_test(words, variables_, {name_, line}, true);
   is_undecided_ = !value;
   return value;
 }
 
-std::optional<bool> Interpreter::run_named_function(bool) {
+std::optional<bool> Interpreter::run_named_function(bool is_sure) {
   ++at_;
-  return define_function();
+  return define_function(is_sure);
 }
 
 std::optional<bool> Interpreter::run_arithmetic(bool is_sure) {
@@ -62,36 +63,34 @@ std::optional<bool> Interpreter::run_arithmetic(bool is_sure) {
 }
 
 std::optional<bool> Interpreter::run_expression(const std::string& text, int line, bool is_sure) {
-  std::optional<bool> status = true;
-  for (const std::string& part : parts_of_expression(text)) {
-    if (const auto assignment = arithmetic_assignment_of(part)) {
-      if (skipping_ == 0) assign(*assignment, line, is_sure);
-      status = true;
-      continue;
-    }
-    const auto value = skipping_ == 0 ? evaluate(part, variables_, {name_, line}) : std::nullopt;
-    if (value)
-      status = *value != 0;
-    else
-      status.reset();
-  }
-  return status;
+  if (skipping_ > 0) return std::nullopt;
+  variables_.is_sure = is_sure;
+  const auto value = evaluate(text, variables_, {name_, line});
+  return value ? std::optional<bool>(*value != 0) : std::nullopt;
 }
 
 // Stores the body, which runs at each call.
-std::optional<bool> Interpreter::define_function() {
+std::optional<bool> Interpreter::define_function(bool is_sure) {
   const std::string function = peek().text;
   const int line = peek().line;
   ++at_;
-  while (is_op("(") || is_op(")")) ++at_;
+  if (is_op("(") && (*tokens_)[at_ + 1].text == ")") at_ += 2;
   skip_newlines();
   const std::size_t begin = at_;
   ++skipping_;
   run_command(false);
   --skipping_;
   if (at_ == begin) fail(line, "a function without a body");
-  if (skipping_ == 0)
-    functions_[function] = std::make_shared<const std::vector<Token>>(body_of_function(*tokens_, begin, at_));
+  if (skipping_ > 0) return true;
+  std::vector<Token> body = body_of_function(*tokens_, begin, at_);
+  const auto former = functions_.find(function);
+  if (is_sure) unsure_functions_.erase(function);
+  if (!is_sure && former != functions_.end()) {  // either body may run
+    unsure_functions_.insert(function);
+    body.insert(body.begin(), former->second->begin(), former->second->end() - 1);
+    variables_.charge(body.size() * sizeof(Token), {name_, line});
+  }
+  functions_[function] = std::make_shared<const std::vector<Token>>(std::move(body));
   return true;
 }
 
@@ -150,10 +149,7 @@ std::optional<bool> Interpreter::run_redirected(const std::function<std::optiona
     writes_errors_ = writes_errors;
   }
   if (outer == nullptr || skipping_ > 0) return status;
-  if (!target_.empty() && own && target_ != "/dev/null") {
-    const std::string path = expand_to_one(target_, variables_, {name_, peek().line}).text;
-    write_text(path, *own, appends_, !is_sure);
-  }
+  write_target(own, is_sure);
   if (redirects_output() || !*outer) return status;
   if (!own) {
     outer->reset();
@@ -174,7 +170,13 @@ std::optional<bool> Interpreter::run_simple(bool is_sure) {
     raw.emplace_back(peek().text, peek().line);
     ++at_;
   }
-  if (skipping_ > 0 || raw.empty()) return std::nullopt;
+  if (skipping_ > 0) return std::nullopt;
+  if (raw.empty() && is_substitution_ && !source_.empty()) append_output(input_of_command(), is_sure);  // "$(<file)"
+  if (raw.empty()) {
+    write_target(Word{"", "", {name_, peek().line}}, is_sure);
+    return std::nullopt;
+  }
+  variables_.is_sure = is_sure;
   std::size_t first = 0;
   while (first < raw.size() && assignment_of(raw[first].first)) ++first;
   if (first < raw.size() && (raw[first].first == "[" || raw[first].first == "test")) {
@@ -221,8 +223,9 @@ ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t firs
       command.words.push_back({raw[i].first, raw[i].first, {name_, raw[i].second}});
       continue;
     }
-    const bool declares = i > first && is_declaration(raw[first].first) && assignment_of(raw[i].first);
-    if (declares) {
+    const bool declares = i > first && is_declaration(raw[first].first);
+    if (declares && assignment_of(raw[i].first)) {
+      if (is_local(raw, first)) keep_outer(assignment_of(raw[i].first)->name);
       assign(*assignment_of(raw[i].first), raw[i].second, is_sure);
       command.words.push_back({assignment_of(raw[i].first)->name, "", {name_, raw[i].second}});
       continue;
@@ -230,9 +233,58 @@ ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t firs
     if (is_all_arguments(raw[i].first) && variables_.find("@") == nullptr)
       note(raw[i].second, "arguments of the script (" + raw[i].first + ") are not known; none are read");
     for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
-      command.words.push_back(std::move(word));
+      command.words.push_back(declares ? declare(std::move(word), is_local(raw, first), is_sure) : std::move(word));
   }
   return command;
+}
+
+bool Interpreter::is_local(const RawWords& raw, std::size_t first) const {
+  const std::string& name = raw[first].first;
+  const bool is_global =
+      std::any_of(raw.begin(), raw.end(), [](const auto& word) { return word.first.compare(0, 2, "-g") == 0; });
+  return !outer_values_.empty() && !is_global && (name == "local" || name == "declare" || name == "typeset");
+}
+
+void Interpreter::keep_outer(const std::string& name) {
+  OuterValues& outer = outer_values_.back();
+  if (outer.count(name) > 0) return;
+  Outer& kept = outer[name];
+  if (const Value* const value = variables_.find(name)) kept.value = *value;
+  if (const auto table = variables_.tables.find(name); table != variables_.tables.end()) kept.table = table->second;
+}
+
+void Interpreter::restore_outer() {
+  for (auto& [name, kept] : outer_values_.back()) {
+    variables_.values.erase(name);
+    variables_.tables.erase(name);
+    if (kept.value) variables_.values[name] = std::move(*kept.value);
+    if (kept.table) variables_.tables[name] = std::move(*kept.table);
+  }
+  outer_values_.pop_back();
+}
+
+// "export \"TP=8\"", "declare $name=8", "local TP".
+Word Interpreter::declare(Word word, bool is_local, bool is_sure) {
+  const auto assignment = assignment_of(word.text);
+  const std::string name = assignment ? assignment->name : word.text;
+  const bool is_option = !name.empty() && (name[0] == '-' || name[0] == '+');
+  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), is_name_character);
+  if (is_option || !is_name) {
+    if (!is_option) note(word.place.line, "a variable without a known name is not set: " + word.text);
+    return word;
+  }
+  if (is_local) keep_outer(name);
+  if (!assignment) {
+    if (is_local && is_sure) variables_.values.erase(name);
+    return word;
+  }
+  const Word value{assignment->raw, word.unknown, word.place};
+  variables_.is_sure = is_sure;
+  if (assignment->adds || assignment->subscript)
+    variables_.forget(name, word.place);
+  else
+    variables_.set(name, value);
+  return {name, "", word.place};
 }
 
 std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
@@ -278,7 +330,8 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
   }
   if (function != functions_.end()) {
     const auto body = function->second;
-    const auto call = [&] { return run_function(command, *body, is_sure); };
+    const bool is_certain = is_sure && unsure_functions_.count(name) == 0;
+    const auto call = [&] { return run_function(command, *body, is_certain); };
     return captured_ != nullptr && redirects_output() ? run_redirected(call, false, is_sure) : call();
   }
   if (name == "eval") {
@@ -295,21 +348,33 @@ std::optional<bool> Interpreter::run_program(ShellCommand command, bool is_sure)
   is_undecided_ = is_query(name);
   if (!is_action(name)) last_program_ = name;
   if (name == "sed" || (name == "cat" && body_ == nullptr && source_.empty() && command.words.size() > 1)) {
-    output_ = edit_text(command, input_of_command(), target_);
+    output_ = edit_text(command, input_of_command(), target_.compare(0, 5, "/dev/") == 0 ? "" : target_, appends_);
     if (redirects_output()) output_.reset();
     if (!output_ && captured_ != nullptr && !redirects_output()) captured_->reset();
     return std::nullopt;
   }
-  const bool is_tee = name == "tee" && body_ != nullptr && command.words.size() > 1;
-  if (is_tee) target_ = command.words.back().text;
-  if ((name == "cat" || name == "echo" || is_tee) && !target_.empty()) {
-    write_file(command, target_, body_, appends_);
-  } else if (captured_ != nullptr) {
-    if (!redirects_output()) write_output(command, is_sure);
-    if (is_substitution_) return std::nullopt;
-  }
+  const bool is_tee = name == "tee";
+  const bool has_copied = copy_files(command, is_tee ? input_of_command() : std::nullopt, output_);
+  if (!target_.empty())
+    write_target(is_tee ? output_ : output_of(command, input_of_command()), is_sure);
+  else if (captured_ != nullptr && !has_copied && !redirects_output())
+    write_output(command, is_sure);
+  else if (captured_ != nullptr && is_tee && !output_)
+    captured_->reset();
+  if (is_tee && redirects_output()) output_.reset();
+  if (is_substitution_) return std::nullopt;
+  const bool is_launch = may_launch(command.words);
   script_.commands.push_back(std::move(command));
+  if (is_launch) attach_variables(script_.commands.size() - 1);  // later commands may change them
   return std::nullopt;
+}
+
+void Interpreter::write_target(std::optional<Word> text, bool is_sure) {
+  if (target_.empty() || target_.compare(0, 2, ">(") == 0) return;
+  const Word path = expand_to_one(target_, variables_, {name_, peek().line});
+  if (path.text.compare(0, 5, "/dev/") == 0) return;
+  if (!text) text = Word{"", "the output of a program", path.place};
+  write_text(path.text, std::move(*text), appends_, !is_sure);
 }
 
 bool Interpreter::run_jump(const ShellCommand& command, bool is_sure) {
@@ -328,7 +393,9 @@ std::optional<bool> Interpreter::run_function(const ShellCommand& command, const
   if (++depth_ > kDeepestCall) fail(command.place.line, "functions call each other without end");
   const Arguments outer = set_arguments(command, 1);
   const int loops = std::exchange(loops_, 0);
+  outer_values_.emplace_back();
   run_tokens(body, is_sure);
+  restore_outer();
   if (jump_ == Jump::returns) jump_ = Jump::none;
   loops_ = loops;
   restore_arguments(outer);
@@ -365,8 +432,13 @@ std::optional<Word> Interpreter::take_output(std::size_t captured_before) {
 void Interpreter::write_output(const ShellCommand& command, bool is_sure) {
   if (!*captured_) return;
   const bool is_folder = command.words.front().text == "pwd";
-  const std::optional<Word> text =
-      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command());
+  append_output(
+      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command()),
+      is_sure);
+}
+
+void Interpreter::append_output(const std::optional<Word>& text, bool is_sure) {
+  if (captured_ == nullptr || !*captured_) return;
   if (!text || !is_sure) return captured_->reset();
   constexpr std::size_t kLongestOutput = 1 << 20;
   if ((*captured_)->text.size() + text->text.size() > kLongestOutput) return captured_->reset();

@@ -1,0 +1,107 @@
+// What changes variables, files and arguments: declarations, arithmetic, redirections, editors, patterns, braces. Scripts
+// without unknowns are also run by bash, which must agree.
+#include "tests/launch/corpus.hpp"
+#include "tests/launch/shell_runs.hpp"
+
+namespace lockstep::tests {
+
+TEST_CASE("texts of files follow the commands that write them") {
+  CHECK(agreed("echo 8 > t; TP=$(<t)\nrun $TP \"$(< t)\"") == "run|8|8\n");
+  CHECK(agreed("echo -n a > t; echo -e 'b\\tc' >> t\nrun \"$(cat t)\"") == "run|ab\tc\n");
+  CHECK(agreed("echo -ne 'a\\tb' > t; echo -en c >> t\nrun \"$(<t)\" \"$(echo -nE 'x\\t')\"") == "run|a\tbc|x\\t\n");
+  CHECK(agreed("echo a > t; printf '%s-' b c > t\nrun \"$(<t)\"") == "run|b-c-\n");
+  CHECK(agreed("echo a > t; cp t u; echo b > t; mv t v\nrun $(cat u v)") == "run|a|b\n");
+  CHECK(agreed("echo a > t; echo b | tee t > /dev/null; echo c | tee -a t | cat > u\nrun $(cat t u)") == "run|b|c|c\n");
+  CHECK(agreed("echo a > t; { echo b; echo c; } > t; > u\nrun $(cat t u)") == "run|b|c\n");
+  CHECK(runs_of("echo a > t; python gen.py > t\nrun $(cat t)") == "run|$(cat t)<$(cat t)>\n");
+  CHECK(runs_of("run $(<t)", {{"t", "x"}}) == "run|x\n");
+  CHECK(runs_of("cp u t\nrun $(<t)", {{"t", "x"}}) == "run|$(<t)<$(<t)>\n");
+}
+
+TEST_CASE("sed edits every file, and an edit that is not understood leaves its text unknown") {
+  const Files files{{"f", "tp: 1\npp: 1\n"}, {"g", "a 1\n"}};
+  CHECK(agreed("sed -i 's/1/4/' f g\nrun $(cat f) $(cat g)", files) == "run|tp:|4|pp:|4|a|4\n");
+  CHECK(agreed("sed -i.bak -e 's/t./x/' f\nrun $(cat f)", files) == "run|x:|1|pp:|1\n");
+  for (const std::string edit : {"'/tp:/s/1/8/'", "'2s/1/8/'", "'/tp/d'", "-e '1d'", "-n 's/1/8/p'"})
+    CHECK_THAT(runs_of("sed -i " + edit + " f\nrun $(cat f)", files), Contains("<"));
+  CHECK_THAT(runs_of("[ -f /data/x ] && sed -i 's/1/8/' f\nrun $(cat f)", files), Contains("<"));
+}
+
+TEST_CASE("declarations set the names that they expand to, and last as long as their function") {
+  CHECK(agreed("TP=8\nf() { local TP=2; run $TP; }\nf\nrun $TP") == "run|2\nrun|8\n");
+  CHECK(agreed("TP=8\nf() { declare TP=2; local PP; run $TP \"${PP:-none}\"; g; }\ng() { TP=3; PP=4; run $TP; }\n"
+               "PP=1\nf\nrun $TP $PP") == "run|2|none\nrun|3\nrun|8|1\n");
+  CHECK(agreed("f() { declare -g TP=2; PP=3; }\nf\nrun $TP $PP") == "run|2|3\n");
+  CHECK(
+      agreed("v=TP\nset_it() { declare -g $1=\"$2\"; }\nset_it $v 8\nexport \"PP=4\" \"$v$v=5\"\nrun $TP $PP $TPTP") ==
+      "run|8|4|5\n");
+  CHECK(agreed("f() { local i; for i in 1 2; do :; done; }\ni=7; f; run $i") == "run|7\n");
+  CHECK(agreed("f() { local A=(1 2); local -A T=([x]=1); run ${A[1]} ${T[x]}; }\nA=(5 6)\nf\nrun ${A[1]}") ==
+        "run|2|1\nrun|6\n");
+  CHECK(agreed("f() ( TP=2; run $TP )\nTP=8; f; run $TP") == "run|2\nrun|8\n");
+}
+
+TEST_CASE("arithmetic assigns wherever it is expanded") {
+  CHECK(agreed("i=1; run $((i++)) $((++i)) $((i--)); run $i") == "run|1|3|3\nrun|2\n");
+  CHECK(agreed("N=1; : $((N+=1)); A=$((N*=3)); run $N $A; ((N -= 1)) && run $N") == "run|6|6\nrun|5\n");
+  CHECK(agreed("i=0; ((i++)) || run zero; ((i++)) && run one; run $((i = 5, i + 1)) $i") ==
+        "run|zero\nrun|one\nrun|6|5\n");
+  CHECK(runs_of("N=1; ((N <<= 1)); run $N") == "run|$N<$N>\n");
+  CHECK(runs_of("N=1; A=(3 4); x=$(( (N++) + 1 )); ((A[0]++)); run $N $A") == "run|$N<$N>|$A<$A>\n");
+  CHECK(runs_of("N=1; [ -f /data/x ] && : $((N++)); run $N") == "run|$N<$N>\n");
+}
+
+TEST_CASE("\"$*\" and \"${A[*]}\" are one word") {
+  CHECK(agreed("A=(a 'b c' d); run \"${A[*]}\" \"x ${A[*]} y\" \"${A[*]:1}\"") == "run|a b c d|x a b c d y|b c d\n");
+  CHECK(agreed("f() { run \"$*\" \"${*}\" \"${*:2}\" $#; }\nf a 'b c'") == "run|a b c|a b c|b c|2\n");
+  CHECK(agreed("A=(1 2 3); IFS=,\nrun \"${A[*]}\"") == "run|1,2,3\n");
+}
+
+TEST_CASE("arguments beyond the ninth, and those that a sourced script shares") {
+  CHECK(agreed("f() { run ${10} ${11:-none} $#; }\nf 1 2 3 4 5 6 7 8 9 a") == "run|a|none|10\n");
+  const Files files{{"s.sh", "run $1 $#\n"}, {"t.sh", "set -- z\n"}};
+  CHECK(agreed("set -- a b\n. ./s.sh x\nrun $1\n. ./s.sh\n. ./t.sh\nrun $1", files) ==
+        "run|x|1\nrun|a\nrun|a|2\nrun|z\n");
+}
+
+TEST_CASE("what an unknown test may change is unknown") {
+  const std::string test = "[ -f /data/x ] && ";
+  CHECK(runs_of("A=1; " + test + "unset A; run $A") == "run|$A<$A>\n");
+  CHECK(runs_of("set -- a b; " + test + "shift; run $1") == "run|$1<$1>\n");
+  CHECK(runs_of("set -- a b; " + test + "set -- c; run $1") == "run|$1<$1>\n");
+  CHECK(runs_of(test + ": ${A:=8}; run $A") == "run|$A<$A>\n");
+  CHECK(runs_of("f() { A=1; }\n" + test + "f() { A=2; }\nf; run $A") == "run|$A<$A>\n");
+  CHECK(runs_of("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; run $i") == "run|$i<$i>\n");
+}
+
+TEST_CASE("patterns are those of bash") {
+  const std::string is = "[[ $A == ";
+  for (const std::string pattern : {"[a-c]*", "[!a-c]*", "x[0-9]", "x[^5]", "\"x*\"", "x\\*", "'x'?", "[x]5", "*[45]"})
+    for (const std::string value : {"x5", "b", "'x*'", "x4"})
+      agreed("A=" + value + "; if " + is + pattern + " ]]; then run yes; else run no; fi; case $A in " + pattern +
+             ") run yes;; *) run no;; esac");
+  CHECK(agreed("A='a*'; [ ab = \"a*\" ] || run no; [[ ab == $A ]] && run yes; [[ ab == \"$A\" ]] || run no") ==
+        "run|no\nrun|yes\nrun|no\n");
+  CHECK(runs_of("A=1; [[ $A == [[:digit:]] ]] && B=2; run $B") == "run|$B<$B>\n");
+  CHECK(agreed("A=a-b-a; run ${A/#a/x} ${A/%a/y} ${A/#b/x} ${A/[ab]/z} ${A//[!a]/_} ${A/#/p} ${A##*[-]}") ==
+        "run|x-b-a|a-b-y|a-b-a|z-b-a|a___a|pa-b-a|a\n");
+}
+
+TEST_CASE("tests that bash refuses are false") {
+  CHECK(agreed("[ \"$X\" -le 8 ] && run yes; [[ $X -le 8 ]] && run double") == "run|double\n");
+  CHECK(agreed("[ -n $X ] && run a; [ -z $X ] && run b; [ $X != 0 ] && run c; [ \"$X\" != 0 ] && run d") ==
+        "run|a\nrun|b\nrun|d\n");
+  CHECK(agreed("[ $# -eq 0 ] && run a; true; [ $? -eq 0 ] && run b; [ = 8 ] || run c") == "run|a\nrun|b\nrun|c\n");
+}
+
+TEST_CASE("braces give words as in bash") {
+  CHECK(agreed("run node{1..3} {4..1} {1..9..2} {01..04} {a,b}{1,2} x{a,{b,c}}y {a} {} {-1..1} {c..a}") ==
+        "run|node1|node2|node3|4|3|2|1|1|3|5|7|9|01|02|03|04|a1|a2|b1|b2|xay|xby|xcy|{a}|{}|-1|0|1|c|b|a\n");
+  CHECK(agreed("A=1; run {\"a,b\",c} '{a,b}' ${A}{x,y} --n={1,2}") == "run|a,b|c|{a,b}|1x|1y|--n=1|--n=2\n");
+}
+
+TEST_CASE("names of files and folders") {
+  CHECK(agreed("run $(dirname -- /a/b) $(basename -- /a/b.sh .sh) $(dirname b)") == "run|/a|b|.\n");
+}
+
+}  // namespace lockstep::tests
