@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_interpreter.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -251,6 +252,7 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
   const int line = peek().line;
   ++at_;
   if (peek().kind != Token::Kind::word) fail(line, "a loop without a name");
+  if (peek().text.compare(0, 2, "((") == 0) return run_counting_for(is_sure);
   const std::string variable = peek().text;
   ++at_;
   Value items;
@@ -286,12 +288,59 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
   return std::nullopt;
 }
 
-bool Interpreter::finish_round(std::size_t begin) {
+std::optional<bool> Interpreter::run_counting_for(bool is_sure) {
+  const int line = peek().line;
+  const std::vector<std::string> parts = parts_of(peek().text.substr(2, peek().text.size() - 4), ';');
+  if (parts.size() != 3) fail(line, "a loop without three expressions");
+  ++at_;
+  skip_newlines();
+  const bool has_braces = is_word("{");
+  const std::string end = has_braces ? "}" : "done";
+  if (has_braces)
+    ++at_;
+  else
+    expect("do");
+  const std::size_t begin = at_;
+  const auto holds = [&] {
+    return without_blanks(parts[1]).empty() ? std::optional<bool>() : run_expression(parts[1], line, is_sure);
+  };
+  run_expression(parts[0], line, is_sure);
+  std::optional<bool> condition = holds();
+  std::size_t rounds = 0;
+  ++loops_;
+  while (is_sure && skipping_ == 0 && condition == true && rounds < kMostRounds) {
+    ++rounds;
+    at_ = begin;
+    run_list(true, {end});
+    if (jump_ != Jump::none && !finish_round(begin, end)) break;
+    run_expression(parts[2], line, true);
+    condition = holds();
+  }
+  --loops_;
+  if (jump_ != Jump::none) return std::nullopt;
+  const bool is_left = condition == true && is_sure && rounds < kMostRounds && rounds > 0;  // by break
+  if (!is_left) {
+    at_ = begin;
+    const bool ends = condition == false || skipping_ > 0;
+    if (!ends) note(line, "the rounds of the loop are not known; its body is read once more");
+    run_branch(false, ends ? Runs::never : Runs::perhaps, true, {end});
+    if (!ends) run_expression(parts[2], line, false);
+  }
+  if (!is_word(end)) fail(peek().line, "expected " + in_quotes(end));
+  ++at_;
+  return std::nullopt;
+}
+
+bool Interpreter::finish_round(std::size_t begin, const std::string& end) {
   if (jump_ == Jump::none) return true;
   if (jump_ != Jump::ends_loop && jump_ != Jump::ends_round) return false;
+  if (left_loops_ > 1) {
+    --left_loops_;
+    return false;
+  }
   const bool continues = std::exchange(jump_, Jump::none) == Jump::ends_round;
   at_ = begin;
-  run_branch(false, Runs::never, true, {"done"});
+  run_branch(false, Runs::never, true, {end});
   return continues;
 }
 

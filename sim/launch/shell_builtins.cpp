@@ -291,14 +291,20 @@ ShellState::Done ShellState::next_option(const ShellCommand& command, bool is_su
     return {std::nullopt};
   }
   if (word.text.size() < 2 || word.text[0] != '-' || word.text == "--") return {false};
-  ++index;
-  const std::size_t letter = specification.find(word.text[1]);
-  const bool is_known = letter != std::string::npos && word.text[1] != ':';
+  if (index != option_word_ || option_letter_ >= word.text.size()) option_letter_ = 1;
+  option_word_ = index;
+  const char option = word.text[option_letter_++];  // "t" and "v" of "-vt4"
+  const std::string rest = word.text.substr(option_letter_);
+  const std::size_t letter = specification.find(option);
+  const bool is_known = letter != std::string::npos && option != ':';
   const bool has_value = is_known && specification.compare(letter + 1, 1, ":") == 0;
-  if (has_value) set("OPTARG", word.text.substr(2));
-  if (has_value && word.text.size() == 2 && index <= arguments.size())
-    variables_.values["OPTARG"] = {arguments[index++ - 1]};
-  set(variable, is_known ? word.text.substr(1, 1) : "?");
+  if (has_value || rest.empty()) {
+    ++index;
+    option_word_ = 0;
+  }
+  if (has_value) set("OPTARG", rest);
+  if (has_value && rest.empty() && index <= arguments.size()) variables_.values["OPTARG"] = {arguments[index++ - 1]};
+  set(variable, is_known ? std::string(1, option) : "?");
   set("OPTIND", std::to_string(index));
   return {true};
 }

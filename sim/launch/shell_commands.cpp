@@ -7,6 +7,7 @@
 #include "sim/launch/launch_line.hpp"
 #include "sim/launch/shell_interpreter.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -307,7 +308,7 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
       run_expression(command.words[i].text, command.place.line, is_sure);
     return true;
   }
-  if (name == "cd" || name == "pushd") change_folder(command, is_sure);
+  if (name == "cd" || name == "pushd" || name == "popd") change_folder(command, is_sure);
   if (const auto done = run_builtin(command, is_sure)) return done->succeeds;
   if (run_jump(command, is_sure)) return true;
   if ((name == "exec" || name == "command" || name == "time") && command.words.size() > 1) {
@@ -384,7 +385,11 @@ bool Interpreter::run_jump(const ShellCommand& command, bool is_sure) {
   if (name == "return") jump = Jump::returns;
   if ((name == "break" || name == "continue") && loops_ > 0)
     jump = name == "break" ? Jump::ends_loop : Jump::ends_round;
-  if (is_sure && skipping_ == 0 && jump != Jump::none) jump_ = jump;
+  const std::string levels = command.words.size() > 1 ? command.words[1].text : "1";
+  if (is_sure && skipping_ == 0 && jump != Jump::none) {
+    jump_ = jump;
+    left_loops_ = is_count(levels, 3) ? std::clamp(std::stoi(levels), 1, std::max(1, loops_)) : 1;
+  }
   return name == "exit" || name == "return" || name == "break" || name == "continue";
 }
 

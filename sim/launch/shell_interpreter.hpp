@@ -62,9 +62,11 @@ class Interpreter : private ShellState {
   std::optional<bool> run_branch(bool is_sure, Runs runs, bool all_known,
                                  const std::vector<std::string>& until = {"elif", "else", "fi"});
   std::optional<bool> run_for(bool is_sure);
+  /// Runs "for ((i = 0; i < 8; i++))".
+  std::optional<bool> run_counting_for(bool is_sure);
   std::optional<bool> run_while(bool is_sure);
   /// Ends a round of the loop whose body begins at `begin`. False: no other round follows.
-  bool finish_round(std::size_t begin);
+  bool finish_round(std::size_t begin, const std::string& end = "done");
   std::optional<bool> run_case(bool is_sure);
   std::optional<bool> run_test(bool is_sure);
   std::optional<bool> run_arithmetic(bool is_sure);
@@ -135,6 +137,7 @@ class Interpreter : private ShellState {
   std::size_t attached_bytes_ = 0;
   std::vector<std::string> followed_;  ///< paths of the scripts being followed
   Jump jump_ = Jump::none;
+  int left_loops_ = 1;                            ///< that "break 2" leaves
   bool is_undecided_ = false;                     ///< the last command was a condition that cannot be evaluated
   std::string assumption_;                        ///< about the condition before the current command; empty: none
   std::string last_program_;                      ///< an unknown program that ran last: its success is assumed

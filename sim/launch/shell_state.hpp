@@ -57,7 +57,7 @@ class ShellState {
   std::size_t read_words(const ShellCommand& command, const Word& text);
   /// Makes the variables of such a command unknown.
   void forget_read_words(const ShellCommand& command);
-  /// Runs cd or pushd.
+  /// Runs cd, pushd or popd.
   void change_folder(const ShellCommand& command, bool is_sure);
   /// Lists the folders of PYTHONPATH.
   void name_python_folders(const Word& path);
@@ -100,6 +100,8 @@ class ShellState {
   ShellScript script_;
 
  private:
+  std::size_t option_word_ = 0, option_letter_ = 1;  ///< of the argument that getopts reads
+  std::vector<std::string> left_folders_;            ///< by pushd
   /// Adds a folder in which files are sought.
   void name_folder(const std::string& folder);
   const ShellSurroundings& surroundings_;

@@ -101,6 +101,14 @@ void ShellState::name_folder(const std::string& folder) {
 }
 
 void ShellState::change_folder(const ShellCommand& command, bool is_sure) {
+  const std::string& name = command.words.front().text;
+  if (name == "popd") {
+    folder_ = is_sure && !left_folders_.empty() ? left_folders_.back() : "";
+    if (!left_folders_.empty()) left_folders_.pop_back();
+    variables_.values["PWD"] = {{folder_.empty() ? "." : folder_, "", command.place}};
+    return;
+  }
+  if (name == "pushd" && left_folders_.size() < 1000) left_folders_.push_back(folder_);
   const Word target = command.words.size() > 1 ? command.words.back() : Word{"", "~", command.place};
   if (!target.unknown.empty() || target.text == "-") {
     folder_.clear();

@@ -260,8 +260,7 @@ void read_python(const std::string& text, const std::string& name, Flattener& ou
 
 }  // namespace
 
-LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
-                         const LaunchSettings& overrides) {
+LaunchSettings read_tree_as_written(const std::string& text, const std::string& name, TreeSyntax syntax) {
   Flattener out(name);
   if (text.size() > kLargest) out.refuse("more than 4 MiB");
   if (syntax == TreeSyntax::json)
@@ -272,7 +271,12 @@ LaunchSettings read_tree(const std::string& text, const std::string& name, TreeS
     read_python(text, name, out);
   else
     read_yaml(text, name, out);
-  LaunchSettings settings = out.take();
+  return out.take();
+}
+
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
+                         const LaunchSettings& overrides) {
+  LaunchSettings settings = read_tree_as_written(text, name, syntax);
   settings.append(overrides);
   settings.resolve_references();
   return settings;

@@ -100,6 +100,31 @@ TEST_CASE("braces give words as in bash") {
   CHECK(agreed("A=1; run {\"a,b\",c} '{a,b}' ${A}{x,y} --n={1,2}") == "run|a,b|c|{a,b}|1x|1y|--n=1|--n=2\n");
 }
 
+TEST_CASE("loops that count, break of several loops, and glued options") {
+  CHECK(agreed("for ((i = 0; i < 3; i++)); do run $i; done; run $i") == "run|0\nrun|1\nrun|2\nrun|3\n");
+  CHECK(agreed("for ((i=4; i>0; i-=2)) { run $i; }\nfor ((j=0; j<9; j++)); do [ $j = 2 ] && break; done; run $i $j") ==
+        "run|4\nrun|2\nrun|0|2\n");
+  CHECK(agreed("for i in 1 2; do for j in 1 2; do run $i $j; [ $j = 1 ] && continue 2; run no; done; done") ==
+        "run|1|1\nrun|2|1\n");
+  CHECK(agreed("for i in 1 2; do while [ 1 = 1 ]; do [ $i = 1 ] && break 2; done; run no; done; run $i") == "run|1\n");
+  CHECK(runs_of("for ((i = 0; i < N; i++)); do x=$i; done; run $i") == "run|$i<$i>\n");
+  CHECK(
+      agreed(
+          "f() { while getopts 't:vx' o; do case $o in t) run $OPTARG;; *) run $o;; esac; done; }\nf -vxt4 -v -t 5") ==
+      "run|v\nrun|x\nrun|4\nrun|v\nrun|5\n");
+  const Files files{{"a/x.sh", "run a\n"}, {"x.sh", "run x\n"}};
+  CHECK(runs_of("pushd a\npopd\nbash x.sh", files) == "run|x\n");
+}
+
+TEST_CASE("words, comments and here-documents inside substitutions close no bracket") {
+  CHECK(agreed("echo 1 > case.txt\nrun $(cat case.txt) $(echo in case; echo esac)") == "run|1|in|case|esac\n");
+  CHECK(agreed("A=$(\n# it's (a comment\necho 1 # don't\n)\nrun $A") == "run|1\n");
+  CHECK(agreed("A=$(cat <<E\nit's (1\nE\n)\nrun $A") == "run|it's|(1\n");
+  CHECK(agreed("A=$(cat <<'E'; echo 2\n)\nE\n)\nrun $A $( ((x = 1 + 2)); echo $x)") == "run|)|2|3\n");
+  CHECK(agreed("cat > f <<-E\n\ta\n\t\tb\n\tE\ncat > g <<E\n\tE\nE\nrun \"$(cat f)\" \"$(cat g)\"") ==
+        "run|a\nb|\tE\n");
+}
+
 TEST_CASE("names of files and folders") {
   CHECK(agreed("run $(dirname -- /a/b) $(basename -- /a/b.sh .sh) $(dirname b)") == "run|/a|b|.\n");
 }

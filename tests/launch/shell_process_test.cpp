@@ -35,7 +35,6 @@ TEST_CASE("a started script has its own variables and exit; a sourced one shares
 }
 
 TEST_CASE("variables of the shell that starts the training count, those of other shells do not") {
-  const std::string inner = "export CUDA_VISIBLE_DEVICES=0,1\n" + kTraining + "--tensor-model-parallel-size 2\n";
   const TemporaryFolder folder;
   folder.write("inner.sh", "TP=2\nexport NCCL_ALGO=Ring\n" + kTraining + "--tensor-model-parallel-size $TP\nexit 0\n");
   const sim::LaunchedJob job = sim::read_launch(
