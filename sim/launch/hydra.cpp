@@ -108,7 +108,7 @@ void HydraFiles::add(const Entry& entry, const std::string& name, const std::str
   }
   if (file.empty() || file == "null" || is_aside(whole_group)) return;
   if (!ends_with(file, ".yaml") && !ends_with(file, ".yml")) file += ".yaml";
-  // "- base" lies beside this file; "- model/gpt" in the group "model".
+  // "- base" lies in this folder; "- model/gpt" in the group "model".
   const std::string beside = std::filesystem::path(name).parent_path().string();
   const std::string path = joined_path(beside, joined_path(entry.group, file));
   const std::optional<std::string> text = chosen.unknown.empty() ? read_named_(path).text : std::nullopt;

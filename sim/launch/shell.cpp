@@ -158,11 +158,29 @@ std::optional<bool> Interpreter::run_command(bool is_sure) {
 }
 
 std::optional<bool> Interpreter::run_one_command(bool is_sure) {
-  if (const CompoundCommand command = compound_command())
-    return run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
+  if (const CompoundCommand command = compound_command()) {
+    const bool has_own = input_ && skipping_ == 0 && has_own_input(command);
+    const std::optional<Word> outer = input_;
+    if (has_own) input_ = input_of_command();
+    const auto status = run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
+    if (has_own) input_ = outer;
+    return status;
+  }
   const bool is_definition = peek().kind == Token::Kind::word && (*tokens_)[at_ + 1].text == "(" &&
                              (*tokens_)[at_ + 1].kind == Token::Kind::op;
   return is_definition ? define_function(is_sure) : run_simple(is_sure);
+}
+
+bool Interpreter::has_own_input(CompoundCommand command) {
+  if (command == &Interpreter::run_named_function) return false;
+  const std::size_t begin = at_;
+  ++skipping_;
+  (this->*command)(false);
+  --skipping_;
+  reset_redirections();
+  skip_redirections();
+  at_ = begin;
+  return !source_.empty() || body_ != nullptr || here_string_;
 }
 
 Interpreter::CompoundCommand Interpreter::compound_command() const {

@@ -52,6 +52,8 @@ class Interpreter : private ShellState {
   /// Runs a group, test, loop or branch; nullptr: a single command begins here.
   using CompoundCommand = std::optional<bool> (Interpreter::*)(bool is_sure);
   CompoundCommand compound_command() const;
+  /// Whether a redirection behind the command gives its input, which is then that of the current command.
+  bool has_own_input(CompoundCommand command);
   /// Runs the commands of `run`, whose output a redirection may take from "$(...)".
   std::optional<bool> run_redirected(const std::function<std::optional<bool>()>& run, bool parses_redirections,
                                      bool is_sure);

@@ -116,6 +116,13 @@ TEST_CASE("loops that count, break of several loops, and glued options") {
   CHECK(runs_of("pushd a\npopd\nbash x.sh", files) == "run|x\n");
 }
 
+TEST_CASE("a loop inside a pipe may read a file of its own") {
+  CHECK(agreed(
+            "printf 'x\\ny\\n' > f\nprintf 'a\\nb\\n' | while read A; do while read B; do run $A $B; done < f; done") ==
+        "run|a|x\nrun|a|y\nrun|b|x\nrun|b|y\n");
+  CHECK(agreed("echo a | { { read A; run $A; } <<< b; read A; run $A; }") == "run|b\nrun|a\n");
+}
+
 TEST_CASE("words, comments and here-documents inside substitutions close no bracket") {
   CHECK(agreed("echo 1 > case.txt\nrun $(cat case.txt) $(echo in case; echo esac)") == "run|1|in|case|esac\n");
   CHECK(agreed("A=$(\n# it's (a comment\necho 1 # don't\n)\nrun $A") == "run|1\n");
