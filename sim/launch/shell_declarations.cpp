@@ -1,4 +1,4 @@
-// Declarations: export, local, declare, typeset, readonly.
+// Carries out declarations: export, local, declare, typeset, readonly.
 #include <algorithm>
 #include <utility>
 
