@@ -278,6 +278,7 @@ class Expander {
       return;
     }
     if (is_array && is_quoted) return add_array(*value);
+    if (!is_array && value->size() > 1) return add_value({value->front()}, is_quoted);
     add_value(*value, is_quoted);
   }
 

@@ -57,6 +57,10 @@ TEST_CASE("\"$*\" and \"${A[*]}\" are one word") {
   CHECK(agreed("A=(1 2 3); IFS=,\nrun \"${A[*]}\"") == "run|1,2,3\n");
 }
 
+TEST_CASE("the name of an array alone is its first element") {
+  CHECK(agreed("A=(n1 n2); run $A \"$A\" ${A} x$A; B=$A; run $B") == "run|n1|n1|n1|xn1\nrun|n1\n");
+}
+
 TEST_CASE("arguments beyond the ninth, and those that a sourced script shares") {
   CHECK(agreed("f() { run ${10} ${11:-none} $#; }\nf 1 2 3 4 5 6 7 8 9 a") == "run|a|none|10\n");
   const Files files{{"s.sh", "run $1 $#\n"}, {"t.sh", "set -- z\n"}};
