@@ -40,7 +40,10 @@ void read_automodel_sharding(LaunchSettings& s, Facts& f) {
   const bool is_ddp = manager.find("ddp") == 0, is_fsdp = manager.find("fsdp") != std::string::npos;
   if (!is_ddp && !is_fsdp)
     return s.require_option(s.at(key), "--sharding", in_quotes(manager) + " is no known strategy");
-  const char* const sharding = is_ddp ? "none" : "zero3";
+  // FSDP2 keeps the weights between the micro-batches of a pipeline.
+  const std::string reshards = "distributed.reshard_after_forward";
+  const bool keeps = s.has(reshards) ? !s.is_on(reshards, "--sharding") : f.number_of("--pipeline", 1) > 1;
+  const char* const sharding = is_ddp ? "none" : keeps && manager.find("megatron") != 0 ? "zero2" : "zero3";
   key.empty() ? f.give_default("--sharding", sharding, "Automodel's default")
               : f.give_from("--sharding", sharding, s, key);
   f.sharded_copies =
@@ -74,8 +77,9 @@ void read_automodel_schedule(LaunchSettings& s, Facts& f, const Catalogue& catal
 }
 
 void read_automodel_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
-  const std::string length = first_key(
-      s, {"dataset.seq_len", "dataset.seq_length", "dataset.max_length", "packed_sequence.packed_sequence_size"});
+  const bool is_packed = s.whole("packed_sequence.packed_sequence_size", "--seq-length").value_or(0) > 0;
+  const std::string length = is_packed ? "packed_sequence.packed_sequence_size"
+                                       : first_key(s, {"dataset.seq_len", "dataset.seq_length", "dataset.max_length"});
   if (!length.empty()) f.sequence = s.whole(length, "--seq-length").value_or(0);
   const std::string key = first_key(
       s, {"model.pretrained_model_name_or_path", "model.config.pretrained_model_name_or_path", "model.config"});
@@ -133,13 +137,17 @@ void read_automodel(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
   f.micro_batch = s.whole("step_scheduler.local_batch_size", "--micro-batch");
   f.global_batch = s.whole("step_scheduler.global_batch_size", "--global-batch");
   f.iterations = s.whole("step_scheduler.max_steps", "--tokens");
-  if (f.number_of("--pipeline", 1) > 1)
+  if (f.number_of("--pipeline", 1) > 1) {
+    f.micro_batch = 1;  // the recipe's default
     for (const char* key : {"autopipeline.pp_microbatch_size", "distributed.pipeline.pp_microbatch_size"})
       if (const auto size = s.whole(key, "--micro-batch")) f.micro_batch = size;
+  }
   const std::string recompute =
       first_key(s, {"distributed.activation_checkpointing", "parallelizer.activation_checkpointing"});
-  const bool recomputes = !recompute.empty() && s.is_on(recompute, "--recompute");
-  f.give_default("--recompute", recomputes ? "full" : "none", "activation_checkpointing");
+  const std::string kind = recompute.empty() ? "" : lower_case(s.text(recompute, "--recompute").value_or(""));
+  const bool is_named = kind == "full" || kind == "selective";
+  const bool recomputes = !recompute.empty() && !is_named && s.is_on(recompute, "--recompute");
+  f.give_default("--recompute", is_named ? kind : recomputes ? "full" : "none", "activation_checkpointing");
   const std::string optimizer = lower_case(s.text("optimizer._target_", "--optimizer").value_or("torch.optim.Adam"));
   if (optimizer.find("adam") != std::string::npos)
     f.give_default("--optimizer", "adam", "optimizer._target_");

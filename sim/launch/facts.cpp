@@ -175,7 +175,10 @@ void Facts::add_length(std::vector<LaunchOption>& options, const std::vector<int
   if (trained < 1 || trained > 1e18) return;
   options.push_back({"--tokens", std::to_string(static_cast<std::int64_t>(trained)), {}, "length of the training"});
   if (rampup.empty() || sequence == 0) return;
-  options.push_back({"--batch-ramp", rampup + ":" + std::to_string(rampup_samples * sequence), {}, "growing batch"});
+  const double ramp_tokens = double(rampup_samples) * double(sequence);
+  if (ramp_tokens > 1e18) throw InputError("--rampup-batch-size: more than 1e18 tokens; give fewer samples");
+  const std::string of_ramp = std::to_string(static_cast<std::int64_t>(ramp_tokens));
+  options.push_back({"--batch-ramp", rampup + ":" + of_ramp, {}, "growing batch"});
 }
 
 std::vector<LaunchOption> Facts::options(const std::vector<int>& gpus, bool needs_global_batch) const {

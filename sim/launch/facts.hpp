@@ -54,6 +54,8 @@ class Facts {
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
   std::optional<std::int64_t> gpus() const;
   bool has_gpus_per_node() const { return gpus_of_node() > 0; }
+  /// Whether the nodes, or all GPUs, are given.
+  bool has_size() const { return nodes_.has_value() || gpus_.has_value(); }
 
   std::optional<std::int64_t> micro_batch, global_batch, accumulation, iterations, samples;
   std::optional<double> tokens;

@@ -191,7 +191,7 @@ class Launch {
       job.settings.add(std::move(program));
     }
     job.settings.append(candidate.line.launchers);
-    job.settings.append(directive_settings(script_.directives));
+    job.settings.append(directive_settings(candidate.line.job ? *candidate.line.job : script_.directives));
     job.settings.append(environment_settings(variables_of(script_, candidate.line.shell)));
     job.settings.append(task_.settings);
     job.title = (task_.script.empty() ? "a launch script with " : "a SkyPilot task with ") + job.title;

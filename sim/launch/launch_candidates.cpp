@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/hydra.hpp"
 #include "sim/launch/megatron_model.hpp"
 #include "sim/launch/tree_syntax.hpp"
 #include "sim/launch/words.hpp"
@@ -152,42 +153,17 @@ class CandidateFinder {
     return false;
   }
 
-  // Hydra's list of defaults names a file for each group, "- model: gpt" for model/gpt.yaml, whose keys are below
-  // "model". The command chooses another one by "model=llama". These files come before `overrides`.
-  LaunchSettings with_groups(const LaunchSettings& overrides, const std::string& text, const std::string& name) const {
-    LaunchSettings all;
-    std::vector<std::string> groups;
-    const std::string folder = std::filesystem::path(name).parent_path().string(), list = "defaults.";
-    const LaunchSettings own = read_tree(text, name, syntax_of(name, text));
-    for (const LaunchSetting& entry : own.all()) {
-      if (entry.key.compare(0, list.size(), list) != 0) continue;
-      const std::string group = entry.key.substr(std::min(entry.key.size(), entry.key.find('.', list.size()) + 1));
-      if (entry.key.find('.', list.size()) == std::string::npos || group.find(' ') != std::string::npos) continue;
-      LaunchSetting chosen = entry;
-      groups.push_back(group);
-      for (const LaunchSetting& other : overrides.all())
-        if (other.key == group) chosen = other;
-      std::string file = plain_text(chosen.value);
-      if (file.empty() || file == "null") continue;
-      if (!has_ending_of_configuration(file)) file += ".yaml";
-      const std::string path = (folder.empty() ? "" : folder + "/") + group + "/" + file;
-      const std::optional<std::string> content = chosen.unknown.empty() ? read_named_(path).text : std::nullopt;
-      if (!content)
-        throw InputError(chosen.text() + ": " + path + " is not there; put it in the folder of " + name +
-                         ", or write its keys into this file");
-      std::string prefix = group + ".";
-      std::replace(prefix.begin(), prefix.end(), '/', '.');
-      const LaunchSettings keys = read_tree(*content, request_.path + ": " + path, syntax_of(path, *content));
-      for (LaunchSetting key : keys.all()) {
-        key.key = prefix + key.key;
-        all.add(std::move(key));
-      }
-    }
+  // Joins the file with those of Hydra's list of defaults, before the keys of the command.
+  LaunchSettings with_defaults(const LaunchSettings& overrides, const std::string& text,
+                               const std::string& name) const {
+    HydraFiles files{request_.path, overrides, read_named_};
+    LaunchSettings all = files.read(text, name);
     all.append(overrides);
-    for (const std::string& group : groups) {
+    for (const std::string& group : files.groups()) {
       all.rename(group, "group " + group);  // "model=llama"
       all.mark("group " + group, Use::read, "");
     }
+    all.resolve_references();
     return all;
   }
 
@@ -225,13 +201,13 @@ class CandidateFinder {
     const TreeSyntax syntax = syntax_of(name, text);
     const std::string place = request_.path + ": " + name;
     const std::vector<const LaunchReader*> of_file = recognisers_of(read_tree(text, place, syntax), request_.format);
-    LaunchSettings merged = read_tree(text, place, syntax, with_groups(candidate.settings, text, name));
-    if (!of_file.empty()) {
+    LaunchSettings merged = with_defaults(candidate.settings, text, name);
+    const bool is_swift = candidate.reader != nullptr && candidate.reader->format == LaunchFormat::ms_swift;
+    if (!of_file.empty() && !is_swift) {
       const LaunchReader& reader = only_reader(of_file, request_.path);
-      const bool is_swift = candidate.reader != nullptr && candidate.reader->format == LaunchFormat::ms_swift;
       const bool is_part = reader.format == LaunchFormat::deepspeed || reader.format == LaunchFormat::accelerate;
       if (is_part && candidate.reader != nullptr) return false;
-      if (!is_swift) candidate.reader = &reader;
+      candidate.reader = &reader;
     } else if (candidate.reader == nullptr) {
       const std::vector<const LaunchReader*> of_both = recognisers_of(merged, request_.format);
       if (of_both.size() != 1) return false;

@@ -143,6 +143,7 @@ class LineReader {
  public:
   LineReader(const ShellCommand& command, const ShellScript& script) : variables_(variables_of(script, command.shell)) {
     line_.shell = command.shell;
+    line_.job = command.job;
     if (!command.assumption.empty()) line_.notes.push_back(command.assumption);
     line_.place = command.place;
     line_.is_conditional = command.is_conditional;
@@ -210,6 +211,7 @@ class LineReader {
 
   bool read_task_launcher(const std::vector<Word>& words, std::size_t i, int depth) {
     const std::string launcher = last_part_of(words[i].text);
+    line_.is_task = true;
     const bool has_own = launcher == "srun" || launcher == "jsrun" || launcher == "flux";
     const std::string name = has_own ? launcher + "." : "mpirun.";
     while (launcher == "flux" && i + 1 < words.size() &&
@@ -291,6 +293,19 @@ std::vector<LaunchLine> launch_lines(const ShellScript& script) {
   return lines;
 }
 
+bool may_launch(const std::vector<Word>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (begins_launch_at(words, i)) return true;
+  return false;
+}
+
+std::string gpu_item(const std::string& resources, bool names_gpus) {
+  const std::vector<std::string> items = parts_of(resources, ',');
+  for (const std::string& item : items)
+    if (parts_of(item, ':').front() == "gpu") return item.substr(0, item.find('('));
+  return names_gpus ? items.front().substr(0, items.front().find('(')) : "";
+}
+
 LaunchSettings directive_settings(const std::vector<ShellCommand>& directives) {
   static const std::vector<std::pair<std::string, std::string>> kShort{
       {"sbatch.N", "sbatch.nodes"}, {"sbatch.n", "sbatch.ntasks"}, {"sbatch.G", "sbatch.gpus"}};
@@ -338,14 +353,20 @@ std::map<std::string, Word> slurm_environment(const std::vector<ShellCommand>& d
     for (const std::string& name : names)
       environment[name] = is_number ? Word{text, "", setting->place} : Word{"$" + name, "$" + name, setting->place};
   };
-  if (!directives.empty()) environment["SLURM_SUBMIT_DIR"] = {".", "", directives.front().place};
+  if (!directives.empty()) {
+    environment["SLURM_SUBMIT_DIR"] = {".", "", directives.front().place};
+    for (const std::string name : {"SLURM_JOB_ID", "SLURM_JOBID"})
+      environment[name] = {"$" + name, "$" + name, directives.front().place};
+  }
   give("sbatch.nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});
   give("sbatch.ntasks", {"SLURM_NTASKS", "SLURM_NPROCS"});
   give("sbatch.ntasks_per_node", {"SLURM_NTASKS_PER_NODE"});
   for (const char* key : {"sbatch.gpus_per_node", "sbatch.gres"})
     if (const LaunchSetting* setting = settings.take(key)) {
       const std::string text = plain_text(setting->value);
-      const std::string count = last_part_of(text, ':');
+      const std::string item = gpu_item(text, std::string(key) == "sbatch.gpus_per_node");
+      if (item.empty()) continue;
+      const std::string last = last_part_of(item, ':'), count = is_count(last) ? last : "1";
       environment["SLURM_GPUS_ON_NODE"] = {count, "", setting->place};
       if (std::string(key) == "sbatch.gpus_per_node") environment["SLURM_GPUS_PER_NODE"] = {text, "", setting->place};
     }
@@ -384,7 +405,9 @@ LaunchSettings argument_settings(const std::vector<Word>& arguments, const std::
       const bool is_flag = is_among(key_of(word.text.substr(0, equals)), flags);
       const bool is_file = key_of(word.text) == "deepspeed" && i + 1 < arguments.size() &&
                            lower_case(arguments[i + 1].text).find("config") != std::string::npos;
-      const bool next_is_lost = is_flag && !is_file && i + 1 < arguments.size() && !arguments[i + 1].unknown.empty();
+      const bool has_next = i + 1 < arguments.size() && !is_file;
+      const bool next_is_lost =
+          has_next && ((is_flag && !arguments[i + 1].unknown.empty()) || is_dotted_assignment(arguments[i + 1]));
       LaunchSetting setting = option_setting(arguments, i, "", next_is_lost);
       // Adds further values of the same option.
       while (equals == std::string::npos && !next_is_lost && !takes_one_value(setting.key) &&

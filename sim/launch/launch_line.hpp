@@ -12,14 +12,22 @@ struct LaunchLine {
   std::vector<Word> arguments;    ///< of the program
   LaunchSettings launchers;       ///< keys "torchrun.nnodes", "srun.ntasks"
   bool starts_processes = false;  ///< a launcher starts one process per GPU; otherwise srun's or mpirun's tasks do
+  bool is_task = false;           ///< srun or mpirun starts the program or its launcher
   bool is_framework = false;      ///< the program is a framework's command, which starts its processes itself
   bool is_conditional = false;
   std::vector<std::string> notes;
-  std::shared_ptr<const ShellVariables> shell = {};  ///< of the command
+  std::shared_ptr<const ShellVariables> shell = {};           ///< of the command
+  std::shared_ptr<const std::vector<ShellCommand>> job = {};  ///< of the command
 };
 
 /// The lines of a script that start a Python program or the command of a training framework, in order.
 std::vector<LaunchLine> launch_lines(const ShellScript& script);
+
+/// Whether a word of the command may start a program or a launcher.
+bool may_launch(const std::vector<Word>& words);
+
+/// Returns the item of GPUs in "lscratch:100,gpu:a100:4"; "": there is none. `names_gpus`: "a100:4" is one too.
+std::string gpu_item(const std::string& resources, bool names_gpus);
 
 /// Returns the script's #SBATCH directives as settings with keys such as "sbatch.nodes".
 LaunchSettings directive_settings(const std::vector<ShellCommand>& directives);

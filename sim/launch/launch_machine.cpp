@@ -12,7 +12,7 @@ namespace {
 // Reads a number with or without a GPU's name, "8", "h100:8" or "gpu:h100:8", and gives the name.
 std::int64_t read_typed_count(const std::string& text, const LaunchSetting& setting, Facts& f,
                               const Catalogue& catalogue) {
-  std::vector<std::string> parts = parts_of(text.substr(0, text.find(',')), ':');
+  std::vector<std::string> parts = parts_of(text, ':');
   if (parts.front() == "gpu") parts.erase(parts.begin());
   if (parts.empty()) return 1;
   const std::string last = parts.back();
@@ -31,14 +31,16 @@ void read_gpus_of_node(LaunchSettings& s, const std::string& key, Facts& f, cons
   const auto text = s.text(key, "--gpus-per-node");
   if (!text) return;
   const LaunchSetting& setting = s.at(key);
-  f.give_gpus_per_node(read_typed_count(*text, setting, f, catalogue), setting.place, setting.written);
+  const std::string item = gpu_item(*text, !ends_with(key, ".gres"));
+  if (item.empty()) return s.mark(key, Use::no_effect, "it names no GPUs");
+  f.give_gpus_per_node(read_typed_count(item, setting, f, catalogue), setting.place, setting.written);
 }
 
 void read_gpus_of_job(LaunchSettings& s, const std::string& key, Facts& f, const Catalogue& catalogue) {
   const auto text = s.text(key, "--gpus");
   if (!text) return;
   const LaunchSetting& setting = s.at(key);
-  f.give_gpus(read_typed_count(*text, setting, f, catalogue), setting.place, setting.written);
+  f.give_gpus(read_typed_count(gpu_item(*text, true), setting, f, catalogue), setting.place, setting.written);
 }
 
 void read_count(LaunchSettings& s, const std::string& key,
@@ -67,10 +69,15 @@ struct Hosts {
 };
 
 // If the list has more slots than processes are started, it does not give the machine.
-void give_hosts(const Hosts& hosts, const LaunchSetting& setting, Facts& f) {
-  if (f.gpus() && *f.gpus() != hosts.count * hosts.gpus) return;
+void give_hosts(const Hosts& hosts, LaunchSettings& s, const std::string& key, Facts& f) {
+  const LaunchSetting* const taken = s.take(key);
+  if (taken == nullptr) return;
+  const LaunchSetting setting = *taken;
+  if (f.has_size() && f.gpus() && *f.gpus() != hosts.count * hosts.gpus)
+    return s.mark(key, Use::no_effect, "other options give the number of GPUs");
+  const bool has_own = f.has_gpus_per_node();  // "--num_gpus 4" of hosts with 8
   if (hosts.count > 0) f.give_nodes(hosts.count, setting.place, setting.written);
-  if (hosts.gpus > 0) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
+  if (hosts.gpus > 0 && !has_own) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
 }
 
 // DeepSpeed's "worker-0@worker-1:0,2" lists GPUs by number.
@@ -82,7 +89,13 @@ void read_included_gpus(LaunchSettings& s, Facts& f) {
     const std::vector<std::string> parts = parts_of(host, ':');
     hosts.add(parts.size() < 2 ? 0 : static_cast<std::int64_t>(parts_of(parts[1], ',').size()));
   }
-  give_hosts(hosts, s.at("deepspeed.include"), f);
+  give_hosts(hosts, s, "deepspeed.include", f);
+}
+
+void require_gpus_without_excluded(LaunchSettings& s) {
+  if (const LaunchSetting* const setting = s.take("deepspeed.exclude", "--gpus"); setting != nullptr)
+    for (const char* option : {"--gpus", "--gpus-per-node"})
+      s.require_option(*setting, option, "it excludes hosts or GPUs of the host file");
 }
 
 // MPI's "host-1:8,host-2:8" gives the number of processes per host.
@@ -95,7 +108,7 @@ void read_host_list(LaunchSettings& s, bool starts_processes, Facts& f) {
       const std::vector<std::string> parts = parts_of(host, ':');
       hosts.add(parts.size() > 1 && is_count(parts[1]) && !starts_processes ? std::stoll(parts[1]) : 0);
     }
-    give_hosts(hosts, s.at(key), f);
+    give_hosts(hosts, s, key, f);
   }
 }
 
@@ -105,6 +118,7 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
     const auto name = s.file_name(key);
     if (!name) continue;
     const std::string written = key;
+    const std::int64_t most = s.whole("deepspeed.num_nodes", "--gpus").value_or(0);  // it takes the first hosts
     s.mark(key, Use::not_simulated, "the file is not there; --gpus gives the number of GPUs");
     const std::optional<std::string> text = read_named(*name).text;
     if (!text || text->size() > (1 << 20)) continue;
@@ -117,9 +131,11 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
       words >> slots;
       const std::string number = slots.substr(slots.find('=') + 1), behind = host.substr(host.find(':') + 1);
       const std::string count = is_count(number) ? number : is_count(behind) ? behind : "0";
-      hosts.add(written == "deepspeed.hostfile" || !starts_processes ? std::stoll(count) : 0);
+      const bool is_deepspeed = written.compare(0, 10, "deepspeed.") == 0;
+      if (is_deepspeed && most > 0 && hosts.count == most) break;
+      hosts.add(is_deepspeed || !starts_processes ? std::stoll(count) : 0);
     }
-    if (const LaunchSetting* setting = s.take(key); setting != nullptr) give_hosts(hosts, *setting, f);
+    give_hosts(hosts, s, key, f);
   }
 }
 
@@ -155,7 +171,7 @@ void prefer_step(LaunchSettings& s) {
   s.rename("flux.tasks_per_node", "flux.ntasks_per_node");
   for (const std::string launcher : {"srun.", "flux.", "sbatch."}) {
     const std::string key = launcher + "gpus_per_task";
-    const LaunchSetting* const setting = s.has(key) ? s.take(key) : nullptr;
+    const LaunchSetting* const setting = s.has(key) ? s.take(key, "--gpus") : nullptr;
     if (setting == nullptr) continue;
     const std::string text = plain_text(setting->value);  // "h100:2"
     s.replace(key, last_part_of(text, ':'));
@@ -209,14 +225,29 @@ void read_gpus_of_task(LaunchSettings& s, Facts& f) {
 
 // "srun --ntasks-per-node=2 torchrun --nproc_per_node 4": the GPUs of a node are those of both launchers.
 void refuse_several_launchers(LaunchSettings& s, const LaunchLine& line) {
-  const LaunchSetting* const setting = line.starts_processes ? s.take("srun.ntasks_per_node") : nullptr;
+  if (!line.starts_processes) return;
+  const LaunchSetting* setting = s.take("srun.ntasks_per_node");
+  if (setting == nullptr && line.is_task && !s.has("srun.ntasks")) setting = s.take("sbatch.ntasks_per_node");
   if (setting == nullptr || plain_text(setting->value) == "1") return;
   for (const char* option : {"--gpus", "--gpus-per-node"})
     s.require_option(*setting, option, "srun starts several launchers on each node");
 }
 
+// "srun -N 1 -w $host torchrun --nnodes 4" for each host: the launcher gives the nodes of the job.
+void prefer_launcher(LaunchSettings& s) {
+  const LaunchSetting* const step = s.has("srun.nodes") ? s.take("srun.nodes") : nullptr;
+  if (step == nullptr || plain_text(step->value) != "1") return;
+  for (const char* key : {"torchrun.nnodes", "accelerate.num_machines"})
+    if (s.has(key)) s.set_aside("srun.nodes", "each step starts one of the nodes of " + s.at(key).written);
+}
+
 // Each task of srun without a launcher of its own is a rank; with several GPUs per task, the job has more GPUs.
 bool tasks_are_ranks(LaunchSettings& s, const LaunchLine& line) {
+  for (const char* key : {"srun.gpus_per_task", "flux.gpus_per_task", "sbatch.gpus_per_task"}) {
+    if (!s.has(key) || line.starts_processes) continue;
+    const LaunchSetting* const setting = s.take(key, "--gpus");
+    if (setting == nullptr || !is_count(plain_text(setting->value))) return false;  // the user gives the GPUs
+  }
   const auto gpus = number_of_job(s, "gpus_per_task");
   return !line.starts_processes && gpus.value_or(1) == 1;
 }
@@ -250,6 +281,7 @@ void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f)
 void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& script, Facts& f,
                   const Catalogue& catalogue, const ReadNamedFile& read_named) {
   prefer_step(s);
+  prefer_launcher(s);
   const bool starts_processes = line.starts_processes || !tasks_are_ranks(s, line);
   for (const char* key : {"sbatch.nodes", "srun.nodes", "flux.nodes", "sky.num_nodes", "torchrun.nnodes",
                           "deepspeed.num_nodes", "accelerate.num_machines"})
@@ -277,6 +309,7 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
     else
       s.mark(key, Use::no_effect, "each task has several GPUs, or starts the launcher of a node");
   }
+  require_gpus_without_excluded(s);
   read_included_gpus(s, f);
   read_host_list(s, starts_processes, f);
   read_host_file(s, starts_processes, f, read_named);

@@ -178,7 +178,8 @@ const std::vector<UnreadKeys>& environment_unread() {
        "env.OMP_* env.MKL_* env.KMP_* env.MALLOC_* env.LD_PRELOAD *.cpus_per_task *.c *.mem *.mem_per_cpu "
        "*.mem_per_gpu "
        "*.exclusive *.hint *.cpu_bind *.gpu_bind *.bind_to *.map_by *.num_cpu_threads_per_process *.threads_per_core "
-       "*.distribution *.m *.mem_bind *.ntasks_per_socket *.constraint *.C *.nodelist *.w *.exclude *.x *.switches "
+       "*.distribution *.m *.mem_bind *.ntasks_per_socket *.constraint *.C *.nodelist *.w sbatch.exclude srun.exclude "
+       "*.x *.switches "
        "*.contiguous *.propagate *.gpus_per_task *.ntasks_per_gpu *.oversubscribe *.mca *.prefix *.mincpus "
        "*.reservation "
        "*.bind_cores_to_rank *.bind_core_list *.no_local_rank *.numa_binding *.ipex* *.mpirun*"},

@@ -244,6 +244,7 @@ std::string key_of_argument(const std::string& name) {
 void read_factory(LaunchSettings& s) {
   const LaunchSetting given = s.at("factory");
   const std::string text = plain_text(given.value), name = text.substr(0, text.find('('));
+  std::string open_part;  // may give any argument
   std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
   inside = inside.substr(0, inside.rfind(')'));
   for (std::size_t begin = 0; begin < inside.size();) {
@@ -259,13 +260,15 @@ void read_factory(LaunchSettings& s) {
     setting.written = "--factory " + part.substr(0, equals);
     setting.value = equals < part.size() ? Json(part.substr(equals + 1)) : Json();
     if (lower_case(plain_text(setting.value)) == "none") setting.value = Json();
-    setting.unknown = part.find('$') == std::string::npos ? "" : part.substr(equals + 1);
+    const bool is_open = part.find_first_of("$`") != std::string::npos;
+    setting.unknown = is_open ? part.substr(equals < part.size() ? equals + 1 : 0) : "";
+    if (is_open && equals == part.size()) open_part = part;
     setting.use = Use::unread;
     s.add(setting);
   }
   if (s.has("factory.precision")) give_lightning_precision(s, "factory.precision");
   s.replace("factory", name);
-  s.set_unknown("factory", name.find('$') == std::string::npos ? "" : name);
+  s.set_unknown("factory", name.find('$') == std::string::npos ? open_part : name);
 }
 
 void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
@@ -286,6 +289,8 @@ void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
   if (is_factory) f.sequence = f.sequence > 0 ? f.sequence : s.whole("seq_length", "--model").value_or(0);
   if (is_factory) require_values_of_recipe(s, f, "factory", catalogue);
   read_peft(s, f);
+  if (is_factory && s.has_argument("finetune") && !has_any_key(s, {"peft_scheme", "peft"}) && !f.has("--lora-rank"))
+    s.require_option(s.at("factory"), "--lora-rank", "the recipe trains adapters unless peft_scheme says otherwise");
   if (is_factory) leave_to_recipe(f);
   give_model_of_class(s, f, catalogue);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);

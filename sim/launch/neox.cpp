@@ -1,4 +1,6 @@
 // GPT-NeoX: Megatron-LM's and DeepSpeed's keys in one file, written with hyphens or underscores.
+#include <sstream>
+
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/megatron.hpp"
@@ -27,7 +29,34 @@ void rename_neox_keys(LaunchSettings& s) {
   for (const auto& [from, to] : kNames) s.rename(from, to);
 }
 
-void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile&) {
+// num_gpus counts the GPUs of each node of the host file. num_nodes is -1, or absent, for all nodes.
+void read_neox_machine(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
+  if (const auto count = s.whole("num_gpus", "--gpus"); count && *count > 0) {
+    const LaunchSetting setting = s.at("num_gpus");
+    f.give_gpus_per_node(*count, setting.place, setting.written);
+  }
+  const auto nodes = s.whole("num_nodes", "--gpus");
+  if (nodes && *nodes > 0) {
+    const LaunchSetting setting = s.at("num_nodes");
+    return f.give_nodes(*nodes, setting.place, setting.written);
+  }
+  const auto name = s.file_name("hostfile");
+  if (!name) {
+    f.has_unknown_nodes = f.has_unknown_nodes || nodes.has_value();
+    return;
+  }
+  const LaunchSetting setting = s.at("hostfile");
+  const std::optional<std::string> text = read_named(*name).text;
+  std::int64_t hosts = 0;
+  std::istringstream lines(text.value_or(""));
+  for (std::string line, host; std::getline(lines, line);)
+    if (std::istringstream(line.substr(0, line.find('#'))) >> host) ++hosts;
+  if (hosts > 0) return f.give_nodes(hosts, setting.place, setting.written);
+  f.has_unknown_nodes = true;
+  s.require_option(setting, "--gpus", "the host file is not there, and num_gpus counts the GPUs of a node");
+}
+
+void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   f.give_default("--software", "Megatron-DeepSpeed", "GPT-NeoX is predicted as Megatron-DeepSpeed");
   rename_neox_keys(s);
   // 0 stages means no pipeline modules.
@@ -48,11 +77,7 @@ void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
         s.require_option(setting, "--model", "layers without attention are not read");
   if (!s.has("gradient_accumulation_steps")) s.rename("gas", "gradient_accumulation_steps");
   const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
-  for (const auto& [key, give] : {std::pair{"num_nodes", &Facts::give_nodes}, {"num_gpus", &Facts::give_gpus_per_node}})
-    if (const auto count = s.whole(key, "--gpus")) {
-      const LaunchSetting setting = s.at(key);
-      (f.*give)(*count, setting.place, setting.written);
-    }
+  read_neox_machine(s, f, read_named);
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   if (!f.global_batch) f.accumulation = steps.value_or(1);
   read_deepspeed(s, f);

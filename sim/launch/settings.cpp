@@ -274,6 +274,8 @@ void LaunchSettings::set_aside_auto() {
 
 void LaunchSettings::resolve_references() {
   constexpr int kRounds = 8;  // limit for references to references
+  constexpr std::size_t kMostBytes = 64 << 20;
+  std::size_t bytes = 0;
   for (int round = 0; round < kRounds; ++round)
     for (LaunchSetting& setting : all_) {
       if (!setting.value.is_string()) continue;
@@ -284,6 +286,9 @@ void LaunchSettings::resolve_references() {
       const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));
       const bool is_whole = begin == 0 && end + 1 == text.size();
       setting.unknown = value ? "" : text.substr(begin, end - begin + 1);
+      if (value && value->is_string()) bytes += text.size() + value->get_ref<const std::string&>().size();
+      if (bytes > kMostBytes)
+        throw InputError(setting.text() + ": references repeat more than 64 MiB; give the part that describes the job");
       if (value)
         setting.value = is_whole ? *value : Json(text.substr(0, begin) + plain_text(*value) + text.substr(end + 1));
     }

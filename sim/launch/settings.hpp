@@ -68,10 +68,10 @@ class LaunchSettings {
   std::optional<std::string> text(const std::string& key, const std::string& option = "");
   /// The name of a file; if a part of it is unknown, the name as written.
   std::optional<std::string> file_name(const std::string& key) const;
-  /// Requires the option instead of the setting, because of `why`.
   /// Returns the setting of a key that is there, and marks it as read, even if its value cannot be evaluated. Throws
   /// std::out_of_range if it is not there.
   const LaunchSetting& at(const std::string& key);
+  /// Requires the option instead of the setting, because of `why`.
   void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
   /// The elements of a list, or the words of a text with commas or blanks.
   std::vector<std::string> words(const std::string& key, const std::string& option = "");

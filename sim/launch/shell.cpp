@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_interpreter.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -22,6 +23,8 @@ Runs runs_if(const std::optional<bool>& condition) {
 
 Interpreter::Interpreter(const std::string& name, const ShellSurroundings& surroundings)
     : ShellState(name, surroundings) {
+  followed_.push_back(name.compare(0, 2, "./") == 0 ? name.substr(2) : name);
+  jobs_ = surroundings.variables.count("SLURM_JOB_ID") > 0 ? 1 : 0;
   variables_.run_command = [this](const std::string& text, const Place& place) { return capture(text, place); };
 }
 
@@ -155,11 +158,29 @@ std::optional<bool> Interpreter::run_command(bool is_sure) {
 }
 
 std::optional<bool> Interpreter::run_one_command(bool is_sure) {
-  if (const CompoundCommand command = compound_command())
-    return run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
+  if (const CompoundCommand command = compound_command()) {
+    const bool has_own = input_ && skipping_ == 0 && has_own_input(command);
+    const std::optional<Word> outer = input_;
+    if (has_own) input_ = input_of_command();
+    const auto status = run_redirected([this, command, is_sure] { return (this->*command)(is_sure); }, true, is_sure);
+    if (has_own) input_ = outer;
+    return status;
+  }
   const bool is_definition = peek().kind == Token::Kind::word && (*tokens_)[at_ + 1].text == "(" &&
                              (*tokens_)[at_ + 1].kind == Token::Kind::op;
-  return is_definition ? define_function() : run_simple(is_sure);
+  return is_definition ? define_function(is_sure) : run_simple(is_sure);
+}
+
+bool Interpreter::has_own_input(CompoundCommand command) {
+  if (command == &Interpreter::run_named_function) return false;
+  const std::size_t begin = at_;
+  ++skipping_;
+  (this->*command)(false);
+  --skipping_;
+  reset_redirections();
+  skip_redirections();
+  at_ = begin;
+  return !source_.empty() || body_ != nullptr || here_string_;
 }
 
 Interpreter::CompoundCommand Interpreter::compound_command() const {
@@ -249,6 +270,7 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
   const int line = peek().line;
   ++at_;
   if (peek().kind != Token::Kind::word) fail(line, "a loop without a name");
+  if (peek().text.compare(0, 2, "((") == 0) return run_counting_for(is_sure);
   const std::string variable = peek().text;
   ++at_;
   Value items;
@@ -284,12 +306,59 @@ std::optional<bool> Interpreter::run_for(bool is_sure) {
   return std::nullopt;
 }
 
-bool Interpreter::finish_round(std::size_t begin) {
+std::optional<bool> Interpreter::run_counting_for(bool is_sure) {
+  const int line = peek().line;
+  const std::vector<std::string> parts = parts_of(peek().text.substr(2, peek().text.size() - 4), ';');
+  if (parts.size() != 3) fail(line, "a loop without three expressions");
+  ++at_;
+  skip_newlines();
+  const bool has_braces = is_word("{");
+  const std::string end = has_braces ? "}" : "done";
+  if (has_braces)
+    ++at_;
+  else
+    expect("do");
+  const std::size_t begin = at_;
+  const auto holds = [&] {
+    return without_blanks(parts[1]).empty() ? std::optional<bool>() : run_expression(parts[1], line, is_sure);
+  };
+  run_expression(parts[0], line, is_sure);
+  std::optional<bool> condition = holds();
+  std::size_t rounds = 0;
+  ++loops_;
+  while (is_sure && skipping_ == 0 && condition == true && rounds < kMostRounds) {
+    ++rounds;
+    at_ = begin;
+    run_list(true, {end});
+    if (jump_ != Jump::none && !finish_round(begin, end)) break;
+    run_expression(parts[2], line, true);
+    condition = holds();
+  }
+  --loops_;
+  if (jump_ != Jump::none) return std::nullopt;
+  const bool is_left = condition == true && is_sure && rounds < kMostRounds && rounds > 0;  // by break
+  if (!is_left) {
+    at_ = begin;
+    const bool ends = condition == false || skipping_ > 0;
+    if (!ends) note(line, "the rounds of the loop are not known; its body is read once more");
+    run_branch(false, ends ? Runs::never : Runs::perhaps, true, {end});
+    if (!ends) run_expression(parts[2], line, false);
+  }
+  if (!is_word(end)) fail(peek().line, "expected " + in_quotes(end));
+  ++at_;
+  return std::nullopt;
+}
+
+bool Interpreter::finish_round(std::size_t begin, const std::string& end) {
   if (jump_ == Jump::none) return true;
   if (jump_ != Jump::ends_loop && jump_ != Jump::ends_round) return false;
+  if (left_loops_ > 1) {
+    --left_loops_;
+    return false;
+  }
   const bool continues = std::exchange(jump_, Jump::none) == Jump::ends_round;
   at_ = begin;
-  run_branch(false, Runs::never, true, {"done"});
+  run_branch(false, Runs::never, true, {end});
   return continues;
 }
 
@@ -313,8 +382,7 @@ std::optional<bool> Interpreter::run_while(bool is_sure) {
       if (!ends && skipping_ == 0)
         note(line, rounds > 0 ? "the body of the loop is read " + std::to_string(rounds) + " times"
                               : std::string("the body of the loop is read once"));
-      const bool runs_never = ends || rounds > 0;
-      run_branch(false, runs_never ? Runs::never : Runs::perhaps, true, {"done"});
+      run_branch(false, ends ? Runs::never : Runs::perhaps, true, {"done"});
       break;
     }
     ++rounds;
@@ -334,7 +402,7 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
   const Word subject = skipping_ > 0 ? Word{} : expand_in_test(peek().text, variables_, {name_, line});
   ++at_;
   expect("in");
-  const bool is_known = subject.unknown.empty();
+  bool is_known = subject.unknown.empty();
   if (!is_known && skipping_ == 0) note(line, "the case cannot be evaluated; all branches are read");
   bool is_done = false;
   while (true) {
@@ -342,12 +410,17 @@ std::optional<bool> Interpreter::run_case(bool is_sure) {
     if (is_word("esac")) break;
     if (peek().kind == Token::Kind::end) fail(line, "a case without \"esac\"");
     bool matches = false;
-    for (; !is_op(")") && peek().kind != Token::Kind::end; ++at_)
-      if (peek().kind == Token::Kind::word && skipping_ == 0)
-        matches =
-            matches || matches_pattern(subject.text, expand_to_one(peek().text, variables_, {name_, peek().line}).text);
+    for (; !is_op(")") && peek().kind != Token::Kind::end; ++at_) {
+      if (peek().kind != Token::Kind::word || skipping_ > 0 || matches) continue;
+      const Word pattern = expand_pattern(peek().text, variables_, {name_, peek().line}, false);
+      is_known = is_known && pattern.unknown.empty() && is_known_pattern(pattern.text);
+      matches = is_known && matches_pattern(subject.text, pattern.text);
+    }
     if (is_op(")")) ++at_;
-    const Runs runs = !is_known ? Runs::perhaps : matches && !is_done ? Runs::always : Runs::never;
+    const Runs runs = is_done               ? Runs::never
+                      : !is_known           ? Runs::perhaps
+                      : matches && !is_done ? Runs::always
+                                            : Runs::never;
     run_branch(is_sure, runs, true, {";;", "esac"});
     if (jump_ != Jump::none) return std::nullopt;
     is_done = is_done || matches;

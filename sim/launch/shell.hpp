@@ -27,6 +27,8 @@ struct ShellCommand {
   std::string assumption = {};  ///< about the condition before it: "line 3: grep is assumed to succeed"; empty: none
   /// Variables of the shell that runs it, if the script starts this shell: "bash train.sh", "(...)". Null: the script.
   std::shared_ptr<const ShellVariables> shell = {};
+  /// Directives of the submission that runs it: "sbatch x.sh". Null: those of the script.
+  std::shared_ptr<const std::vector<ShellCommand>> job = {};
 };
 
 /// The inherited variables are those of the script itself.

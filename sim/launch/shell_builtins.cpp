@@ -190,49 +190,21 @@ std::optional<std::string> filtered_text(const ShellCommand& command, const std:
 
 // "dir" and "file" of "dir/file".
 std::optional<std::string> part_of_path(const ShellCommand& command) {
-  if (command.words.size() < 2 || command.words.size() > 3) return std::nullopt;
-  const std::string& path = command.words[1].text;
+  const std::size_t first = command.words.size() > 1 && command.words[1].text == "--" ? 2 : 1;
+  const std::size_t count = command.words.size() - first;
+  if (count < 1 || count > 2 || command.words[first].text.compare(0, 1, "-") == 0) return std::nullopt;
+  const std::string& path = command.words[first].text;
   const std::size_t slash = path.rfind('/');
   if (command.words.front().text == "dirname")
     return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(1, slash));
   std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
-  const std::string ending = command.words.size() == 3 ? command.words[2].text : "";
+  const std::string ending = count == 2 ? command.words[first + 1].text : "";
   if (base.size() > ending.size() && base.compare(base.size() - ending.size(), ending.size(), ending) == 0)
     base.resize(base.size() - ending.size());
   return base + "\n";
 }
 
 }  // namespace
-
-std::vector<std::string> parts_of_expression(const std::string& text) {
-  std::vector<std::string> parts{""};
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-std::optional<Assignment> arithmetic_assignment_of(const std::string& text) {
-  const std::string all = without_blanks(text);
-  std::size_t end = 0;
-  const std::size_t sign = all.compare(0, 2, "++") == 0 || all.compare(0, 2, "--") == 0 ? 2 : 0;
-  end = sign;
-  while (end < all.size() && is_name_character(all[end])) ++end;
-  const std::string name = all.substr(sign, end - sign), rest = without_blanks(all.substr(end));
-  if (name.empty() || is_digit(name.front())) return std::nullopt;
-  const std::string step = sign > 0 ? all.substr(0, 1) : rest == "++" || rest == "--" ? rest.substr(0, 1) : "";
-  if (!step.empty()) return Assignment{name, false, "$((" + name + step + "1))"};
-  const std::size_t equals = rest.find('=');
-  if (equals > 1 || equals == std::string::npos || rest.compare(equals, 2, "==") == 0) return std::nullopt;
-  const std::string op = rest.substr(0, equals), value = "(" + rest.substr(equals + 1) + ")";
-  if (!op.empty() && std::string("+-*/%").find(op) == std::string::npos) return std::nullopt;
-  return Assignment{name, false, "$((" + (op.empty() ? value : name + op + value) + "))"};
-}
 
 std::optional<Word> printf_text(const ShellCommand& command, std::size_t first) {
   if (first < command.words.size() && command.words[first].text == "--") ++first;
@@ -274,12 +246,18 @@ std::optional<Word> output_of(const ShellCommand& command, const std::optional<W
     if (name == silent) return Word{"", "", command.place};
   Word result{"", "", command.place};
   if (name == "echo") {
-    const bool has_option = command.words.size() > 1 && command.words[1].text.size() == 2 &&
-                            command.words[1].text[0] == '-' &&
-                            std::string("neE").find(command.words[1].text[1]) != std::string::npos;
-    const std::string text = joined_words(command, has_option ? 2 : 1, result);
-    const bool has_escapes = has_option && command.words[1].text == "-e";
-    result.text = (has_escapes ? with_escapes(text) : text) + (has_option && command.words[1].text == "-n" ? "" : "\n");
+    std::size_t first = 1;
+    bool has_escapes = false, has_newline = true;
+    for (; first < command.words.size(); ++first) {
+      const std::string& option = command.words[first].text;
+      if (option.size() < 2 || option[0] != '-' || option.find_first_not_of("neE", 1) != std::string::npos) break;
+      for (const char letter : option.substr(1)) {
+        if (letter == 'n') has_newline = false;
+        if (letter != 'n') has_escapes = letter == 'e';
+      }
+    }
+    const std::string text = joined_words(command, first, result);
+    result.text = (has_escapes ? with_escapes(text) : text) + (has_newline ? "\n" : "");
     return result;
   }
   if (name == "printf") return printf_text(command, 1);
@@ -313,14 +291,20 @@ ShellState::Done ShellState::next_option(const ShellCommand& command, bool is_su
     return {std::nullopt};
   }
   if (word.text.size() < 2 || word.text[0] != '-' || word.text == "--") return {false};
-  ++index;
-  const std::size_t letter = specification.find(word.text[1]);
-  const bool is_known = letter != std::string::npos && word.text[1] != ':';
+  if (index != option_word_ || option_letter_ >= word.text.size()) option_letter_ = 1;
+  option_word_ = index;
+  const char option = word.text[option_letter_++];  // "t" and "v" of "-vt4"
+  const std::string rest = word.text.substr(option_letter_);
+  const std::size_t letter = specification.find(option);
+  const bool is_known = letter != std::string::npos && option != ':';
   const bool has_value = is_known && specification.compare(letter + 1, 1, ":") == 0;
-  if (has_value) set("OPTARG", word.text.substr(2));
-  if (has_value && word.text.size() == 2 && index <= arguments.size())
-    variables_.values["OPTARG"] = {arguments[index++ - 1]};
-  set(variable, is_known ? word.text.substr(1, 1) : "?");
+  if (has_value || rest.empty()) {
+    ++index;
+    option_word_ = 0;
+  }
+  if (has_value) set("OPTARG", rest);
+  if (has_value && rest.empty() && index <= arguments.size()) variables_.values["OPTARG"] = {arguments[index++ - 1]};
+  set(variable, is_known ? std::string(1, option) : "?");
   set("OPTIND", std::to_string(index));
   return {true};
 }
@@ -390,13 +374,13 @@ void ShellState::forget_read_words(const ShellCommand& command) {
   for (const std::string& name : options_of_read(command).names) forget(name, command.place.line);
 }
 
-void ShellState::add_submission(const ShellCommand& command, std::size_t first, std::size_t end) {
+ShellCommand submission_of(const ShellCommand& command, std::size_t end) {
   ShellCommand directive{{}, command.place};
-  for (std::size_t i = first; i < end && i < command.words.size(); ++i) {
+  for (std::size_t i = 1; i < end && i < command.words.size(); ++i) {
     if (command.words[i].text.compare(0, 6, "--wrap") == 0) break;
     directive.words.push_back(command.words[i]);
   }
-  if (!directive.words.empty()) script_.directives.push_back(std::move(directive));
+  return directive;
 }
 
 }  // namespace lockstep::sim::launch

@@ -4,8 +4,10 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/launch/launch_line.hpp"
 #include "sim/launch/shell_interpreter.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -43,14 +45,14 @@ std::optional<bool> Interpreter::run_test(bool) {
   }
   ++at_;
   if (skipping_ > 0) return std::nullopt;
-  const std::optional<bool> value = value_of_test(words, variables_, {name_, line});
+  const std::optional<bool> value = value_of_test(words, variables_, {name_, line}, true);
   is_undecided_ = !value;
   return value;
 }
 
-std::optional<bool> Interpreter::run_named_function(bool) {
+std::optional<bool> Interpreter::run_named_function(bool is_sure) {
   ++at_;
-  return define_function();
+  return define_function(is_sure);
 }
 
 std::optional<bool> Interpreter::run_arithmetic(bool is_sure) {
@@ -62,36 +64,34 @@ std::optional<bool> Interpreter::run_arithmetic(bool is_sure) {
 }
 
 std::optional<bool> Interpreter::run_expression(const std::string& text, int line, bool is_sure) {
-  std::optional<bool> status = true;
-  for (const std::string& part : parts_of_expression(text)) {
-    if (const auto assignment = arithmetic_assignment_of(part)) {
-      if (skipping_ == 0) assign(*assignment, line, is_sure);
-      status = true;
-      continue;
-    }
-    const auto value = skipping_ == 0 ? evaluate(part, variables_, {name_, line}) : std::nullopt;
-    if (value)
-      status = *value != 0;
-    else
-      status.reset();
-  }
-  return status;
+  if (skipping_ > 0) return std::nullopt;
+  variables_.is_sure = is_sure;
+  const auto value = evaluate(text, variables_, {name_, line});
+  return value ? std::optional<bool>(*value != 0) : std::nullopt;
 }
 
 // Stores the body, which runs at each call.
-std::optional<bool> Interpreter::define_function() {
+std::optional<bool> Interpreter::define_function(bool is_sure) {
   const std::string function = peek().text;
   const int line = peek().line;
   ++at_;
-  while (is_op("(") || is_op(")")) ++at_;
+  if (is_op("(") && (*tokens_)[at_ + 1].text == ")") at_ += 2;
   skip_newlines();
   const std::size_t begin = at_;
   ++skipping_;
   run_command(false);
   --skipping_;
   if (at_ == begin) fail(line, "a function without a body");
-  if (skipping_ == 0)
-    functions_[function] = std::make_shared<const std::vector<Token>>(body_of_function(*tokens_, begin, at_));
+  if (skipping_ > 0) return true;
+  std::vector<Token> body = body_of_function(*tokens_, begin, at_);
+  const auto former = functions_.find(function);
+  if (is_sure) unsure_functions_.erase(function);
+  if (!is_sure && former != functions_.end()) {  // either body may run
+    unsure_functions_.insert(function);
+    body.insert(body.begin(), former->second->begin(), former->second->end() - 1);
+    variables_.charge(body.size() * sizeof(Token), {name_, line});
+  }
+  functions_[function] = std::make_shared<const std::vector<Token>>(std::move(body));
   return true;
 }
 
@@ -150,10 +150,7 @@ std::optional<bool> Interpreter::run_redirected(const std::function<std::optiona
     writes_errors_ = writes_errors;
   }
   if (outer == nullptr || skipping_ > 0) return status;
-  if (!target_.empty() && own && target_ != "/dev/null") {
-    const std::string path = expand_to_one(target_, variables_, {name_, peek().line}).text;
-    write_text(path, *own, appends_, !is_sure);
-  }
+  write_target(own, is_sure);
   if (redirects_output() || !*outer) return status;
   if (!own) {
     outer->reset();
@@ -174,7 +171,13 @@ std::optional<bool> Interpreter::run_simple(bool is_sure) {
     raw.emplace_back(peek().text, peek().line);
     ++at_;
   }
-  if (skipping_ > 0 || raw.empty()) return std::nullopt;
+  if (skipping_ > 0) return std::nullopt;
+  if (raw.empty() && is_substitution_ && !source_.empty()) append_output(input_of_command(), is_sure);  // "$(<file)"
+  if (raw.empty()) {
+    write_target(Word{"", "", {name_, peek().line}}, is_sure);
+    return std::nullopt;
+  }
+  variables_.is_sure = is_sure;
   std::size_t first = 0;
   while (first < raw.size() && assignment_of(raw[first].first)) ++first;
   if (first < raw.size() && (raw[first].first == "[" || raw[first].first == "test")) {
@@ -221,8 +224,9 @@ ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t firs
       command.words.push_back({raw[i].first, raw[i].first, {name_, raw[i].second}});
       continue;
     }
-    const bool declares = i > first && is_declaration(raw[first].first) && assignment_of(raw[i].first);
-    if (declares) {
+    const bool declares = i > first && is_declaration(raw[first].first);
+    if (declares && assignment_of(raw[i].first)) {
+      if (is_local(raw, first)) keep_outer(assignment_of(raw[i].first)->name);
       assign(*assignment_of(raw[i].first), raw[i].second, is_sure);
       command.words.push_back({assignment_of(raw[i].first)->name, "", {name_, raw[i].second}});
       continue;
@@ -230,7 +234,7 @@ ShellCommand Interpreter::words_of_command(const RawWords& raw, std::size_t firs
     if (is_all_arguments(raw[i].first) && variables_.find("@") == nullptr)
       note(raw[i].second, "arguments of the script (" + raw[i].first + ") are not known; none are read");
     for (Word& word : expand(raw[i].first, variables_, {name_, raw[i].second}))
-      command.words.push_back(std::move(word));
+      command.words.push_back(declares ? declare(std::move(word), is_local(raw, first), is_sure) : std::move(word));
   }
   return command;
 }
@@ -255,7 +259,7 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
       run_expression(command.words[i].text, command.place.line, is_sure);
     return true;
   }
-  if (name == "cd" || name == "pushd") change_folder(command, is_sure);
+  if (name == "cd" || name == "pushd" || name == "popd") change_folder(command, is_sure);
   if (const auto done = run_builtin(command, is_sure)) return done->succeeds;
   if (run_jump(command, is_sure)) return true;
   if ((name == "exec" || name == "command" || name == "time") && command.words.size() > 1) {
@@ -278,7 +282,8 @@ std::optional<bool> Interpreter::execute(ShellCommand command, bool is_sure) {
   }
   if (function != functions_.end()) {
     const auto body = function->second;
-    const auto call = [&] { return run_function(command, *body, is_sure); };
+    const bool is_certain = is_sure && unsure_functions_.count(name) == 0;
+    const auto call = [&] { return run_function(command, *body, is_certain); };
     return captured_ != nullptr && redirects_output() ? run_redirected(call, false, is_sure) : call();
   }
   if (name == "eval") {
@@ -295,21 +300,33 @@ std::optional<bool> Interpreter::run_program(ShellCommand command, bool is_sure)
   is_undecided_ = is_query(name);
   if (!is_action(name)) last_program_ = name;
   if (name == "sed" || (name == "cat" && body_ == nullptr && source_.empty() && command.words.size() > 1)) {
-    output_ = edit_text(command, input_of_command(), target_);
+    output_ = edit_text(command, input_of_command(), target_.compare(0, 5, "/dev/") == 0 ? "" : target_, appends_);
     if (redirects_output()) output_.reset();
     if (!output_ && captured_ != nullptr && !redirects_output()) captured_->reset();
     return std::nullopt;
   }
-  const bool is_tee = name == "tee" && body_ != nullptr && command.words.size() > 1;
-  if (is_tee) target_ = command.words.back().text;
-  if ((name == "cat" || name == "echo" || is_tee) && !target_.empty()) {
-    write_file(command, target_, body_, appends_);
-  } else if (captured_ != nullptr) {
-    if (!redirects_output()) write_output(command, is_sure);
-    if (is_substitution_) return std::nullopt;
-  }
+  const bool is_tee = name == "tee";
+  const bool has_copied = copy_files(command, is_tee ? input_of_command() : std::nullopt, output_);
+  if (!target_.empty())
+    write_target(is_tee ? output_ : output_of(command, input_of_command()), is_sure);
+  else if (captured_ != nullptr && !has_copied && !redirects_output())
+    write_output(command, is_sure);
+  else if (captured_ != nullptr && is_tee && !output_)
+    captured_->reset();
+  if (is_tee && redirects_output()) output_.reset();
+  if (is_substitution_) return std::nullopt;
+  const bool is_launch = may_launch(command.words);
   script_.commands.push_back(std::move(command));
+  if (is_launch) attach_variables(script_.commands.size() - 1);  // later commands may change them
   return std::nullopt;
+}
+
+void Interpreter::write_target(std::optional<Word> text, bool is_sure) {
+  if (target_.empty() || target_.compare(0, 2, ">(") == 0) return;
+  const Word path = expand_to_one(target_, variables_, {name_, peek().line});
+  if (path.text.compare(0, 5, "/dev/") == 0) return;
+  if (!text) text = Word{"", "the output of a program", path.place};
+  write_text(path.text, std::move(*text), appends_, !is_sure);
 }
 
 bool Interpreter::run_jump(const ShellCommand& command, bool is_sure) {
@@ -319,7 +336,11 @@ bool Interpreter::run_jump(const ShellCommand& command, bool is_sure) {
   if (name == "return") jump = Jump::returns;
   if ((name == "break" || name == "continue") && loops_ > 0)
     jump = name == "break" ? Jump::ends_loop : Jump::ends_round;
-  if (is_sure && skipping_ == 0 && jump != Jump::none) jump_ = jump;
+  const std::string levels = command.words.size() > 1 ? command.words[1].text : "1";
+  if (is_sure && skipping_ == 0 && jump != Jump::none) {
+    jump_ = jump;
+    left_loops_ = is_count(levels, 3) ? std::clamp(std::stoi(levels), 1, std::max(1, loops_)) : 1;
+  }
   return name == "exit" || name == "return" || name == "break" || name == "continue";
 }
 
@@ -328,7 +349,9 @@ std::optional<bool> Interpreter::run_function(const ShellCommand& command, const
   if (++depth_ > kDeepestCall) fail(command.place.line, "functions call each other without end");
   const Arguments outer = set_arguments(command, 1);
   const int loops = std::exchange(loops_, 0);
+  outer_values_.emplace_back();
   run_tokens(body, is_sure);
+  restore_outer();
   if (jump_ == Jump::returns) jump_ = Jump::none;
   loops_ = loops;
   restore_arguments(outer);
@@ -365,8 +388,13 @@ std::optional<Word> Interpreter::take_output(std::size_t captured_before) {
 void Interpreter::write_output(const ShellCommand& command, bool is_sure) {
   if (!*captured_) return;
   const bool is_folder = command.words.front().text == "pwd";
-  const std::optional<Word> text =
-      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command());
+  append_output(
+      is_folder ? Word{folder_.empty() ? "." : folder_, "", command.place} : output_of(command, input_of_command()),
+      is_sure);
+}
+
+void Interpreter::append_output(const std::optional<Word>& text, bool is_sure) {
+  if (captured_ == nullptr || !*captured_) return;
   if (!text || !is_sure) return captured_->reset();
   constexpr std::size_t kLongestOutput = 1 << 20;
   if ((*captured_)->text.size() + text->text.size() > kLongestOutput) return captured_->reset();

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ class Interpreter : private ShellState {
   /// Runs a group, test, loop or branch; nullptr: a single command begins here.
   using CompoundCommand = std::optional<bool> (Interpreter::*)(bool is_sure);
   CompoundCommand compound_command() const;
+  /// Whether a redirection behind the command gives its input, which is then that of the current command.
+  bool has_own_input(CompoundCommand command);
   /// Runs the commands of `run`, whose output a redirection may take from "$(...)".
   std::optional<bool> run_redirected(const std::function<std::optional<bool>()>& run, bool parses_redirections,
                                      bool is_sure);
@@ -61,15 +64,17 @@ class Interpreter : private ShellState {
   std::optional<bool> run_branch(bool is_sure, Runs runs, bool all_known,
                                  const std::vector<std::string>& until = {"elif", "else", "fi"});
   std::optional<bool> run_for(bool is_sure);
+  /// Runs "for ((i = 0; i < 8; i++))".
+  std::optional<bool> run_counting_for(bool is_sure);
   std::optional<bool> run_while(bool is_sure);
   /// Ends a round of the loop whose body begins at `begin`. False: no other round follows.
-  bool finish_round(std::size_t begin);
+  bool finish_round(std::size_t begin, const std::string& end = "done");
   std::optional<bool> run_case(bool is_sure);
   std::optional<bool> run_test(bool is_sure);
   std::optional<bool> run_arithmetic(bool is_sure);
   std::optional<bool> run_named_function(bool is_sure);
   /// Stores the body, which runs at each call.
-  std::optional<bool> define_function();
+  std::optional<bool> define_function(bool is_sure);
   void skip_redirections();
   bool take_redirection();
   void reset_redirections();
@@ -83,10 +88,12 @@ class Interpreter : private ShellState {
   std::optional<bool> run_program(ShellCommand command, bool is_sure);
   /// Runs exit, return, break or continue. False: the command is another one.
   bool run_jump(const ShellCommand& command, bool is_sure);
-  /// Runs a shell that the script starts: its variables, functions and exit do not affect the script.
   /// Gives the commands from index `first` on the present variables as those of their shell.
   void attach_variables(std::size_t first);
+  /// Runs a shell that the script starts: its variables, functions and exit do not affect the script.
   void run_shell(int line, Inherits inherits, const std::function<void()>& run);
+  /// Runs what sbatch submits, with the options before the word `end`: its commands have the directives of `text`.
+  void run_job(const ShellCommand& command, const std::string& text, std::size_t end, const std::function<void()>& run);
   std::optional<bool> run_file(const ShellCommand& command, const StartedScript& script, bool is_sure);
   /// Follows the script in a here-document: sbatch <<EOF.
   std::optional<bool> run_body(const ShellCommand& command, bool is_sure);
@@ -99,6 +106,16 @@ class Interpreter : private ShellState {
   bool run_shell_text(const ShellCommand& command, bool is_sure);
   /// Appends what the command prints to the text that "$(...)" collects. What other programs print is unknown.
   void write_output(const ShellCommand& command, bool is_sure);
+  void append_output(const std::optional<Word>& text, bool is_sure);
+  /// Writes the text to the file of the redirection; none: the file's text becomes unknown.
+  void write_target(std::optional<Word> text, bool is_sure);
+  /// Whether the declaration concerns the function that runs.
+  bool is_local(const RawWords& raw, std::size_t first) const;
+  /// Keeps the variable's value for the end of the function.
+  void keep_outer(const std::string& name);
+  void restore_outer();
+  /// Carries out a declaration whose word had to be expanded first. Returns the name.
+  Word declare(Word word, bool is_local, bool is_sure);
   /// The text that the command reads: a here-document, a here-string, or the output of the command before.
   std::optional<Word> input_of_command();
   /// Returns what the pipeline's last command wrote, for the next one.
@@ -106,6 +123,13 @@ class Interpreter : private ShellState {
 
   using Functions = std::map<std::string, std::shared_ptr<const std::vector<Token>>>;
   Functions functions_;
+  std::set<std::string> unsure_functions_;  ///< with two bodies, one of which an unknown test chooses
+  struct Outer {
+    std::optional<Value> value;
+    std::optional<std::map<std::string, Word>> table;
+  };
+  using OuterValues = std::map<std::string, Outer>;
+  std::vector<OuterValues> outer_values_;  ///< of the variables that functions declare, by call
   const std::vector<Token>* tokens_ = nullptr;
   std::size_t at_ = 0;
   int steps_ = 0, depth_ = 0, skipping_ = 0;
@@ -113,7 +137,9 @@ class Interpreter : private ShellState {
   bool is_substitution_ = false;  ///< inside "$(...)"
   int captures_ = 0, capture_depth_ = 0, shells_ = 0, loops_ = 0;
   std::size_t attached_bytes_ = 0;
+  std::vector<std::string> followed_;  ///< paths of the scripts being followed
   Jump jump_ = Jump::none;
+  int left_loops_ = 1;                            ///< that "break 2" leaves
   bool is_undecided_ = false;                     ///< the last command was a condition that cannot be evaluated
   std::string assumption_;                        ///< about the condition before the current command; empty: none
   std::string last_program_;                      ///< an unknown program that ran last: its success is assumed

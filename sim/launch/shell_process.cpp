@@ -7,7 +7,9 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/launch/launch_line.hpp"
 #include "sim/launch/shell_interpreter.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -45,10 +47,30 @@ void Interpreter::attach_variables(std::size_t first) {
       own = std::make_shared<const ShellVariables>(variables_now());
       for (const auto& [name, value] : own->variables)
         for (const Word& word : value) attached_bytes_ += sizeof(Word) + word.text.size() + word.unknown.size();
-      if (attached_bytes_ > kMostBytes) fail(command.place.line, "started scripts have more than 64 MiB of variables");
+      if (attached_bytes_ > kMostBytes) fail(command.place.line, "commands have more than 64 MiB of variables");
     }
     command.shell = own;
   }
+}
+
+void Interpreter::run_job(const ShellCommand& command, const std::string& text, std::size_t end,
+                          const std::function<void()>& run) {
+  std::vector<ShellCommand> directives = read_directives(text, name_);
+  directives.push_back(submission_of(command, end));
+  if (captured_ != nullptr && !redirects_output()) captured_->reset();  // the number of the job
+  const std::size_t first = script_.commands.size();
+  ++jobs_;
+  const bool is_substitution = std::exchange(is_substitution_, false);
+  run_shell(command.place.line, Inherits::environment, [&] {
+    assign_environment(command, end);
+    for (const auto& [name, value] : slurm_environment(directives)) variables_.values[name] = {value};
+    run();
+  });
+  --jobs_;
+  is_substitution_ = is_substitution;
+  const auto job = std::make_shared<const std::vector<ShellCommand>>(std::move(directives));
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    if (!script_.commands[i].job) script_.commands[i].job = job;
 }
 
 void Interpreter::run_shell(int line, Inherits inherits, const std::function<void()>& run) {
@@ -91,33 +113,49 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
       script_.missing_scripts.push_back(path + " (line " + std::to_string(command.place.line) + ")");
     return std::nullopt;
   }
+  const std::string plain = path.compare(0, 2, "./") == 0 ? path.substr(2) : path;
+  const bool is_job = last_part_of(command.words.front().text) == "sbatch";
+  if (is_job && jobs_ > 0 && std::find(followed_.begin(), followed_.end(), plain) != followed_.end()) {
+    note(command.place.line, path + " submits itself again, which is not followed");
+    return true;
+  }
+  followed_.push_back(plain);
   note(command.place.line, path + " is read");
   const std::string outer_name = std::exchange(name_, name_ + ": " + path);
-  for (ShellCommand& directive : read_directives(text->text, name_)) script_.directives.push_back(directive);
-  if (command.words.front().text == "sbatch") add_submission(command, 1, script.path);
   const std::size_t first = script_.commands.size();
+  const std::string& name = command.words.front().text;
+  const bool is_sourced = name == "source" || name == ".";
   const auto run = [&] {
-    const Arguments outer = set_arguments(command, script.path + 1);
+    const bool has_own = script.path + 1 < command.words.size() || !is_sourced;
+    const Arguments outer = has_own ? set_arguments(command, script.path + 1) : Arguments();
     const Value source = variables_.values["BASH_SOURCE"];
     variables_.values["BASH_SOURCE"] = {{path, "", command.place}};
     run_text(text->text, 1, is_sure);
     variables_.values["BASH_SOURCE"] = source;
-    restore_arguments(outer);
+    if (has_own) restore_arguments(outer);
   };
-  const std::string& name = command.words.front().text;
-  if (name == "source" || name == ".") {
+  if (is_sourced) {
     run();
     if (jump_ == Jump::returns) jump_ = Jump::none;
   } else {
-    run_shell(command.place.line, Inherits::environment, [&] {
-      assign_environment(command, script.path);
+    const auto run_script = [&] {
       variables_.values["0"] = {{path, "", command.place}};
       variables_.values["PWD"] = {{folder_.empty() ? "." : folder_, "", command.place}};
       run();
-    });
+    };
+    if (is_job)
+      run_job(command, text->text, script.path, run_script);
+    else
+      run_shell(command.place.line, Inherits::environment, [&] {
+        assign_environment(command, script.path);
+        run_script();
+      });
   }
+  followed_.pop_back();
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
     std::vector<Word>& words = script_.commands[i].words;
+    for (std::size_t k = 0; k < script.launcher_end; ++k)
+      variables_.charge(sizeof(Word) + command.words[k].text.size(), command.place);
     words.insert(words.begin(), command.words.begin(),
                  command.words.begin() + static_cast<std::ptrdiff_t>(script.launcher_end));
   }
@@ -129,11 +167,14 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
 std::optional<bool> Interpreter::run_body(const ShellCommand& command, bool is_sure) {
   const int line = body_->line + 1;
   const std::string text = body_->is_literal ? body_->body : expand_body(body_->body, variables_, {name_, line}).text;
-  for (ShellCommand& directive : read_directives(text, name_)) script_.directives.push_back(std::move(directive));
-  run_shell(line, Inherits::environment, [&] {
-    assign_environment(command, command.words.size());
-    run_text(text, line, is_sure);
-  });
+  const auto run = [&] { run_text(text, line, is_sure); };
+  if (command.words.front().text == "sbatch")
+    run_job(command, text, command.words.size(), run);
+  else
+    run_shell(line, Inherits::environment, [&] {
+      assign_environment(command, command.words.size());
+      run();
+    });
   return std::nullopt;
 }
 
@@ -142,11 +183,7 @@ bool Interpreter::run_remote(const ShellCommand& command, bool is_sure) {
   if (name == "sbatch") {
     const auto wrapped = wrapped_text(command);
     if (!wrapped) return false;
-    add_submission(command, 1, command.words.size());
-    run_shell(command.place.line, Inherits::environment, [&] {
-      assign_environment(command, command.words.size());
-      run_text(*wrapped, command.place.line, is_sure);
-    });
+    run_job(command, "", command.words.size(), [&] { run_text(*wrapped, command.place.line, is_sure); });
     return true;
   }
   if (name != "ssh" && name != "pdsh") return false;
@@ -172,9 +209,11 @@ bool Interpreter::run_shell_text(const ShellCommand& command, bool is_sure) {
     assign_environment(command, shell);
     run_text(words[shell + 2].text, command.place.line, is_sure);
   });
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
+  for (std::size_t i = first; i < script_.commands.size(); ++i) {
+    for (std::size_t k = 0; k < shell; ++k) variables_.charge(sizeof(Word) + words[k].text.size(), command.place);
     script_.commands[i].words.insert(script_.commands[i].words.begin(), words.begin(),
                                      words.begin() + static_cast<std::ptrdiff_t>(shell));
+  }
   return true;
 }
 
@@ -186,7 +225,10 @@ std::optional<Word> Interpreter::capture(const std::string& text, const Place& p
       std::make_tuple(tokens_, at_, body_, depth_, skipping_, conditions_, jump_, captured_, loops_, is_substitution_);
   const auto streams = std::make_tuple(here_string_, source_, target_, appends_, writes_errors_, input_, output_,
                                        is_undecided_, assumption_, last_program_);
-  const std::size_t commands = script_.commands.size();
+  const std::size_t commands = script_.commands.size(), outer_values_size = outer_values_.size();
+  const std::size_t followed_size = followed_.size();
+  const int jobs = jobs_;
+  const bool is_sure = variables_.is_sure;
   // The original map stays as it is, because values in it are being expanded.
   Variables::Values outer = variables_.values;
   Variables::Tables outer_tables = variables_.tables;
@@ -214,11 +256,18 @@ std::optional<Word> Interpreter::capture(const std::string& text, const Place& p
   variables_.exports_all = exports_all;
   functions_ = functions;
   folder_ = folder;
-  script_.commands.resize(commands);
+  const auto begin = script_.commands.begin() + static_cast<std::ptrdiff_t>(commands);
+  script_.commands.erase(
+      std::remove_if(begin, script_.commands.end(), [](const auto& command) { return !command.job; }),
+      script_.commands.end());  // jobs stay: id=$(sbatch x.sh)
+  outer_values_.resize(outer_values_size);
+  followed_.resize(followed_size);
+  jobs_ = jobs;
   std::tie(tokens_, at_, body_, depth_, skipping_, conditions_, jump_, captured_, loops_, is_substitution_) = saved;
   std::tie(here_string_, source_, target_, appends_, writes_errors_, input_, output_, is_undecided_, assumption_,
            last_program_) = streams;
   name_ = name;
+  variables_.is_sure = is_sure;
   if (!captured) return std::nullopt;
   while (strips && !captured->text.empty() && captured->text.back() == '\n') captured->text.pop_back();
   return captured;

@@ -176,34 +176,6 @@ Value ShellState::elements_of(const std::string& raw, int line) {
   return elements;
 }
 
-void ShellState::write_file(const ShellCommand& command, const std::string& target, const Token* body, bool appends) {
-  const Word path = expand_to_one(target, variables_, command.place);
-  Word content{"", "", command.place};
-  if (body != nullptr) {
-    const Place place{name_, body->line + 1};
-    content = body->is_literal ? Word{body->body, "", place} : expand_body(body->body, variables_, place);
-  } else {
-    for (std::size_t i = 1; i < command.words.size(); ++i) {
-      content.text += command.words[i].text + " ";
-      if (content.unknown.empty()) content.unknown = command.words[i].unknown;
-    }
-  }
-  if (body == nullptr) content.text += "\n";
-  write_text(path.text, std::move(content), appends, command.is_conditional);
-}
-
-void ShellState::write_text(const std::string& path, Word content, bool appends, bool is_conditional) {
-  if (const auto before = script_.written_files.find(path); appends && before != script_.written_files.end()) {
-    content.text = before->second.text + content.text;
-    content.add_unknown(before->second.unknown);
-  }
-  // If an unknown test decides between two texts for a file, the file's text is unknown.
-  const auto written = script_.written_files.find(path);
-  const bool differs = !appends && written != script_.written_files.end() && written->second.text != content.text;
-  if (is_conditional && differs) content.add_unknown("which of its texts is written");
-  script_.written_files[path] = std::move(content);
-}
-
 std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& command, bool is_sure) {
   const std::string& name = command.words.front().text;
   if (is_declaration(name)) {
@@ -217,11 +189,21 @@ std::optional<ShellState::Done> ShellState::run_builtin(const ShellCommand& comm
     const bool has_letter = option.size() > 1 && option.find('a', 1) != std::string::npos;
     if (option[0] == '-' && option != "--" && (has_letter || is_named)) variables_.exports_all = true;
     if (option[0] == '+' && (has_letter || is_named)) variables_.exports_all = false;
-    if (option == "--") set_arguments(command, 2);
+    if (option == "--" && is_sure) set_arguments(command, 2);
+    if (option == "--" && !is_sure) forget_arguments(command.place.line);
   }
   if (name == "unset") {
-    for (const Word& word : command.words) variables_.values.erase(word.text);
-    for (const Word& word : command.words) variables_.tables.erase(word.text);
+    for (const Word& word : command.words) {
+      variables_.tables.erase(word.text);
+      if (is_sure)
+        variables_.values.erase(word.text);
+      else if (variables_.find(word.text) != nullptr)
+        forget(word.text, command.place.line);
+    }
+    return Done{true};
+  }
+  if (name == "shift" && !is_sure) {
+    forget_arguments(command.place.line);
     return Done{true};
   }
   if (name == "shift" && variables_.find("@") != nullptr) {
@@ -256,21 +238,34 @@ bool ShellState::ends_script(const ShellCommand& command, bool is_under_test) {
 std::optional<bool> ShellState::run_bracket(const std::vector<std::pair<std::string, int>>& raw, std::size_t first,
                                             int line) {
   std::vector<std::string> words;
-  for (std::size_t i = first + 1; i < raw.size(); ++i) words.push_back(raw[i].first);
+  for (std::size_t i = first + 1; i < raw.size(); ++i) {
+    const std::string& word = raw[i].first;
+    // A variable that is empty leaves no word, unless it has quotes.
+    const bool may_vanish = word.find('$') != std::string::npos && word.find_first_of("\"'`(") == std::string::npos;
+    const Word value = may_vanish ? expand_in_test(word, variables_, {name_, line}) : Word{"x", "", {}};
+    if (!value.text.empty()) words.push_back(word);
+  }
   if (raw[first].first == "[" && !words.empty() && words.back() == "]") words.pop_back();
-  return value_of_test(words, variables_, {name_, line});
+  return value_of_test(words, variables_, {name_, line}, false);
+}
+
+void ShellState::forget_arguments(int line) {
+  if (variables_.find("@") == nullptr) return;
+  for (auto& [name, value] : variables_.values)
+    if (name == "@" || name == "#" || (is_count(name) && name != "0"))
+      value = {{"$" + name, "$" + name, {name_, line}}};
 }
 
 ShellState::Arguments ShellState::set_arguments(const ShellCommand& command, std::size_t first) {
   Arguments outer;
-  for (const char* name : {"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "#"}) {
-    const auto found = variables_.values.find(name);
-    if (found == variables_.values.end()) continue;
-    outer.insert(*found);
-    variables_.values.erase(found);
+  for (auto found = variables_.values.begin(); found != variables_.values.end();) {
+    const std::string& name = found->first;
+    const bool is_argument = name == "@" || name == "#" || (is_count(name) && name != "0");
+    if (is_argument) outer.insert(*found);
+    found = is_argument ? variables_.values.erase(found) : std::next(found);
   }
   const Value words(command.words.begin() + static_cast<std::ptrdiff_t>(first), command.words.end());
-  for (std::size_t i = 0; i < words.size() && i < 9; ++i) variables_.values[std::to_string(i + 1)] = {words[i]};
+  for (std::size_t i = 0; i < words.size(); ++i) variables_.values[std::to_string(i + 1)] = {words[i]};
   variables_.values["@"] = words;
   variables_.values["#"] = {{std::to_string(words.size()), "", command.place}};
   return outer;
@@ -285,8 +280,9 @@ void ShellState::restore_arguments(const Arguments& arguments) {
 void ShellState::keep_environment() {
   variables_.tables.clear();
   for (auto variable = variables_.values.begin(); variable != variables_.values.end();) {
-    const bool is_inherited =
-        variables_.exported.count(variable->first) > 0 || surroundings_.variables.count(variable->first) > 0;
+    const bool is_inherited = variables_.exported.count(variable->first) > 0 ||
+                              variable->first.compare(0, 6, "SLURM_") == 0 ||
+                              surroundings_.variables.count(variable->first) > 0;
     variable = is_inherited ? std::next(variable) : variables_.values.erase(variable);
   }
 }

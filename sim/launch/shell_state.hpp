@@ -28,16 +28,14 @@ struct StartedScript {
 };
 StartedScript started_script(const ShellCommand& command);
 
-/// Splits an arithmetic expression at its commas.
-std::vector<std::string> parts_of_expression(const std::string& text);
-/// Returns the assignment in "X = Y + 1", "X += 2" and "X++"; none: it is another expression.
-std::optional<Assignment> arithmetic_assignment_of(const std::string& text);
-
 /// What echo, printf, cat and filters (tr, wc, cut, head, tail, seq, basename, dirname) write. Commands that write
 /// nothing give an empty text. nullopt: the output is not known.
 std::optional<Word> output_of(const ShellCommand& command, const std::optional<Word>& input);
 /// Formats the words from `first` on as printf does. nullopt: an unknown format.
 std::optional<Word> printf_text(const ShellCommand& command, std::size_t first);
+
+/// Returns the options of "sbatch" on the command line, before the word `end`, as a directive.
+ShellCommand submission_of(const ShellCommand& command, std::size_t end);
 
 /// Joins the command's words from `first` on with blanks.
 std::string text_of_words(const ShellCommand& command, std::size_t first);
@@ -52,16 +50,14 @@ class ShellState {
   void assign(const Assignment& assignment, int line, bool is_sure);
   /// Makes the variable's value unknown from here on.
   void forget(const std::string& variable, int line);
-  /// Runs cat or echo with an output file. `body`: cat's here-document, or null.
   void write_text(const std::string& path, Word content, bool appends, bool is_conditional);
-  void write_file(const ShellCommand& command, const std::string& target, const Token* body, bool appends);
+  /// Runs cp, mv, tee, and editors of files. tee also gives its input as `output`. False: another command.
+  bool copy_files(const ShellCommand& command, const std::optional<Word>& input, std::optional<Word>& output);
   /// Runs "read", "mapfile" or "readarray": divides the text, and assigns its parts. Returns the number of bytes read.
   std::size_t read_words(const ShellCommand& command, const Word& text);
   /// Makes the variables of such a command unknown.
   void forget_read_words(const ShellCommand& command);
-  /// Adds options of "sbatch" on the command line, words from `first` to before `end`, to the directives.
-  void add_submission(const ShellCommand& command, std::size_t first, std::size_t end);
-  /// Runs cd or pushd.
+  /// Runs cd, pushd or popd.
   void change_folder(const ShellCommand& command, bool is_sure);
   /// Lists the folders of PYTHONPATH.
   void name_python_folders(const Word& path);
@@ -69,7 +65,7 @@ class ShellState {
   std::optional<Word> file_text(const Word& path) const;
   /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
   std::optional<Word> edit_text(const ShellCommand& command, const std::optional<Word>& input,
-                                const std::string& target);
+                                const std::string& target, bool appends);
   /// Runs a command that only changes the state: export, unset, read, true and others. nullopt: another command.
   struct Done {
     std::optional<bool> succeeds;
@@ -85,6 +81,8 @@ class ShellState {
   using Arguments = std::map<std::string, Value>;
   Arguments set_arguments(const ShellCommand& command, std::size_t first);
   void restore_arguments(const Arguments& arguments);
+  /// Makes "$1", "$@" and so on unknown.
+  void forget_arguments(int line);
   /// Returns the variables, and the environment among them.
   ShellVariables variables_now() const;
   /// Keeps the variables that a started process gets: exported ones, and those of the surroundings.
@@ -96,11 +94,14 @@ class ShellState {
 
  protected:
   std::string name_;    ///< file of the lines being followed
+  int jobs_ = 0;        ///< submissions around the current command
   std::string folder_;  ///< that the script entered; empty: the one in which it started, or not known
   Variables variables_;
   ShellScript script_;
 
  private:
+  std::size_t option_word_ = 0, option_letter_ = 1;  ///< of the argument that getopts reads
+  std::vector<std::string> left_folders_;            ///< by pushd
   /// Adds a folder in which files are sought.
   void name_folder(const std::string& folder);
   const ShellSurroundings& surroundings_;

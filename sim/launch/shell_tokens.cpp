@@ -21,11 +21,61 @@ bool is_word_at(const std::string& text, std::size_t at, std::string_view word) 
          (at == 0 || !is_name_character(text[at - 1])) && (end >= text.size() || !is_name_character(text[end]));
 }
 
-// Whether "case" is at `at` and "esac" follows.
+// Whether a command may begin at `at`: behind a bracket, an operator, or a word such as "then".
+bool begins_command(const std::string& text, std::size_t at) {
+  while (at > 0 && is_blank(text[at - 1])) --at;
+  if (at == 0 || std::string("\n;&|()").find(text[at - 1]) != std::string::npos) return true;
+  std::size_t begin = at;
+  while (begin > 0 && is_name_character(text[begin - 1])) --begin;
+  const std::string before = text.substr(begin, at - begin);
+  if (before.empty()) return text[at - 1] == '{' || text[at - 1] == '!';
+  return is_among(before, {"do", "then", "else", "elif", "if", "while", "until", "time"});
+}
+
+// Whether the command "case" is at `at` and "esac" follows.
 bool is_case_at(const std::string& text, std::size_t at) {
   constexpr std::size_t kLongestCase = 1 << 16;
-  return is_word_at(text, at, "case") &&
+  return is_word_at(text, at, "case") && begins_command(text, at) &&
+         (at + 4 < text.size() && (is_blank(text[at + 4]) || text[at + 4] == '\n')) &&
          std::string_view(text).substr(at, kLongestCase).find("esac") != std::string_view::npos;
+}
+
+// The word that ends a here-document.
+struct HereDelimiter {
+  std::string word;
+  bool strips_tabs = false;  // "<<-"
+};
+
+// Notes the here-document whose "<<" is at `at`. Returns the position behind its word.
+std::size_t begin_here_document(const std::string& text, std::size_t at, std::vector<HereDelimiter>& waiting) {
+  HereDelimiter delimiter;
+  at += 2;
+  delimiter.strips_tabs = text.compare(at, 1, "-") == 0;
+  if (delimiter.strips_tabs) ++at;
+  while (at < text.size() && is_blank(text[at])) ++at;
+  for (; at < text.size() && !is_blank(text[at]) && std::string("\n;&|()<>").find(text[at]) == std::string::npos; ++at)
+    if (text[at] != '"' && text[at] != '\'' && text[at] != '\\') delimiter.word += text[at];
+  if (!delimiter.word.empty()) waiting.push_back(std::move(delimiter));
+  return at;
+}
+
+bool ends_here_document(std::string row, const std::string& word, bool strips_tabs) {
+  if (!row.empty() && row.back() == '\r') row.pop_back();
+  if (strips_tabs) row.erase(0, std::min(row.size(), row.find_first_not_of('\t')));
+  return row == word;
+}
+
+// Returns the position behind the here-documents that begin after the line that ends at `at`.
+std::size_t end_of_here_documents(const std::string& text, std::size_t at, std::vector<HereDelimiter>& waiting) {
+  ++at;
+  for (const HereDelimiter& delimiter : waiting)
+    for (bool is_open = true; is_open && at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      is_open = !ends_here_document(text.substr(at, end - at), delimiter.word, delimiter.strips_tabs);
+      at = end + 1;
+    }
+  waiting.clear();
+  return std::min(at, text.size());
 }
 
 // Returns the position after the bracket that closes the one at `begin`. A round bracket that ends a pattern between
@@ -33,15 +83,37 @@ bool is_case_at(const std::string& text, std::size_t at) {
 std::size_t end_of_bracket(const std::string& text, std::size_t begin, char open, char close, int depth) {
   if (depth > kDeepestBracket) return std::string::npos;
   int count = 0;
+  const bool is_arithmetic = text.compare(begin, 2, "((") == 0;
+  std::vector<HereDelimiter> waiting;
   std::vector<int> cases;  // brackets that were open at each "case"
   for (std::size_t i = begin; i < text.size();) {
     if (open == '(' && is_case_at(text, i)) cases.push_back(count);
     if (!cases.empty() && is_word_at(text, i, "esac")) cases.pop_back();
+    const bool is_inner_arithmetic = open == '(' && i > begin && text.compare(i, 2, "((") == 0;
+    if (is_inner_arithmetic) {
+      i = end_of_bracket(text, i, '(', ')', depth + 1);
+      if (i == std::string::npos) return i;
+      continue;
+    }
     const bool ends_pattern = text[i] == close && !cases.empty() && cases.back() == count;
     if (text[i] == open) ++count;
     if (text[i] == close && !ends_pattern && --count == 0) return i + 1;
     if (text[i] == open || text[i] == close) {
       ++i;
+      continue;
+    }
+    const bool is_comment =
+        open == '(' && text[i] == '#' && count > 0 && !is_arithmetic && (is_blank(text[i - 1]) || text[i - 1] == '\n');
+    if (is_comment) {
+      i = std::min(text.find('\n', i), text.size());
+      continue;
+    }
+    if (open == '(' && !is_arithmetic && text.compare(i, 2, "<<") == 0 && text.compare(i, 3, "<<<") != 0) {
+      i = begin_here_document(text, i, waiting);
+      continue;
+    }
+    if (text[i] == '\n' && !waiting.empty()) {
+      i = end_of_here_documents(text, i, waiting);
       continue;
     }
     i = end_of_part_within(text, i, depth + 1);
@@ -102,6 +174,7 @@ void read_bodies(Reader& r) {
   for (const std::size_t index : r.waiting) {
     Token& word = r.tokens[index];
     std::string delimiter;
+    const bool strips_tabs = index > 0 && r.tokens[index - 1].text == "<<-";
     for (const char c : word.text)
       if (c == '"' || c == '\'' || c == '\\')
         word.is_literal = true;
@@ -115,7 +188,8 @@ void read_bodies(Reader& r) {
       r.at = std::min(end + 1, r.text.size());
       ++r.line;
       if (!row.empty() && row.back() == '\r') row.pop_back();
-      if (row.substr(std::min(row.size(), row.find_first_not_of('\t'))) == delimiter) break;
+      if (ends_here_document(row, delimiter, strips_tabs)) break;
+      if (strips_tabs) row.erase(0, std::min(row.size(), row.find_first_not_of('\t')));
       word.body += row + "\n";
     }
   }

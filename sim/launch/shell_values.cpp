@@ -26,6 +26,16 @@ std::string first_unknown(const Value& value) {
   return "";
 }
 
+Word one_word(std::vector<Word> words, const Place& place) {
+  if (words.empty()) return {"", "", place};
+  Word all = std::move(words.front());
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    all.text += " " + words[i].text;
+    all.add_unknown(words[i].unknown);
+  }
+  return all;
+}
+
 // Expands a raw word to the words that it becomes.
 class Expander {
  public:
@@ -134,7 +144,9 @@ class Expander {
     const std::string inside = part.front() == '`' ? part.substr(1, part.size() - 2) : part.substr(2, part.size() - 3);
     if (const auto number = value_of_expr(inside)) return add_text(std::to_string(*number));
     const auto output = variables_.run_command ? variables_.run_command(inside, place_) : std::nullopt;
-    if (!output || (!output->unknown.empty() && output->unknown == output->text)) return add_unknown(part);
+    if (!output) return add_unknown(part);
+    if (!output->unknown.empty() && (output->unknown == output->text || !has_all_unknown(*output)))
+      return add_unknown(part);
     if (!splits_ || is_quoted) {
       has_word_ = has_word_ || is_quoted;
       return add_word(*output);
@@ -178,6 +190,7 @@ class Expander {
       if (!is_known || rest.compare(0, 1, "[") == 0) return add_unknown(part);
       name = target->front().text;
     }
+    const bool is_joined = is_quoted && (rest.compare(0, 3, "[*]") == 0 || name == "*");
     const bool is_array = rest.compare(0, 3, "[@]") == 0 || rest.compare(0, 3, "[*]") == 0;
     if (is_array) rest.erase(0, 3);
     if (is_array && variables_.tables.count(name) > 0) return add_unknown(part);  // its order is not known
@@ -198,6 +211,7 @@ class Expander {
       if (value == nullptr || !rest.empty() || !first_unknown(*value).empty()) return add_unknown(part);
       return add_text(std::to_string(is_array ? value->size() : joined_text(*value).size()));
     }
+    if (rest.empty() && is_joined && value != nullptr) return add_joined(*value);
     if (rest.empty()) return name.empty() ? add_unknown(part) : add_variable(name, part, is_quoted, is_array);
     const bool is_alternative = rest.find_first_of("-=+?") == (rest.front() == ':' ? 1 : 0);
     if (is_alternative) return add_alternative(part, name, value, rest, is_quoted);
@@ -217,6 +231,7 @@ class Expander {
     const std::size_t last = std::min(value.size(), first + range->second);
     const Value slice(value.begin() + static_cast<std::ptrdiff_t>(std::min(first, last)),
                       value.begin() + static_cast<std::ptrdiff_t>(last));
+    if (is_quoted && (part.find("[*]") != std::string::npos || part[2] == '*')) return add_joined(slice);
     is_quoted ? add_array(slice) : add_value(slice, false);
   }
 
@@ -243,7 +258,7 @@ class Expander {
     Expander inner(variables_, place_, splits_ && !is_quoted, is_test_, depth_ + 1);
     is_quoted ? inner.add_quoted(rest.substr(1)) : inner.add_raw(rest.substr(1));
     const Value words = inner.finish();
-    if (op == '=') variables_.values[name] = words.empty() ? Value{{"", "", place_}} : words;
+    if (op == '=') variables_.set(name, one_word(words, place_));
     add_value(words, is_quoted);
   }
 
@@ -254,13 +269,16 @@ class Expander {
       has_word_ = has_word_ && !word_.text.empty();
       return;
     }
+    if (is_all && is_quoted && name == "*") return add_joined(*value);
     if (is_all) return is_quoted ? add_array(*value) : add_value(*value, false);
+    if (value == nullptr && is_test_ && (name == "#" || name == "?")) return add_text("0");
     if (value == nullptr) {
       if (!is_test_) return add_unknown(written);
       variables_.taken_as_unset.insert(name);
       return;
     }
     if (is_array && is_quoted) return add_array(*value);
+    if (!is_array && value->size() > 1) return add_value({value->front()}, is_quoted);
     add_value(*value, is_quoted);
   }
 
@@ -272,6 +290,17 @@ class Expander {
       add_word(value[i]);
     }
     if (value.empty() && word_.text.empty()) has_word_ = false;
+  }
+
+  // Adds "${ARRAY[*]}", one word with the first separator between the elements.
+  void add_joined(const Value& value) {
+    const Value* const given = variables_.find("IFS");
+    const std::string between = given != nullptr && given->size() == 1 ? given->front().text.substr(0, 1) : " ";
+    has_word_ = true;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) add_text(between);
+      add_word(value[i]);
+    }
   }
 
   void add_value(const Value& value, bool is_quoted) {
@@ -286,8 +315,17 @@ class Expander {
     }
   }
 
+  // Whether the text contains its unknown parts: "$NONE", but not "the output of a program".
+  bool has_all_unknown(const Word& word) {
+    const std::vector<std::string> unknown = lines_in(word.unknown);
+    variables_.charge(unknown.size() * word.text.size(), place_);
+    return std::all_of(unknown.begin(), unknown.end(),
+                       [&](const std::string& part) { return word.text.find(part) != std::string::npos; });
+  }
+
   // Splits an unquoted value at its blanks, except blanks in unknown parts.
   void add_split(const Word& word) {
+    if (!has_all_unknown(word)) return add_word(word);
     const std::vector<std::string> unknown = lines_in(word.unknown);
     const auto part_at = [&](std::size_t i) {
       const auto found = std::find_if(unknown.begin(), unknown.end(), [&](const std::string& part) {
@@ -324,16 +362,19 @@ class Expander {
   void add_word(const Word& word) {
     if (word_.text.empty()) value_place_ = word.place;
     add_text(word.text);
+    if (!word.unknown.empty()) variables_.charge(word_.unknown.size() + word.unknown.size(), place_);
     word_.add_unknown(word.unknown);
   }
 
   void add_unknown(const std::string& written) {
     add_text(written);
     has_word_ = true;
+    variables_.charge(word_.unknown.size() + written.size(), place_);
     word_.add_unknown(written);
   }
 
   void add_text(const std::string& text) {
+    variables_.charge(text.size(), place_);
     if (!text.empty()) has_word_ = true;
     word_.text += text;
     if (word_.text.size() > kLongestValue)
@@ -361,22 +402,14 @@ class Expander {
   std::string in_name_;
 };
 
-Word one_word(std::vector<Word> words, const Place& place) {
-  if (words.empty()) return {"", "", place};
-  Word all = std::move(words.front());
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    all.text += " " + words[i].text;
-    all.add_unknown(words[i].unknown);
-  }
-  return all;
-}
-
 }  // namespace
 
 void Word::add_unknown(const std::string& parts) {
-  const std::vector<std::string> known = lines_in(unknown);
+  if (parts.empty()) return;
+  const std::vector<std::string> listed = lines_in(unknown);
+  std::set<std::string> known(listed.begin(), listed.end());
   for (const std::string& part : lines_in(parts))
-    if (std::find(known.begin(), known.end(), part) == known.end()) unknown += (unknown.empty() ? "" : "\n") + part;
+    if (known.insert(part).second) unknown += (unknown.empty() ? "" : "\n") + part;
 }
 
 const Value* Variables::find(const std::string& name) const {
@@ -385,16 +418,13 @@ const Value* Variables::find(const std::string& name) const {
 }
 
 std::vector<Word> expand(const std::string& raw, Variables& variables, const Place& place) {
-  if (std::vector<Word> words = words_of_braces(raw, place); !words.empty()) return words;
-  Expander expander(variables, place, true, false, 0);
-  expander.add_raw(raw);
-  return expander.finish();
-}
-
-std::optional<std::int64_t> evaluate(const std::string& text, Variables& variables, const Place& place) {
-  if (text.find_first_of("$`") == std::string::npos) return arithmetic(text, variables, place);
-  const Word word = expand_to_one(text, variables, place);
-  return word.unknown.empty() ? arithmetic(word.text, variables, place) : std::nullopt;
+  std::vector<Word> words;
+  for (const std::string& one : words_of_braces(raw, variables, place)) {
+    Expander expander(variables, place, true, false, 0);
+    expander.add_raw(one);
+    for (Word& word : expander.finish()) words.push_back(std::move(word));
+  }
+  return words;
 }
 
 Word expand_to_one(const std::string& raw, Variables& variables, const Place& place) {

@@ -62,10 +62,8 @@ void give_swift_precision(LaunchSettings& s, Facts& f, bool is_full) {
   const std::string type = lower_case(s.text("torch_dtype", "--precision").value_or("bfloat16"));
   if (is_given) return;
   const bool is_pure = is_full && !s.has("deepspeed");
-  const char* const precision = type == "float32"   ? "fp32"
-                                : type == "float16" ? "fp16"
-                                : is_pure           ? "bf16-true"
-                                                    : "bf16";
+  const bool is_half = type == "float32" || type == "float16";  // both train in mixed precision with fp16
+  const char* const precision = is_half ? "fp16" : is_pure ? "bf16-true" : "bf16";
   if (s.has("torch_dtype"))
     f.give_from("--precision", precision, s, "torch_dtype");
   else
@@ -91,7 +89,7 @@ void give_swift_accumulation(LaunchSettings& s, Facts& f, std::int64_t micro_bat
   const std::int64_t gpus = f.given_gpus > 0 ? f.given_gpus : f.gpus().value_or(0);
   const std::int64_t ranks = std::max<std::int64_t>(1, s.whole("sequence_parallel_size", "--context").value_or(1));
   if (gpus < ranks || micro_batch < 1) return;
-  const std::int64_t samples = micro_batch * (gpus / ranks);
+  const std::int64_t samples = micro_batch * gpus;  // it counts each GPU, also those that share a sample
   add_default(s, "gradient_accumulation_steps", std::max<std::int64_t>(1, (kSamples + samples - 1) / samples));
   f.notes.push_back("gradient_accumulation_steps is not given: ms-swift makes 16 samples per step or more");
 }
@@ -137,15 +135,24 @@ void read_swift_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue
   add_default(s, "recompute_granularity", "selective");
   add_default(s, "micro_batch_size", 1);
   add_default(s, "global_batch_size", 16);
-  if (!has_any_key(s, {"bf16", "fp16"})) add_default(s, "bf16", s.text("torch_dtype", "--precision") != "float16");
-  if (s.text("torch_dtype", "--precision") == "float16") add_default(s, "fp16", true);
+  const std::string weights = lower_case(s.text("torch_dtype", "--precision").value_or(""));
+  const bool is_half = weights == "float16" || weights == "float32";
+  if (!has_any_key(s, {"bf16", "fp16"})) add_default(s, is_half ? "fp16" : "bf16", true);
   read_megatron(s, f, catalogue, MegatronKeys::arguments);
   if (!f.has("--sharding")) f.give_default("--sharding", "none", "no distributed optimizer");
   if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
 }
 
+// Packed samples have packing_length tokens.
+void check_packing(LaunchSettings& s) {
+  const auto packed = s.whole("packing_length", "--seq-length"), length = s.whole("max_length", "--seq-length");
+  if (s.is_on("packing") && packed && length && *packed != *length)
+    s.require_option(s.at("packing_length"), "--seq-length", "the packed samples are not as long as max_length");
+}
+
 void read_swift(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   refuse_other_tasks(s);
+  check_packing(s);
   is_of_megatron(s) ? read_swift_megatron(s, f, catalogue) : read_swift_trainer(s, f, catalogue, read_named);
 }
 

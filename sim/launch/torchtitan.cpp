@@ -122,6 +122,7 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
   if (const auto tokens = s.whole("training.num_tokens_per_train_step", "--global-batch");
       tokens && *tokens > 0 && f.sequence > 0)
     global = *tokens / f.sequence;
+  if (global && *global > 0) f.global_batch = *global;
   if (!local && !f.options_of_recipe.empty())
     return s.require_option(s.at("config"), "--micro-batch", "the configuration in Python sets it");
   const std::int64_t of_rank = local.value_or(8);  // torchtitan's default
@@ -130,9 +131,7 @@ void read_titan_batch(LaunchSettings& s, Facts& f) {
   const auto stages = s.whole("parallelism.num_pp_microbatches", "--accumulation");
   const bool has_stages = f.number_of("--pipeline", 1) > 1;
   f.micro_batch = has_stages && !stages ? of_stage : of_rank;
-  if (global && *global > 0)
-    f.global_batch = *global;
-  else
+  if (!f.global_batch)
     f.accumulation = has_stages ? (stages ? *stages : std::max<std::int64_t>(1, of_rank / of_stage)) : 1;
 }
 

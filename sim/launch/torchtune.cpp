@@ -20,7 +20,8 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
     if (name.compare(0, prefix.size(), prefix) == 0) {
       name.erase(0, prefix.size());
       const std::int64_t rank = s.whole("model.lora_rank", "--lora-rank").value_or(8);
-      f.give_from("--lora-rank", std::to_string(rank), s, "model.lora_rank");
+      s.has("model.lora_rank") ? f.give_from("--lora-rank", std::to_string(rank), s, "model.lora_rank")
+                               : f.give_default("--lora-rank", std::to_string(rank), "torchtune's default");
       if (prefix == "qlora_") f.give_from("--frozen-weights", "nf4", s, "model._component_");
     }
   for (const std::string ending : {"_instruct", "_base"})

@@ -16,7 +16,7 @@ namespace lockstep::sim::launch {
 namespace {
 
 constexpr int kDeepestTree = 32;
-constexpr std::size_t kMostValues = 20'000, kLargest = 4 << 20;
+constexpr std::size_t kMostValues = 20'000, kLargest = 4 << 20, kMostBytes = 64 << 20;
 
 // Collects settings and enforces the limits.
 class Flattener {
@@ -25,6 +25,8 @@ class Flattener {
 
   void add(const std::string& key, Json value, int line) {
     if (settings_.all().size() > kMostValues) refuse("more than 20,000 values");
+    bytes_ += key.size() + bytes_of(value);
+    if (bytes_ > kMostBytes) refuse("more than 64 MiB of values, with those that its references repeat");
     LaunchSetting setting;
     setting.key = setting.written = one_line(key);
     setting.value = std::move(value);
@@ -41,9 +43,17 @@ class Flattener {
   LaunchSettings take() { return std::move(settings_); }
 
  private:
+  static std::size_t bytes_of(const Json& value) {
+    if (value.is_string()) return value.get_ref<const std::string&>().size();
+    std::size_t bytes = sizeof(Json);
+    if (value.is_array())
+      for (const Json& item : value) bytes += bytes_of(item);
+    return bytes;
+  }
+
   std::string name_;
   LaunchSettings settings_;
-  std::size_t visited_ = 0;
+  std::size_t visited_ = 0, bytes_ = 0;
 };
 
 std::string member_key(const std::string& parent, const std::string& key) {
@@ -250,8 +260,7 @@ void read_python(const std::string& text, const std::string& name, Flattener& ou
 
 }  // namespace
 
-LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
-                         const LaunchSettings& overrides) {
+LaunchSettings read_tree_as_written(const std::string& text, const std::string& name, TreeSyntax syntax) {
   Flattener out(name);
   if (text.size() > kLargest) out.refuse("more than 4 MiB");
   if (syntax == TreeSyntax::json)
@@ -262,7 +271,12 @@ LaunchSettings read_tree(const std::string& text, const std::string& name, TreeS
     read_python(text, name, out);
   else
     read_yaml(text, name, out);
-  LaunchSettings settings = out.take();
+  return out.take();
+}
+
+LaunchSettings read_tree(const std::string& text, const std::string& name, TreeSyntax syntax,
+                         const LaunchSettings& overrides) {
+  LaunchSettings settings = read_tree_as_written(text, name, syntax);
   settings.append(overrides);
   settings.resolve_references();
   return settings;
