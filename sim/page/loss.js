@@ -10,6 +10,12 @@ const NOT_OF_LOSS = ['gpus', 'nodes', 'tokens', 'samples', 'epochs', 'flops', 'l
 // With these, other batches or the searched split would not be those of the answer above.
 const NOT_WITH_LOSS = ['step_time', 'accumulation', 'batch_ramp', 'rate', 'rate_gpu'];
 
+// "62.5B", "1T", as tokens are counted.
+function countText(value) {
+  const [size, letter] = [[1e12, 'T'], [1e9, 'B'], [1e6, 'M'], [1, '']].find(([least]) => value >= least) || [1, ''];
+  return String(Number((value / size).toPrecision(3))) + letter;
+}
+
 async function showLoss(ask, options, summary) {
   if (NOT_WITH_LOSS.some(key => options[key] !== undefined)) return showSection('loss');
   if (!summary.trained || !isNumber(summary.trained.tokens) || !summary.lossLaw) return showSection('loss');
@@ -36,12 +42,12 @@ function drawLoss(answer, batch, tokens, price) {
   if (!own || own.points.length < 2) return showSection('loss');
   const source = `Law of the loss ${answer.law}: ${answer.law_source}`;
   const cells = ({row, days}) => [
-    format.short(row.tokens.value), withBounds(value => fixed(value, 3), row.loss.value, row.loss.low, row.loss.high), duration(days * SECONDS_OF_DAY),
+    countText(row.tokens.value), withBounds(value => fixed(value, 3), row.loss.value, row.loss.low, row.loss.high), duration(days * SECONDS_OF_DAY),
     ...(price ? [format.count(row.usd)] : [])];
   showSection('loss',
     h('p', {class: 'note-line'}, `By the law “${answer.law}”. Other text and vocabularies shift the loss.`),
     lossCurve(series, tokens),
-    h('ul', {class: 'legend'}, series.map(one => h('li', {}, h('span', {class: 'swatch look-' + one.look, 'aria-hidden': 'true'}), `batch of ${format.short(one.size)} tokens`))),
+    h('ul', {class: 'legend'}, series.map(one => h('li', {}, h('span', {class: 'swatch look-' + one.look, 'aria-hidden': 'true'}), `batch of ${countText(one.size)} tokens`))),
     plainTable('Loss with the job’s batch', [['Tokens'], ['Loss, nats per token', true], ['Training', true], ...(price ? [['USD', true]] : [])], own.points.map(cells), source));
 }
 
@@ -54,7 +60,7 @@ function lossCurve(series, now) {
   const step = [0.02, 0.05, 0.1, 0.2, 0.5].find(size => (high - low) / size <= 6) || 1;
   const ticks = Array.from({length: Math.floor(high / step) - Math.ceil(low / step) + 1}, (_, index) => (Math.ceil(low / step) + index) * step);
   const line = list => list.map((point, index) => `${index ? 'L' : 'M'}${x(point.days).toFixed(1)} ${y(point.row.loss.value).toFixed(1)}`).join('');
-  const said = series.map(one => `batch of ${format.short(one.size)} tokens: ${one.points.map(point => `${fixed(point.row.loss.value, 2)} after ${duration(point.days * SECONDS_OF_DAY)}`).join(', ')}`).join('; ');
+  const said = series.map(one => `batch of ${countText(one.size)} tokens: ${one.points.map(point => `${fixed(point.row.loss.value, 2)} after ${duration(point.days * SECONDS_OF_DAY)}`).join(', ')}`).join('; ');
   return svg('svg', {class: 'curve', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Loss over days of training. ${said}`},
     ticks.map(tick => [
       svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(tick), y2: y(tick)}),
@@ -64,5 +70,5 @@ function lossCurve(series, now) {
     series.map(one => [
       svg('path', {class: 'loss-line look-' + one.look, d: line(one.points)}),
       one.points.map(point => svg('circle', {class: 'loss-dot look-' + one.look, cx: x(point.days), cy: y(point.row.loss.value), r: point.tokens === now ? 6 : 4},
-        svg('title', {}, `${format.short(point.tokens)} tokens, batch of ${format.short(one.size)}: loss ${fixed(point.row.loss.value, 3)} after ${duration(point.days * SECONDS_OF_DAY)}`)))]));
+        svg('title', {}, `${countText(point.tokens)} tokens, batch of ${countText(one.size)}: loss ${fixed(point.row.loss.value, 3)} after ${duration(point.days * SECONDS_OF_DAY)}`)))]));
 }

@@ -51,6 +51,27 @@ test('on paper: accessible, complete, without buttons', async () => {
   await page.context().close();
 });
 
+test('a language model: its loss against days, for its own batch and two others; none for images', async () => {
+  const job = {model: 'llama3_8b', gpu: 'H100', gpus: '256', global_batch: '1000', tokens: '1T', price: '2'};
+  const page = await openPage(browser, hashOf(job));
+  await finished(page);
+  const loss = page.locator('#loss');
+  assert.match(await loss.innerText(), /batch of 2.05M tokens[^]*batch of 8.19M tokens[^]*batch of 32.8M tokens/);
+  const rows = await loss.locator('tbody tr').allInnerTexts();
+  assert.equal(rows.length, 6);
+  const own = rows.find(row => row.startsWith('1T')).split('\t');
+  assert.match(own[3], /^[0-9,]{5,}$/);  // USD
+  // The row of the job's tokens is the answer above.
+  const [days] = /in ([0-9.]+) d/.exec(await lead(page)).slice(1);
+  assert.equal(parseFloat(own[2]), parseFloat(days));
+  assert.deepEqual(page.errors, []);
+  await page.goto(page.url().split('#')[0] + '#' + hashOf({...job, model: 'resnet50', global_batch: '', tokens: '', batch: '64', epochs: '90'}).replace(/^#/, ''));
+  await page.reload();
+  await finished(page);
+  assert.equal(await loss.isVisible(), false);
+  await page.context().close();
+});
+
 test('a first visit shows a famous training with its published value', async () => {
   const page = await openPage(browser, '');
   assert.match(await lead(page), /trains .* tokens in .* d/);
