@@ -61,9 +61,9 @@ test('a language model: its loss against days, for its own batch and two others;
   assert.equal(rows.length, 6);
   const own = rows.find(row => row.startsWith('1T')).split('\t');
   assert.match(own[3], /^[0-9,]{5,}$/);  // USD
-  // The row of the job's tokens is the answer above.
+  // The row of the job's tokens is the answer above, without its interruptions.
   const [days] = /in ([0-9.]+) d/.exec(await lead(page)).slice(1);
-  assert.equal(parseFloat(own[2]), parseFloat(days));
+  assert.ok(parseFloat(own[2]) <= parseFloat(days) && parseFloat(own[2]) > 0.98 * parseFloat(days), `${own[2]} of ${days} d`);
   assert.deepEqual(page.errors, []);
   await page.goto(page.url().split('#')[0] + '#' + hashOf({...job, model: 'resnet50', global_batch: '', tokens: '', batch: '64', epochs: '90'}).replace(/^#/, ''));
   await page.reload();
