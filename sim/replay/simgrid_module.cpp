@@ -21,7 +21,7 @@ const SimgridFunctions& load_functions() {
     throw std::runtime_error(std::string(kSimgridModule) + " is no module of Lockstep");
   if (version_line() != version_of())
     throw std::runtime_error(std::string(kSimgridModule) + " is of " + version_of() + ", and this program of " +
-                             version_line());
+                             version_line() + "; build or install both");
   return *functions();
 }
 
