@@ -7,7 +7,7 @@
 namespace lockstep::sim::split {
 namespace {
 
-constexpr int kFirstRounds = 4;  // of twice as many micro-batches as there are stages
+constexpr int kFirstRounds = 8;  // of twice as many micro-batches as there are stages: interleaved ones repeat within
 constexpr int kLeastRounds = 8;  // of a pipeline that is extrapolated
 
 }  // namespace
@@ -45,7 +45,8 @@ TimedPipeline PipelineTimer::run(const PipelineTimes& times) {
     if (sizes_[first_] == shape_.micro_batches) return {&order.stages(), order.run(times)};
     if (auto line = order.run_longer(times, shape_.micro_batches - sizes_[first_]))
       return {&order.stages(), std::move(*line)};
-    skip_to(order.repeats() || first_ == last ? first_ + 1 : last);
+    const bool may_repeat = order.repeats() || first_ == 0;  // a short order may not show it
+    skip_to(may_repeat || first_ == last ? first_ + 1 : last);
   }
   return extrapolate(times);
 }
