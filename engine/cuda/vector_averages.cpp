@@ -113,8 +113,8 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
   return all;
 }
 
-/// Stream `updates` waits until the passes have ended. Stream `beside` first waits for the work that was added to
-/// `updates` before, because that work may read the outputs.
+/// Stream `updates` waits until the passes have ended. Stream `beside` first waits for all earlier work of stream
+/// `updates`, because that work may read the outputs.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
+#include <optional>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -23,11 +24,11 @@ constexpr std::size_t kMostStages = 1024;
                    "32+32:12B");
 }
 
-std::vector<std::string> parts_at(char separator, const std::string& text) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text + separator);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
+// Returns the texts before and behind the first separator; none without one.
+std::optional<std::pair<std::string, std::string>> halves_at(char separator, const std::string& text) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string::npos) return std::nullopt;
+  return std::pair{text.substr(0, at), text.substr(at + 1)};
 }
 
 std::int64_t batch_of(const std::string& text, const std::string& all) {
@@ -57,7 +58,7 @@ std::vector<BatchStage> rising_stages(std::int64_t start, std::int64_t step, dou
   return stages;
 }
 
-// Returns the number of which batches near `batch` are multiples.
+// Batches near `batch` are multiples of the returned number.
 std::int64_t batch_step(const Workload& run, std::int64_t batch) {
   if (run.scenario.parallel) {
     const ParallelSpec spec = run.scenario.parallel_at(run.gpus);
@@ -128,7 +129,7 @@ class RampTimes {
   RampTimes(const Workload& run, const std::vector<BatchStage>& ramp, const TimingOptions& timing) {
     std::vector<Workload> runs{run};
     for (const BatchStage& stage : ramp) {
-      const Neighbours near = neighbours_of(run, stage.global_batch);
+      const Neighbours near = near_.emplace(stage.global_batch, neighbours_of(run, stage.global_batch)).first->second;
       for (const std::int64_t batch : {near.lower, near.upper})
         if (places_.emplace(batch, runs.size()).second) runs.push_back(with_batch(run, batch));
     }
@@ -139,10 +140,12 @@ class RampTimes {
       if (!time.failure.empty()) throw InputError(std::string(kOption) + ": " + time.failure);
   }
 
-  // Returns the time with `batch` over that with the job's batch. The time is linear in the batch near its neighbours: it
-  // is that of the micro-batches and of a constant part.
-  double relative_time(const Workload& run, std::int64_t batch) const {
-    const Neighbours near = neighbours_of(run, batch);
+  bool is_estimated(std::int64_t batch) const { return near_.at(batch).lower != near_.at(batch).upper; }
+
+  // Returns the time with `batch`, relative to the job's batch. A line through the neighbours estimates it: each
+  // micro-batch adds the same time.
+  double relative_time(std::int64_t batch) const {
+    const Neighbours near = near_.at(batch);
     const double lower_s = seconds(near.lower), upper_s = seconds(near.upper);
     const double share = near.lower == near.upper ? 0 : double(batch - near.lower) / double(near.upper - near.lower);
     return (lower_s + share * (upper_s - lower_s)) / times_.front().seconds;
@@ -151,6 +154,7 @@ class RampTimes {
  private:
   double seconds(std::int64_t batch) const { return times_[places_.at(batch)].seconds; }
 
+  std::map<std::int64_t, Neighbours> near_;     // of each batch of the ramp
   std::map<std::int64_t, std::size_t> places_;  // in times_
   std::vector<WorkloadTime> times_;             // the job's own batch first
 };
@@ -166,18 +170,17 @@ std::vector<BatchStageTokens> stages_in_tokens(const JobPrediction& predicted, c
 }  // namespace
 
 std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t global_batch) {
-  const std::vector<std::string> parts = parts_at(',', text);
+  const std::vector<std::string> parts = csv_cells(text);
   std::vector<BatchStage> stages;
   for (const std::string& part : parts) {
-    const std::vector<std::string> ends = parts_at(':', part);
-    if (ends.size() != 2) refuse(text, in_quotes(part) + " has not one colon");
-    const double tokens = tokens_of(ends[1], text);
-    const std::vector<std::string> rise = parts_at('+', ends[0]);
-    if (rise.size() == 2) {
+    const auto ends = halves_at(':', part);
+    if (!ends) refuse(text, in_quotes(part) + " has no colon");
+    const double tokens = tokens_of(ends->second, text);
+    if (const auto rise = halves_at('+', ends->first)) {
       if (parts.size() > 1) refuse(text, "steps and single batches together");
-      return rising_stages(batch_of(rise[0], text), batch_of(rise[1], text), tokens, global_batch, text);
+      return rising_stages(batch_of(rise->first, text), batch_of(rise->second, text), tokens, global_batch, text);
     }
-    stages.push_back({tokens, batch_of(ends[0], text)});
+    stages.push_back({tokens, batch_of(ends->first, text)});
     if (stages.size() > 1 && tokens <= stages[stages.size() - 2].until_tokens)
       refuse(text, "the numbers of tokens do not rise");
   }
@@ -194,9 +197,8 @@ void time_batch_ramp(JobPrediction& predicted, const TimingOptions& timing) {
     const RampTimes times(run, row.ramp, timing);
     const double iteration_s = global_batch / row.samples_per_s.predicted;
     for (BatchStage& stage : row.ramp) {
-      const Neighbours near = neighbours_of(run, stage.global_batch);
-      stage.is_interpolated = near.lower != near.upper;
-      stage.iteration_s = iteration_s * times.relative_time(run, stage.global_batch);
+      stage.is_interpolated = times.is_estimated(stage.global_batch);
+      stage.iteration_s = iteration_s * times.relative_time(stage.global_batch);
     }
   }
 }

@@ -52,7 +52,7 @@ class Interpreter : private ShellState {
   /// Runs a group, test, loop or branch; nullptr: a single command begins here.
   using CompoundCommand = std::optional<bool> (Interpreter::*)(bool is_sure);
   CompoundCommand compound_command() const;
-  /// Whether a redirection behind the command gives its input, which is then that of the current command.
+  /// Returns true if a redirection behind the command gives its input, and makes that the current input.
   bool has_own_input(CompoundCommand command);
   /// Runs the commands of `run`, whose output a redirection may take from "$(...)".
   std::optional<bool> run_redirected(const std::function<std::optional<bool>()>& run, bool parses_redirections,
@@ -123,7 +123,7 @@ class Interpreter : private ShellState {
 
   using Functions = std::map<std::string, std::shared_ptr<const std::vector<Token>>>;
   Functions functions_;
-  std::set<std::string> unsure_functions_;  ///< with two bodies, one of which an unknown test chooses
+  std::set<std::string> unsure_functions_;  ///< functions whose body depends on an unknown test
   struct Outer {
     std::optional<Value> value;
     std::optional<std::map<std::string, Word>> table;

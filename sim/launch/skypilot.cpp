@@ -11,7 +11,7 @@ namespace {
 
 const std::string kPrefix = "sky.", kAccelerators = "sky.resources.accelerators";
 
-// "accelerators: {H100: 8}" is "H100:8". A list is a choice, of which the number of GPUs is read if all agree.
+// "accelerators: {H100: 8}" means "H100:8". A list offers several machines; their number of GPUs is read if all agree.
 void join_accelerators(LaunchSettings& s) {
   LaunchSetting setting;
   std::vector<std::string> names;

@@ -5,8 +5,7 @@ const BATCH_FACTORS = [1 / 4, 1, 4], TOKEN_FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 
 const LOSS_LOOKS = [4, 0, 2];
 const SECONDS_OF_DAY = 86400;
 // Options of the job that give its work or its batch, and others that the question about the loss does not take.
-const NOT_OF_LOSS = ['gpus', 'nodes', 'tokens', 'samples', 'epochs', 'flops', 'loss', 'global_batch', 'batch', 'batch_ramp', 'accumulation', 'no_failures', 'storage',
-                     'optimise'];
+const NOT_OF_LOSS = ['gpus', 'nodes', 'tokens', 'samples', 'epochs', 'flops', 'loss', 'global_batch', 'batch', 'no_failures', 'storage', 'optimise'];
 // With these, other batches or the searched split would not be those of the answer above.
 const NOT_WITH_LOSS = ['step_time', 'accumulation', 'batch_ramp', 'rate', 'rate_gpu'];
 

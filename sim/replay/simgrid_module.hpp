@@ -2,7 +2,6 @@
 // Loads SimGrid when a question needs it. SimGrid and the libraries that it links take half of a short command's time
 // to load, and most questions need none of them. So sim/messages is a module, in a file next to the programs.
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "sim/replay/actor_runtime.hpp"
@@ -25,7 +24,7 @@ enum class FlowUpdates { all, changed };
 /// Applies to the engine that this process starts later; default: all. Throws std::logic_error if it has started.
 void set_flow_updates(FlowUpdates updates);
 
-/// The functions of the module. Their meaning is that of the functions of the same names in this room.
+/// The module's functions. Each does what the function of the same name in this room promises.
 struct SimgridFunctions {
   void (*set_flow_updates)(FlowUpdates);
   std::vector<Replay> (*replay_messages_of_jobs)(const std::vector<JobToReplay>&, const std::vector<BackgroundFlow>&,

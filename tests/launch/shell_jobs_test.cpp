@@ -10,7 +10,7 @@ const std::string kProgramOfJob =
     " p.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings "
     "2048 --micro-batch-size 1 --global-batch-size 1152 --bf16 --tensor-model-parallel-size 2\n";
 
-// Returns "GPUs/GPUs per node" of a script beside files.
+// Returns "GPUs/GPUs per node" of a script whose folder has these files.
 std::string machine_beside(const std::string& script, const std::vector<std::pair<std::string, std::string>>& files) {
   const TemporaryFolder folder;
   for (const auto& [name, text] : files) folder.write(name, text);

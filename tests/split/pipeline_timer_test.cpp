@@ -21,7 +21,7 @@ int between(int trial, int draw, int low, int high) {
   return low + static_cast<int>(uniform(trial, draw) * (high - low + 1));
 }
 
-// Stages of which one is slower than the others, by anything between nothing and a half.
+// One stage is slower than the others, by up to a half.
 PipelineTimes random_times(int trial, const PipelineShape& shape) {
   const int slow = between(trial, 1, 0, shape.stages - 1);
   const double slower = 1 + 0.5 * std::pow(uniform(trial, 2), 4);
