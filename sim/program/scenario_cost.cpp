@@ -26,8 +26,8 @@ constexpr double kEightBitCopies = 2 + 1 + 1;
 // bits. Sixteen elements share a scale of one byte.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
 
-// The roofline multiplies every peak by the efficiency of the job's precision. The ratio of the two speeds corrects the
-// peak in half precision for that.
+// Every peak is multiplied by the efficiency of the job's precision. So the peak in half precision has the ratio of the
+// two speeds in it.
 void set_low_precision_costs(DeviceCost& device, Precision precision, const KernelsSpec& kernels, const GpuSpec& gpu) {
   const double half_flops =
       std::max(gpu.fp16_flops, gpu.bf16_flops) * (kernels.gpus.empty() ? 1 : kernels.speed_in_half() / kernels.speed);
