@@ -164,21 +164,10 @@ bool needs_split_search(const JobQuestion& q, const Scenario& scenario) {
   return !q.ignores_memory && !fits_one_gpu(scenario, q.largest(), q.job.batch_per_gpu);
 }
 
-// True if a sample surely fits, because generous bounds of all that a replica keeps take a quarter of the memory. It
-// costs less than to lay out the activations.
-bool surely_fits_a_sample(const Scenario& scenario) {
-  constexpr double kBytesOfParameter = 32, kBytesOfElement = 16;
-  double bytes = kBytesOfParameter * static_cast<double>(scenario.model.parameter_count());
-  for (const model::Layer& layer : scenario.model.layers)
-    bytes += kBytesOfElement * static_cast<double>(layer.out.elements() + layer.kept_elements + layer.scratch_elements);
-  return bytes < scenario.cluster.gpu.memory_bytes / 4;
-}
-
 // True if a model without splits needs sharding or recomputation: without them, not even a batch of one fits.
 bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
   const bool is_given = q.has_whole_replicas || !q.job.exchange.empty() || q.rate_samples_per_s > 0;
   if (is_given || q.ignores_memory || q.is_split() || workload.scenario.model.transformer) return false;
-  if (surely_fits_a_sample(workload.scenario)) return false;
   return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
@@ -291,7 +280,9 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
     JobRow row;
     row.gpus = gpus;
     row.samples_per_s = prediction_at(tasks.samples_per_s, predicted, gpus);
+    row.samples_per_s.memory = count_task_memory(row.samples_per_s.task);
     row.efficiency = prediction_at(tasks.efficiency, predicted, gpus);
+    row.efficiency.memory = row.samples_per_s.memory;
     if (tasks.training) row.training = prediction_at(*tasks.training, predicted, gpus);
     predicted.rows.push_back(std::move(row));
   }
@@ -303,7 +294,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   std::vector<RefusedGpus> refused;
   if (predicted.question.ignores_memory) return refused;
   for (const JobRow& row : predicted.rows)
-    if (const std::string why = why_not_in_memory(row.samples_per_s.task); !why.empty())
+    if (const std::string why = why_not_in_memory(row.samples_per_s); !why.empty())
       refused.push_back({row.gpus, why, kDoesNotFit});
   return refused;
 }

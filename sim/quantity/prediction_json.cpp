@@ -23,7 +23,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", kUnmapped}, {"unmapped", p.task.unmapped}};
   Json assumptions = Json::array();
   std::vector<Assumption> inputs = p.task.assumptions;
-  const std::optional<GpuMemory> memory = count_task_memory(p.task);
+  const std::optional<GpuMemory> memory = p.memory ? p.memory : count_task_memory(p.task);
   if (memory) inputs.push_back(memory_assumption(*memory));
   for (const Assumption& a : inputs)
     assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});

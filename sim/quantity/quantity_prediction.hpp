@@ -1,8 +1,10 @@
 #pragma once
 // Predicts quantities: times their workloads, and computes values and intervals.
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/program/gpu_memory.hpp"
 #include "sim/quantity/quantity_task.hpp"
 #include "sim/quantity/workload_time.hpp"
 
@@ -14,8 +16,9 @@ struct [[nodiscard]] QuantityPrediction {
   double predicted = 0;
   double low = 0;  ///< low and high: 80 % prediction interval for results of a new source
   double high = 0;
-  double off_below = 0;  ///< log(predicted / low) from input uncertainty alone
-  double off_above = 0;  ///< log(high / predicted) from input uncertainty alone
+  double off_below = 0;               ///< log(predicted / low) from input uncertainty alone
+  double off_above = 0;               ///< log(high / predicted) from input uncertainty alone
+  std::optional<GpuMemory> memory{};  ///< of an iteration, if it was counted before (task_memory.hpp)
 
   bool is_mapped() const { return task.unmapped.empty(); }
 };

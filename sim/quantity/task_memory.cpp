@@ -61,15 +61,25 @@ std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks) {
   return fullest.barely_fits() ? barely_fits_text(fullest) + "\n" : "";
 }
 
-std::string why_not_in_memory(const QuantityTask& task) {
-  const Workload* workload = iteration_of(task);
+namespace {
+
+std::string why_not_in_memory(const Workload& workload, const GpuMemory& memory) {
+  const std::string why = why_not_in_memory(workload.scenario, workload.gpus, memory);
+  return why.empty() ? "" : gpus_text(workload.gpus) + ": " + why;
+}
+
+}  // namespace
+
+std::string why_not_in_memory(const QuantityPrediction& prediction) {
+  const Workload* workload = iteration_of(prediction.task);
   if (workload == nullptr) return "";
-  const std::string why = why_not_in_memory(workload->scenario, workload->gpus, memory_of(*workload));
-  return why.empty() ? "" : gpus_text(workload->gpus) + ": " + why;
+  return why_not_in_memory(*workload, prediction.memory ? *prediction.memory : memory_of(*workload));
 }
 
 void check_task_memory(const QuantityTask& task) {
-  const std::string why = why_not_in_memory(task);
+  const Workload* workload = iteration_of(task);
+  if (workload == nullptr) return;
+  const std::string why = why_not_in_memory(*workload, memory_of(*workload));
   if (!why.empty()) throw NotEnoughMemory("simulate job: " + why + ", or --ignore-memory");
 }
 

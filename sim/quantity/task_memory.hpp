@@ -22,7 +22,7 @@ std::string task_stage_line(const std::vector<const QuantityTask*>& tasks);
 /// Writes barely_fits_text() of the task that needs most memory.
 std::string barely_fits_line(const std::vector<const QuantityTask*>& tasks);
 /// Returns "8 GPUs: ..." if the iteration does not fit into a GPU's memory; else an empty text.
-std::string why_not_in_memory(const QuantityTask& task);
+std::string why_not_in_memory(const QuantityPrediction& prediction);
 /// Throws InputError for an iteration that does not fit into a GPU's memory.
 void check_task_memory(const QuantityTask& task);
 
