@@ -171,7 +171,7 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
   if (!o.json.empty()) write_json_atomically(o.json, json, 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(report.results, argv));
   std::string text = sim::validation_table(report.results, !o.quiet);
-  if (!report.left_out.empty()) text += sim::scoring_table(report.left_out);
+  if (!report.left_out.empty()) text += sim::scoring_table(report.left_out) + sim::class_table(report.left_out);
   if (!report.left_out.empty() && !o.quiet) text += sim::source_table(report.left_out);
   if (!report.apart.empty()) text += "scored apart, never fitted\n" + sim::scoring_table(report.apart);
   if (!report.apart.empty() && !o.quiet) text += sim::source_table(report.apart);

@@ -26,16 +26,16 @@ std::string assumed_length(const JobPrediction& predicted) {
 SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = predicted.split;
   const Job& given = predicted.question.job;
-  if (given.global_batch == 0 && given.batch_per_gpu == 0 && given.accumulation == 0)
+  const std::int64_t batch = batch_of_search(predicted.job, gpus);
+  if (given.global_batch == 0 && given.batch_per_gpu == 0 && batch == 0)
     question.stated.global_batch = static_cast<int>(std::min<std::int64_t>(
         default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities, predicted.job.split.task),
         kLargestGlobalBatch));
-  const std::int64_t batch_per_gpu = predicted.job.global_batch == 0 ? predicted.job.batch_per_gpu : 0;
-  if (batch_per_gpu * gpus > kLargestGlobalBatch)
-    throw InputError("--batch " + std::to_string(batch_per_gpu) + ": on " + std::to_string(gpus) + " GPUs more than " +
-                     std::to_string(kLargestGlobalBatch) + " sequences an iteration; allowed: up to " +
-                     std::to_string(kLargestGlobalBatch / gpus));
-  if (batch_per_gpu > 0) question.stated.global_batch = static_cast<int>(batch_per_gpu * gpus);
+  if (batch > kLargestGlobalBatch)
+    throw InputError(std::string(predicted.job.batch_per_gpu > 0 ? "--batch" : "--accumulation") + ": " +
+                     std::to_string(batch) + " sequences an iteration on " + std::to_string(gpus) +
+                     " GPUs; allowed: up to " + std::to_string(kLargestGlobalBatch));
+  if (batch > 0) question.stated.global_batch = static_cast<int>(batch);
   return question;
 }
 

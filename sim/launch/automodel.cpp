@@ -3,6 +3,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
@@ -90,6 +91,7 @@ void read_automodel_model(LaunchSettings& s, Facts& f, const Catalogue& catalogu
   for (const LaunchSetting& setting : s.all())
     if (setting.key.compare(0, 5, "peft.") == 0 && !f.has("--lora-rank"))
       f.give_default("--lora-rank", "8", "Automodel's default");
+  read_lora_target(s, f);
   const bool is_loaded = s.text("model._target_").value_or("").find("from_pretrained") != std::string::npos;
   if (is_loaded && !f.has("--lora-rank")) f.give_default("--task", kAllWeights, "from_pretrained: weights are loaded");
 }
@@ -164,7 +166,7 @@ const std::vector<UnreadKeys>& automodel_unread() {
        "freeze_config.* processor.* profiling.* nsys.* slurm.* skypilot.* argument job_name distributed._target_ "
        "distributed.dp_size "
        "distributed.timeout_minutes"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.*"},
+      {Use::not_simulated, "adapters are predicted as two matrices of one rank", "peft.*"},
       {Use::not_simulated, "every batch is predicted as full", "packed_sequence.*"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
        "compile.* model.* distributed.* autopipeline.* parallelizer.* fp8.* quantization.* qat.* moe_mesh.* moe.*"},

@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/swift.hpp"
 #include "sim/launch/trainer_sharding.hpp"
@@ -143,6 +144,8 @@ void read_adapters(LaunchSettings& s, Facts& f) {
     f.give_default("--lora-rank", "8", "the default of PEFT");
   else
     f.give_from("--lora-rank", std::to_string(s.whole(key, "--lora-rank").value_or(8)), s, key);
+  const bool adapts_all = s.has("finetuning_type");
+  read_lora_target(s, f, adapts_all ? "all" : "", "the default of LLaMA-Factory and ms-swift");
   read_frozen_weights(s, f);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
@@ -80,6 +81,7 @@ void read_llm_foundry(LaunchSettings& s, Facts& f, const Catalogue& catalogue, c
   else
     s.mark("optimizer.name", Use::not_simulated, "the software's default is predicted");
   if (s.has("model.peft_config.r")) f.give_whole("--lora-rank", s, "model.peft_config.r");
+  read_lora_target(s, f);
   give_named_model(s, f, "model.pretrained_model_name_or_path", catalogue);
   read_mpt(s, f, catalogue);
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/job/hub_name.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
@@ -84,8 +85,9 @@ void read_peft(LaunchSettings& s, Facts& f) {
       fail_at(s.at(key), "cannot be predicted", "give lora, or leave it out for full fine-tuning");
     for (const char* rank : {"peft.dim", "peft.lora_tuning.adapter_dim", "peft.rank", "peft_dim", "lora_rank"})
       if (!f.has("--lora-rank") && s.has(rank)) f.give_whole("--lora-rank", s, rank);
-    if (!f.has("--lora-rank")) f.give_default("--lora-rank", "32", "the default of NeMo's and Megatron-Bridge's LoRA");
-    return;
+    constexpr const char* kDefault = "the default of NeMo's and Megatron-Bridge's LoRA";
+    if (!f.has("--lora-rank")) f.give_default("--lora-rank", "32", kDefault);
+    return read_lora_target(s, f, "all", kDefault);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "sim/launch/pretraining_configs.hpp"
 
 #include "engine/base/text.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/nemo.hpp"
@@ -64,6 +65,7 @@ void read_primus(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const 
     for (const char* rank : {"lora.rank", "lora.dim"})
       if (!f.has("--lora-rank")) f.give_whole("--lora-rank", s, rank);
     f.give_default("--lora-rank", "32", "the default of Megatron-Bridge's LoRA");
+    read_lora_target(s, f, "all", "the default of Megatron-Bridge's LoRA");
   }
   f.sequence = s.whole("seq_length", "--model").value_or(0);
   give_primus_model(s, f, catalogue);
@@ -98,7 +100,7 @@ const std::vector<UnreadKeys>& sections_unread() {
       {Use::no_effect, "learning rate and evaluation, which the rate leaves out",
        "factory.*lr factory.warmup_steps factory.constant_steps factory.limit_* factory.val_* "
        "factory.log_every_n_steps"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices", "peft.* peft_* lora_* target_modules"},
+      {Use::not_simulated, "adapters are predicted as two matrices of one rank", "peft.* peft_* lora_* target_modules"},
       {Use::no_effect, "another key decides", "fp32 ft"},
       {Use::not_simulated, "every batch is predicted as equal and full", "packed_sequence lb_mini* odc_*"},
       {Use::not_simulated, "recomputed as the other keys say", "recompute_layer_ids"},

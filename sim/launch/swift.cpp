@@ -8,6 +8,7 @@
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
 #include "sim/launch/huggingface.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/own_model.hpp"
@@ -130,6 +131,7 @@ void read_swift_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue
   if (type != "full" && type != "lora") fail_at(s.at(kind), "cannot be predicted", "give full or lora");
   if (type == "lora" && s.has("lora_rank")) f.give_whole("--lora-rank", s, "lora_rank");
   if (type == "lora") f.give_default("--lora-rank", "8", "ms-swift's default");
+  if (type == "lora") read_lora_target(s, f, "all", "ms-swift's default");
   if (type == "full" && !s.has_argument("pt")) f.give_default("--task", kAllWeights, "trained weights are loaded");
   add_default(s, "use_distributed_optimizer", true);
   add_default(s, "recompute_granularity", "selective");
@@ -174,7 +176,7 @@ const std::vector<UnreadKeys>& swift_unread() {
       {Use::no_effect, "another key decides",
        "finetuning_type stage deepspeed_autotp_size train_type tuner_type sft_type"},
       {Use::not_simulated, "every batch is predicted as full", "packing_length packing padding_free mlp_padding_free"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices",
+      {Use::not_simulated, "adapters are predicted as two matrices of one rank",
        "target_modules target_regex target_parameters modules_to_save init_weights lora_bias lora_dtype tuner_backend "
        "quant_method bnb_4bit_* hqq_axis adapters lora_* lorap_*"},
       {Use::not_simulated, "all weights are predicted as trained",

@@ -1,6 +1,7 @@
 // torchtune's YAML: components by their Python names, FSDP over all GPUs.
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
+#include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
 #include "sim/launch/own_model.hpp"
@@ -22,6 +23,7 @@ void read_tuned_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
       const std::int64_t rank = s.whole("model.lora_rank", "--lora-rank").value_or(8);
       s.has("model.lora_rank") ? f.give_from("--lora-rank", std::to_string(rank), s, "model.lora_rank")
                                : f.give_default("--lora-rank", std::to_string(rank), "torchtune's default");
+      read_lora_target(s, f);
       if (prefix == "qlora_") f.give_from("--frozen-weights", "nf4", s, "model._component_");
     }
   for (const std::string ending : {"_instruct", "_base"})

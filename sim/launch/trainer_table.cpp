@@ -81,7 +81,7 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "use_apollo apollo_* use_adam_mini ring_attn_func heads_k_stride dp_shard_size dp_replicate_size "
        "context_parallel_* virtual_pipeline_model_parallel_size bias_*_fusion use_distributed_optimizer offload* "
        "mixture_of_depths shift_attn fp8_* enable_fp8* use_mps_device accelerator_config*"},
-      {Use::not_simulated, "adapters are predicted on the attention's matrices",
+      {Use::not_simulated, "adapters are predicted as two matrices of one rank",
        "lora_target* lora_modules* peft_* lora_fan* lora_on_cpu peft.* create_new_adapter adapter_name_or_path "
        "lora_model_dir freeze_* unfrozen_parameters bnb_* double_quantization quantization_* merge_lora gptq* "
        "load_in_* use_nested_quant use_4bit_quantization quant_config* model_quantization_config* peft_config* "

@@ -111,10 +111,18 @@ class Space {
   void add_batches(ParallelSpec spec) {
     if (spec.global_batch % spec.data != 0) return;
     const int share = spec.global_batch / spec.data;
-    for (int micro_batch : of("micro_batch", spec.micro_batch, powers_of_two(share))) {
+    for (int micro_batch : of("micro_batch", spec.micro_batch, micro_batches_of(share))) {
       spec.micro_batch = micro_batch;
-      if (share % micro_batch == 0) add_chunks(spec);
+      if (share % micro_batch == 0 && accumulates(share / micro_batch)) add_chunks(spec);
     }
+  }
+
+  std::vector<int> micro_batches_of(int share) const {
+    if (question_.accumulation == 0) return powers_of_two(share);
+    return {std::max(1, share / question_.accumulation)};
+  }
+  bool accumulates(int micro_batches) const {
+    return question_.accumulation == 0 || micro_batches == question_.accumulation;
   }
 
   // Returns the layers per stage; embedding and output, or one of them, may count as layers. 0: none of these divides.

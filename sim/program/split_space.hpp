@@ -6,7 +6,8 @@
 //   `context`         Powers of two that leave a rank at least kLeastTokensOfRank of a sequence.
 //   `expert`          Divisors of the number of experts up to kMostExpertRanks.
 //   `pipeline`        Divisors of the remaining GPUs, with at least one layer per stage.
-//   `micro_batch`     Powers of two that divide a replica's share of the global batch.
+//   `micro_batch`     Powers of two that divide a replica's share of the global batch, or the one that makes the given
+//                     number of micro-batches.
 //   `virtual_stages`  Divisors of a stage's layers, if interleaving allows the number of micro-batches. If the stages
 //                     do not divide the layers, embedding and output count as a layer each (split_job.hpp).
 //   `sharding`        None and each stage, over all context and data ranks or over those of a node.
@@ -30,6 +31,7 @@ struct SplitQuestion {
   ParallelSpec stated;          ///< includes a global batch
   std::set<std::string> fixed;  ///< keys of "parallel" that keep their given value
   SplitAbilities abilities{};
+  int accumulation = 0;  ///< micro-batches of a replica per iteration; 0: any number
 
   bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }
 };

@@ -305,9 +305,11 @@ Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue) 
 IntervalCalibration calibration_of_class(const QuantityTask& task, const IntervalClass& of,
                                          const Catalogue& catalogue) {
   const Reach reach = reach_of(of, catalogue);
-  // No results of AMD's GPUs were fitted. The uncertainty of their speed is added to a width calibrated on NVIDIA's.
+  // Few results of AMD's GPUs were fitted. The uncertainty of their speed is added to a width calibrated on NVIDIA's.
   const bool is_fixed = of.has_fixed_width();
-  const double always = is_fixed ? std::hypot(kAlwaysOff, task.deviation_of(kSpeedOnAmd)) : kAlwaysOff;
+  const double always =
+      is_fixed ? std::hypot(std::hypot(kAlwaysOff, task.deviation_of(kSpeedOnAmd)), task.deviation_of(kTuningOnAmd))
+               : kAlwaysOff;
   return {always, task.deviation_of(kDecodedImages), !is_fixed, reach.below, reach.above};
 }
 

@@ -44,16 +44,16 @@ void add_adapter(std::vector<Layer>& layers, const Layer& beside, const std::str
   layers.push_back(sum);
 }
 
-// Holds the linear layers before a block's attention, and the one after it.
-struct AttentionMatrices {
+// Holds the linear layers that read one input, and the last one, whose output leaves the attention or the network.
+struct Matrices {
   const Layer* first = nullptr;
   int width_before = 0;
   const Layer* behind = nullptr;
   int behind_at = 0;
 };
 
-AttentionMatrices matrices_of(const model::Graph& graph, const Block& block) {
-  AttentionMatrices found;
+Matrices matrices_of_attention(const model::Graph& graph, const Block& block) {
+  Matrices found;
   bool is_behind = false;
   for (int i = block.first_layer; i <= block.last_layer && found.behind == nullptr; ++i) {
     const Layer& layer = graph.layers[to_index(i)];
@@ -70,16 +70,36 @@ AttentionMatrices matrices_of(const model::Graph& graph, const Block& block) {
   return found;
 }
 
+// Returns the matrices of a dense network behind layer `attention_end`; none if the block has experts.
+Matrices matrices_of_network(const model::Graph& graph, const Block& block, int attention_end) {
+  Matrices found;
+  for (int i = block.first_layer; i <= block.last_layer; ++i) {
+    const Layer& layer = graph.layers[to_index(i)];
+    if (layer.kind == LayerKind::experts) return {};
+    if (i <= attention_end || layer.kind != LayerKind::linear) continue;
+    if (found.first == nullptr) found.first = &layer;
+    if (found.behind != nullptr) found.width_before += found.behind->out.channels;
+    found.behind = &layer;
+    found.behind_at = i;
+  }
+  return found.width_before > 0 ? found : Matrices{};
+}
+
 }  // namespace
 
-model::Graph with_adapters(const model::Graph& graph, int rank) {
+model::Graph with_adapters(const model::Graph& graph, int rank, LoraTarget target) {
   std::vector<Layer> all;
   std::vector<int> new_index(graph.layers.size(), 0);
   const ModelBlocks blocks = blocks_of(graph);
-  std::map<int, AttentionMatrices> by_output;  // by the layer that they follow; none if a block has no attention
-  for (const Block& block : blocks.blocks)
-    if (const AttentionMatrices matrices = matrices_of(graph, block); matrices.behind != nullptr)
-      by_output.emplace(matrices.behind_at, matrices);
+  std::map<int, Matrices> by_output;  // by the layer that they follow; none if a block has no attention
+  for (const Block& block : blocks.blocks) {
+    const Matrices of_attention = matrices_of_attention(graph, block);
+    if (of_attention.behind == nullptr) continue;
+    by_output.emplace(of_attention.behind_at, of_attention);
+    if (target != LoraTarget::all) continue;
+    if (const Matrices network = matrices_of_network(graph, block, of_attention.behind_at); network.behind != nullptr)
+      by_output.emplace(network.behind_at, network);
+  }
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
     Layer layer = graph.layers[to_index(i)];
     for (int& input : layer.inputs) input = new_index[to_index(input)];
@@ -87,7 +107,7 @@ model::Graph with_adapters(const model::Graph& graph, int rank) {
     all.push_back(std::move(layer));
     const auto found = by_output.find(i);
     if (found == by_output.end()) continue;
-    const AttentionMatrices& matrices = found->second;
+    const Matrices& matrices = found->second;
     const Layer behind = all.back();
     if (matrices.first != nullptr)
       add_adapter(all, behind, "inputs", matrices.first->in.channels, matrices.width_before, rank);

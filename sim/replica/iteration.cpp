@@ -126,11 +126,12 @@ class IterationTime {
       parameters = parameters.half();
       trained = trained.half();
     }
-    if (job_.spec.sharding == ShardingStage::zero3) {
+    if (job_.spec.exchanged_sharding() == ShardingStage::zero3) {
       passes_.add_shards(forward, passes_.gather_s(parameters));
       passes_.add_shards(backward, passes_.gather_s(parameters));
     }
-    if (job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3)
+    if (job_.spec.exchanged_sharding() == ShardingStage::zero2 ||
+        job_.spec.exchanged_sharding() == ShardingStage::zero3)
       passes_.add_shards(backward, passes_.scatter_s(trained));
     chunk.times.forward_s += forward.total_s();
     chunk.times.backward_s += backward.total_s();
@@ -144,7 +145,8 @@ class IterationTime {
   const ModelPart& part(int stage, int index) const { return job_.parts[to_index(index * job_.spec.pipeline + stage)]; }
 
   bool gathers_before() const {
-    return job_.spec.sharding == ShardingStage::zero1 || job_.spec.sharding == ShardingStage::zero2;
+    return job_.spec.exchanged_sharding() == ShardingStage::zero1 ||
+           job_.spec.exchanged_sharding() == ShardingStage::zero2;
   }
 
   ExchangeRule rule() const {
@@ -224,8 +226,8 @@ class IterationTime {
     double end_s = 0, exchanged_s = 0;
     const std::vector<LastPass> last = last_passes(stage, ops, line, times);
     for (const LastPass& pass : last) end_s = std::max(end_s, pass.start_s + pass.seconds);
-    const bool scatters_before =
-        job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3;
+    const bool scatters_before = job_.spec.exchanged_sharding() == ShardingStage::zero2 ||
+                                 job_.spec.exchanged_sharding() == ShardingStage::zero3;
     for (const LastPass& pass : last)
       for (const ExchangeBucket& bucket : buckets_of(stage, pass)) {
         const double seconds = passes_.exchange_s(bucket.parameters);

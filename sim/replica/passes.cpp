@@ -8,7 +8,7 @@ namespace lockstep::sim::replica {
 namespace {
 
 bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
-  return static_cast<int>(spec.sharding) >= static_cast<int>(stage);
+  return static_cast<int>(spec.exchanged_sharding()) >= static_cast<int>(stage);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class Builder {
   int stream(int stage, Stream which) const { return stage * kStreamsOfStage + which; }
   const ModelPart& part(int stage, int chunk) const { return job_.parts[to_index(chunk * job_.spec.pipeline + stage)]; }
   bool shards_from(ShardingStage least) const {
-    return static_cast<int>(job_.spec.sharding) >= static_cast<int>(least);
+    return static_cast<int>(job_.spec.exchanged_sharding()) >= static_cast<int>(least);
   }
 
   int plan_of(const Traffic& traffic, int stage) {
@@ -209,7 +209,9 @@ class Builder {
 
   // Gathers weights before the iteration's first passes.
   void gather_weights(int stage) {
-    if (job_.spec.sharding != ShardingStage::zero1 && job_.spec.sharding != ShardingStage::zero2) return;
+    if (job_.spec.exchanged_sharding() != ShardingStage::zero1 &&
+        job_.spec.exchanged_sharding() != ShardingStage::zero2)
+      return;
     const double launch_s = scenario_.communication.launch_overhead_s;
     int gathered = -1;
     for (int chunk = 0; chunk < job_.spec.chunks(); ++chunk) {
@@ -260,7 +262,7 @@ class Builder {
     if (open.total() <= 0) return;
     const double launch_s = scenario_.communication.launch_overhead_s;
     for (TrafficKind kind : {TrafficKind::reduce_scatter, TrafficKind::all_reduce}) {
-      if (kind == TrafficKind::reduce_scatter && job_.spec.sharding != ShardingStage::zero1) continue;
+      if (kind == TrafficKind::reduce_scatter && job_.spec.exchanged_sharding() != ShardingStage::zero1) continue;
       const int index = exchange_state(open, kind, stage, kExchange, {last}, launch_s);
       if (index >= 0) exchanged_[to_index(stage)] = index;
     }

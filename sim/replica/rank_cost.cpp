@@ -61,7 +61,7 @@ model::Graph graph_of_rank(const SplitJob& job, const model::TransformerSpec& wh
     layer.input_elements /= spec.tensor;
     layer.out.height /= spec.tensor;
   }
-  if (spec.lora_rank > 0) return with_adapters(graph, spec.lora_rank);
+  if (spec.lora_rank > 0) return with_adapters(graph, spec.lora_rank, spec.lora_target);
   return graph;
 }
 
@@ -207,21 +207,22 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
   return sum;
 }
 
-// Before either pass multiplies a quantised matrix, it is read and written in half precision. Half of a matrix's backward
-// pass counts as gradients of its weights, which frozen ones do not have (sum_of()).
+// Before a pass multiplies a quantised matrix, it is made whole. Half of a matrix's backward pass counts as gradients of
+// its weights, which frozen ones do not have (sum_of()).
 void dequantise_frozen(const SplitJob& job, const model::Graph& graph, const ModelBlocks& blocks,
                        const DeviceCost& device, std::vector<LayerCost>& costs) {
   const FrozenWeights frozen = job.spec.frozen_weights;
   if (!is_quantised(frozen)) return;
-  const double moved_bytes = quantised_bytes(frozen) + kHalfBytes;
+  const Dequantisation steps = dequantisation_of(frozen);
   for (const Block& block : blocks.blocks)
     for (int i = block.first_layer; i <= block.last_layer; ++i) {
       const Layer& layer = graph.layers[to_index(i)];
       if (!has_matrix(layer) || is_of_adapter(layer)) continue;
-      const double seconds = device.launch_s + moved_bytes * static_cast<double>(layer.parameter_count()) /
-                                                   (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+      const double seconds =
+          steps.kernels * device.launch_s + steps.bytes * static_cast<double>(layer.parameter_count()) /
+                                                (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
       costs[to_index(i)].forward_s += seconds;
-      costs[to_index(i)].backward_s += 2 * seconds;
+      if (!steps.keeps_for_backward) costs[to_index(i)].backward_s += 2 * seconds;
     }
 }
 
@@ -293,23 +294,11 @@ RecomputedLayersKey layers_key(const ParallelSpec& spec) {
 
 RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
   const ParallelSpec& s = job.spec;
-  return {s.tensor,
-          s.context,
-          s.expert,
-          s.tensor_of_experts(),
-          s.folds_experts(),
-          s.sequence,
-          s.lora_rank,
-          s.expert_load(),
-          s.micro_batch,
-          s.recompute,
-          s.recompute_modules,
-          layers_key(s),
-          job.micro_batches > 1,
-          job.memory.parameters.gradient,
-          s.frozen_weights,
-          s.offload_layers,
-          s.expert_dispatch};
+  return {
+      s.tensor,         s.context,           s.expert,         s.tensor_of_experts(), s.folds_experts(),
+      s.sequence,       s.lora_rank,         s.lora_target,    s.expert_load(),       s.micro_batch,
+      s.recompute,      s.recompute_modules, layers_key(s),    job.micro_batches > 1, job.memory.parameters.gradient,
+      s.frozen_weights, s.offload_layers,    s.expert_dispatch};
 }
 
 std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) {
@@ -392,9 +381,12 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const ParallelSpec& spec = job.spec;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  int adapters = 0;  // matrices: two for queries, keys and values, two for the output, in each layer with attention
-  for (int layer = 0; layer < job.shape.layers; ++layer)
-    if (job.shape.parts_of(layer).mixing == model::TokenMixing::attention) adapters += 4;
+  int adapters = 0;  // two matrices beside each frozen one that has an adapter
+  for (int layer = 0; layer < job.shape.layers; ++layer) {
+    const model::LayerParts parts = job.shape.parts_of(layer);
+    if (parts.mixing != model::TokenMixing::attention) continue;
+    adapters += spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network ? 8 : 4;
+  }
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
                            kept * (arrays.passes() * device.update_element_bytes - device.saved_update_bytes) /

@@ -79,8 +79,9 @@ class RankSecondsOfSplits {
   std::shared_ptr<const RankSeconds> at(const SplitJob& job);
 
  private:
-  using Key = std::tuple<int, int, int, int, bool, bool, int, double, int, Recomputation, std::set<RecomputeModule>,
-                         RecomputedLayersKey, bool, double, FrozenWeights, int, ExpertDispatch>;
+  using Key =
+      std::tuple<int, int, int, int, bool, bool, int, LoraTarget, double, int, Recomputation, std::set<RecomputeModule>,
+                 RecomputedLayersKey, bool, double, FrozenWeights, int, ExpertDispatch>;
   static Key key_of(const SplitJob& job);
 
   const Scenario& scenario_;

@@ -79,6 +79,8 @@ Problem find_recompute_problem(const ParallelSpec& spec) {
     return {{"/parallel/recompute_interval", "recompute_layers chooses single layers", "allowed: one of the two"}};
   if (spec.frozen_weights != FrozenWeights::whole && spec.lora_rank == 0)
     return {{"/parallel/frozen_weights", "no weights are frozen", "allowed: with \"lora_rank\""}};
+  if (spec.lora_target != LoraTarget::attention && spec.lora_rank == 0)
+    return {{"/parallel/lora_target", "there are no adapters", "allowed: with \"lora_rank\""}};
   if (spec.recompute_modules.empty() || spec.recompute == Recomputation::selective) return {};
   return {{"/parallel/recompute_modules", "recompute " + name_of(spec.recompute) + " is not by parts of a layer",
            "allowed: with \"recompute\": \"selective\""}};
@@ -332,12 +334,15 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "weights are frozen but for two matrices of that rank beside each of the attention's (LoRA: Hu et al. "
             "2021)");
+    f.choice("lora_target", &ParallelSpec::lora_target)
+        .otherwise("attention")
+        .means("matrices with adapters: those of the attention, or `all` of dense layers; experts have none");
     f.choice("frozen_weights", &ParallelSpec::frozen_weights)
         .otherwise("whole")
         .means(
             "precision of the frozen matrices of layers with adapters: `whole` as the layers compute, `int8` 1 byte, "
-            "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023), which every pass makes whole again; `fp8` 1 byte, which "
-            "GEMMs read (NeMo's `fp8_params`)");
+            "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023), `gptq` 0.52 bytes (AutoGPTQ), which passes make whole "
+            "again; `fp8` 1 byte, which GEMMs read (NeMo's `fp8_params`)");
     f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(

@@ -109,25 +109,53 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
 
 /// Frozen weights of adapters (LoRA): as the layers compute, quantised, or in eight bits that GEMMs read. Each pass over a
 /// layer makes quantised weights whole again in half precision.
-enum class FrozenWeights { whole, int8, nf4, fp8 };
+enum class FrozenWeights { whole, int8, nf4, gptq, fp8 };
 
 inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
   static const Choices<FrozenWeights> all{{FrozenWeights::whole, "whole", {"half"}},
                                           {FrozenWeights::int8, "int8", {"8bit"}},
                                           {FrozenWeights::nf4, "nf4", {"4bit", "fp4"}},
+                                          {FrozenWeights::gptq, "gptq", {"int4"}},
                                           {FrozenWeights::fp8, "fp8", {"float8"}}};
   return all;
 }
 
 /// Returns the bytes of a quantised weight. LLM.int8() has a scale for each row (Dettmers et al. 2022). NF4 has an 8-bit scale
 /// for each 64 weights, and a scale of 4 bytes for each 256 of these (Dettmers et al. 2023, "QLoRA", section 3).
+/// GPTQ has a scale in half precision and a 4-bit zero for each 128 weights (auto_gptq's usual group_size).
 constexpr double quantised_bytes(FrozenWeights weights) {
-  return weights == FrozenWeights::nf4 ? 0.5 + 1.0 / 64 + 4.0 / (64 * 256) : 1;
+  if (weights == FrozenWeights::nf4) return 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
+  if (weights == FrozenWeights::gptq) return 0.5 + 2.5 / 128;
+  return 1;
 }
 
 /// True if passes make the weights whole again before they multiply them.
 constexpr bool is_quantised(FrozenWeights weights) {
-  return weights == FrozenWeights::int8 || weights == FrozenWeights::nf4;
+  return weights == FrozenWeights::int8 || weights == FrozenWeights::nf4 || weights == FrozenWeights::gptq;
+}
+
+/// How passes make a quantised weight whole again, in half precision.
+struct Dequantisation {
+  double bytes;             ///< moved per weight
+  int kernels;              ///< per matrix
+  bool keeps_for_backward;  ///< the whole weights of the forward pass stay on the GPU for the backward pass
+};
+
+/// bitsandbytes dequantises in one kernel, in both passes. AutoGPTQ (nn_modules/qlinear/qlinear_cuda_old.py, forward(),
+/// for batches) does so in steps: a shift that writes integers of 32 bits, a cast to 8 bits, a mask, a difference, a
+/// product. Its autograd keeps the result for the backward pass.
+constexpr Dequantisation dequantisation_of(FrozenWeights weights) {
+  if (weights == FrozenWeights::gptq) return {(0.5 + 4) + (4 + 1) + (1 + 1) + (1 + 1) + (1 + 2), 5, true};
+  return {quantised_bytes(weights) + 2, 1, false};
+}
+
+/// Matrices of a layer with adapters: those of the attention, or those of a dense network behind it, too. Experts have
+/// none.
+enum class LoraTarget { attention, all };
+
+inline const Choices<LoraTarget>& choices_of(LoraTarget) {
+  static const Choices<LoraTarget> all{{LoraTarget::attention, "attention"}, {LoraTarget::all, "all", {"all-linear"}}};
+  return all;
 }
 
 /// Bytes per parameter that software keeps in half precision, with Adam (sim/split/software_memory.hpp).
@@ -230,7 +258,8 @@ struct ParallelSpec {
   int recompute_interval = 1;  ///< of `full`: layers from one kept input to the next
   StateKeeping keeping = StateKeeping::mixed;
   TensorOverlap tensor_overlap = TensorOverlap::none;
-  int lora_rank = 0;  ///< > 0: only two matrices of that rank are trained per matrix of the attention
+  int lora_rank = 0;  ///< > 0: only two matrices of that rank are trained per matrix of `lora_target`
+  LoraTarget lora_target = LoraTarget::attention;
   FrozenWeights frozen_weights = FrozenWeights::whole;
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   int offload_layers = 0;           ///< first layers whose activations lie in host memory between the passes
@@ -247,6 +276,14 @@ struct ParallelSpec {
     if (recompute != Recomputation::selective) return false;
     return recompute_modules.empty() ? module == RecomputeModule::core_attention : recompute_modules.count(module) > 0;
   }
+  /// True if gathered weights and whole gradients stay on the GPU from the first micro-batch to the last. PyTorch's FSDP
+  /// does so in pipelines (torchtitan/parallelisms/parallelize_llama.py, apply_fsdp(), "For PP, do not reshard after
+  /// forward"; torch/distributed/pipelining/stage.py, backward_maybe_with_nosync()).
+  bool keeps_gathered_state() const {
+    return keeping == StateKeeping::fsdp && pipeline > 1 && sharding == ShardingStage::zero3;
+  }
+  /// The stage whose exchanges the state has. Weights that stay gathered are gathered once, as with ZeRO-1.
+  ShardingStage exchanged_sharding() const { return keeps_gathered_state() ? ShardingStage::zero1 : sharding; }
   /// True if weights and gradients are exchanged while nothing is computed.
   bool waits_for_shards() const { return sharding_calls == ShardingCalls::tensors; }
   /// True for pure data parallelism: every GPU has all weights, gradients and optimizer state, and trains all weights.

@@ -23,7 +23,8 @@ class LayerActivations {
         kv_repeats_(kv_repeats(shape, spec)),
         bytes_(bytes),
         expert_load_(spec.expert_load()),
-        has_adapters_(spec.lora_rank > 0) {}
+        has_adapters_(spec.lora_rank > 0),
+        adapts_networks_(has_adapters_ && spec.lora_target == LoraTarget::all) {}
 
   std::vector<Activation> of_layer(const model::LayerParts& parts) {
     const bool feeds = parts.feed_forward != model::FeedForward::none;
@@ -48,9 +49,9 @@ class LayerActivations {
     list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
   // Adds the tensor that a GEMM keeps of its input, with `width` elements per token. A frozen matrix has no gradient, so
-  // its GEMM keeps none.
-  void product_input(const std::string& what, double width, double ranks, Modules of = {}) {
-    if (has_adapters_) return;
+  // its GEMM keeps none, but the one of its adapter does.
+  void product_input(const std::string& what, double width, double ranks, Modules of = {}, bool has_adapter = false) {
+    if (has_adapters_ && !has_adapter) return;
     list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});
   }
   void mask(const std::string& what) { list_.push_back({what, tokens_ * shape_.hidden * kMaskBytes / whole_}); }
@@ -109,19 +110,19 @@ class LayerActivations {
   }
 
   // Adds the inputs of the non-linearity and of the second matrix, for `rows` rows per token.
-  void inner_activations(const std::string& what, double inner, double rows, const Modules& of) {
+  void inner_activations(const std::string& what, double inner, double rows, const Modules& of, bool is_adapted) {
     const std::string inputs = shape_.gated ? "'s gate and its other half" : "'s non-linearity's input";
     list_.push_back({what + inputs, tokens_ * rows * (shape_.gated ? 2 : 1) * inner * bytes_.gate / tensor_, of});
     Modules of_second = of;
     of_second.insert(RecomputeModule::activation);
-    product_input(what + "'s second input", rows * inner, tensor_, of_second);
+    product_input(what + "'s second input", rows * inner, tensor_, of_second, is_adapted);
     if (has_adapters_ && shape_.gated && bytes_.multiplied > 0)
       list_.push_back({what + "'s non-linearity's output", tokens_ * rows * inner * bytes_.multiplied / tensor_, of});
   }
 
   void mlp() {
-    product_input("MLP's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
-    inner_activations("MLP", shape_.inner, 1, {RecomputeModule::mlp});
+    product_input("MLP's input", shape_.hidden, whole_, {RecomputeModule::layer_norm}, adapts_networks_);
+    inner_activations("MLP", shape_.inner, 1, {RecomputeModule::mlp}, adapts_networks_);
   }
 
   void experts() {
@@ -130,20 +131,20 @@ class LayerActivations {
     list_.push_back({"router's scores", tokens_ * m.count * kSingleBytes / whole_, of});
     const double rows = m.active * expert_load_;
     product_input("experts' input", rows * shape_.hidden, whole_, of);
-    inner_activations("experts", m.inner, rows, of);
+    inner_activations("experts", m.inner, rows, of, false);
     // Outputs are weighted and summed on the rank from which the tokens came.
     list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * bytes_.experts_output / whole_, of});
     if (m.shared_inner == 0) return;
     const Modules of_shared{RecomputeModule::shared_experts};
     product_input("shared expert's input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
-    inner_activations("shared expert", m.shared_inner, 1, of_shared);
+    inner_activations("shared expert", m.shared_inner, 1, of_shared, false);
   }
 
   const TransformerShape& shape_;
   double tokens_, tensor_, whole_, kv_repeats_;
   ActivationBytes bytes_;
   double expert_load_;
-  bool has_adapters_;
+  bool has_adapters_, adapts_networks_;
   std::vector<Activation> list_;
 };
 

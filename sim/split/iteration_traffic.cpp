@@ -18,7 +18,7 @@ void append(TrafficList& list, const TrafficList& more, double times) {
 // state, and exchange it in `calls` collectives.
 void exchange(TrafficList& list, const char* what, double parameters, double calls, TrafficGroup all, int ranks,
               int shards, const ParallelSpec& spec, int micro_batches, const TrafficOptions& options) {
-  const ShardingStage sharding = spec.sharding;
+  const ShardingStage sharding = spec.exchanged_sharding();
   if (parameters <= 0 || ranks == 1) return;
   const double gradients = parameters * options.gradient_bytes, weights = parameters * options.weight_bytes;
   if (sharding == ShardingStage::none) {
@@ -156,8 +156,9 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   append(list, copies_exchange(trained, spec, options), 1);
   // Only trained parameters have gradients. With zero3 all weights are gathered, else only the updated ones.
   for (const Traffic& traffic : state_exchange(trained, spec, pipeline.micro_batches_of_chunk(), options))
-    if (traffic.kind != TrafficKind::all_gather || spec.sharding != ShardingStage::zero3) list.push_back(traffic);
-  if (spec.sharding != ShardingStage::zero3) return list;
+    if (traffic.kind != TrafficKind::all_gather || spec.exchanged_sharding() != ShardingStage::zero3)
+      list.push_back(traffic);
+  if (spec.exchanged_sharding() != ShardingStage::zero3) return list;
   const auto gather = [&](const RankParameters& parameters, double times) {
     for (Traffic traffic : state_exchange(parameters, spec, pipeline.micro_batches_of_chunk(), options)) {
       traffic.times *= times;

@@ -58,6 +58,12 @@ struct LayerMemory {
   double again = 0;  // recomputed activations, part of `work`
 };
 
+// Returns the bytes of a layer's frozen weights that the forward pass makes whole and keeps for the backward pass.
+double weights_kept_whole_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
+  const bool keeps = is_quantised(spec.frozen_weights) && dequantisation_of(spec.frozen_weights).keeps_for_backward;
+  return keeps ? kHalfBytes * rank_layer_parameters(shape, spec, layer).total() : 0;
+}
+
 // Layers with the same parts and the same recomputation need the same memory.
 class LayerMemories {
  public:
@@ -71,8 +77,10 @@ class LayerMemories {
     if (!known) {
       const ParallelSpec spec = spec_of_layer(spec_, part, layer);
       const double again = recomputed_bytes(shape_, spec, layer, options_.activations);
-      known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations),
-                          again + gradients_in_work(shape_, spec, layer, options_), again};
+      const double whole = weights_kept_whole_bytes(shape_, spec, layer);
+      const bool is_repeated = spec.recompute == Recomputation::full;
+      known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations) + (is_repeated ? 0 : whole),
+                          again + gradients_in_work(shape_, spec, layer, options_) + (is_repeated ? whole : 0), again};
     }
     return *known;
   }
@@ -233,6 +241,10 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
   if (spec.lora_rank > 0)
     memory.weights_bytes -= (bytes.weight - frozen_bytes(spec, options)) * divided(of_blocks, ShardingStage::zero3);
   memory.gradients_bytes = bytes.gradient * divided(trained, ShardingStage::zero2);
+  if (spec.keeps_gathered_state()) {
+    memory.weights_bytes += bytes.gathered * all.total();
+    memory.gradients_bytes += bytes.gradient * trained.total();
+  }
   if (!spec.offloads_optimizer)
     memory.optimizer_bytes = (bytes.master + bytes.state) * divided(trained, ShardingStage::zero1);
 }
@@ -259,7 +271,7 @@ double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Un
   const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
   // One activation and one gradient are in flight at the same time.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
-  if (spec.ranks_of_sharding() == 1) return bytes;
+  if (spec.ranks_of_sharding() == 1 || spec.keeps_gathered_state()) return bytes;
   const int ahead = spec.waits_for_shards() ? 0 : options.layers_ahead;
   if (spec.sharding == ShardingStage::zero3)
     bytes += options.parameters.gathered * (units.largest + ahead * units.layer);

@@ -231,10 +231,15 @@ RankParameters rank_parameters_outside_layers(const TransformerShape& shape, con
 
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   if (spec.lora_rank == 0) return rank_layer_parameters(shape, spec, layer);
-  if (shape.parts_of(layer).mixing != model::TokenMixing::attention) return {};
+  const model::LayerParts parts = shape.parts_of(layer);
+  if (parts.mixing != model::TokenMixing::attention) return {};
   const auto of_heads = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
-  const double h = shape.hidden, split = of_heads + static_cast<double>(shape.output_width());
-  return {spec.lora_rank * (2 * h + split / spec.tensor), 0};
+  double whole = 2.0 * shape.hidden, divided = of_heads + static_cast<double>(shape.output_width());
+  if (spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network) {
+    whole *= 2;
+    divided += (shape.gated ? 3.0 : 2.0) * shape.inner;
+  }
+  return {spec.lora_rank * (whole + divided / spec.tensor), 0};
 }
 
 RankParameters trained_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,

@@ -270,7 +270,8 @@ double sustained_speed(StackModel& m, const KernelLaws& laws, Precision precisio
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  return m.constant({of_generation + "/" + name_of(precision), of_generation, name});
+  const double tuning = is_amd ? m.constant({std::string(kTuningOnAmd) + "/" + m.stack->id, kTuningOnAmd}) : 1;
+  return tuning * m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of the memory-bound passes between.

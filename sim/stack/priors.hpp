@@ -22,6 +22,8 @@ const std::vector<Prior>& priors();
 
 /// Speed of kernels on AMD GPUs relative to the laws of NVIDIA GPUs of their class, scaled by peaks.
 inline constexpr const char* kSpeedOnAmd = "speed/carried to AMD";
+/// The constant of what software's kernels for AMD's GPUs reach, over what its kernels for NVIDIA's do.
+inline constexpr const char* kTuningOnAmd = "tuning on AMD";
 
 /// Finds the prior of a constant by name. Throws std::logic_error if there is none.
 const Prior& prior_of(const std::string& constant);

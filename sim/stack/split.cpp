@@ -127,10 +127,12 @@ std::int64_t usual_global_batch(StackModel& m) {
   return sequences;
 }
 
-std::int64_t searched_global_batch(StackModel& m) {
-  if (m.job.batch_per_gpu == 0) return usual_global_batch(m);
-  m.assume_default("global_batch", std::int64_t{m.job.gpus} * m.job.batch_per_gpu, "the batch per GPU on every GPU");
-  return std::int64_t{m.job.gpus} * m.job.batch_per_gpu;
+std::int64_t searched_global_batch(StackModel& m, int gpus) {
+  const std::int64_t sequences = batch_of_search(m.job, gpus);
+  if (sequences == 0) return usual_global_batch(m);
+  m.assume_default("global_batch", sequences,
+                   m.job.batch_per_gpu > 0 ? "the batch per GPU on every GPU" : "the micro-batches of every replica");
+  return sequences;
 }
 
 // Returns the number of which the schedule requires a multiple of micro-batches.
@@ -152,12 +154,12 @@ std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int g
 }
 
 void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
-  if (m.job.global_batch == 0 && m.job.accumulation > 0) {
+  if (m.job.global_batch == 0 && m.job.accumulation > 0 && !m.job.split.is_searched) {
     spec.micro_batches = m.job.accumulation;
     return;
   }
   const std::int64_t sequences = m.job.global_batch > 0    ? m.job.global_batch
-                                 : m.job.split.is_searched ? searched_global_batch(m)
+                                 : m.job.split.is_searched ? searched_global_batch(m, gpus)
                                                            : divided_global_batch(m, spec, gpus);
   if (sequences > kLargestGlobalBatch)
     throw InputError("/parallel/global_batch: " + std::to_string(sequences) + " sequences; allowed: up to " +
@@ -178,6 +180,16 @@ std::int64_t least_default_tokens(int sequence_tokens, int gpus, const std::stri
   if (task.empty()) return std::max(kUsualTokensOfBatch, kUsualTokensOfGpu * gpus);
   return std::max<std::int64_t>(task == kAdapters ? kUsualAdaptedSequences : kUsualTunedSequences, gpus) *
          sequence_tokens;
+}
+
+std::int64_t batch_of_search(const Job& job, int gpus) {
+  if (job.global_batch > 0) return job.global_batch;
+  const std::int64_t steps = std::max(1, job.accumulation);
+  if (job.batch_per_gpu > 0) return std::int64_t{gpus} * job.batch_per_gpu * steps;
+  if (job.accumulation == 0 || !job.split.has("micro_batch")) return 0;
+  ParallelSpec given;
+  apply_given_split(job.split, given);
+  return std::max(1, gpus / given.gpus_of_replica()) * std::int64_t{job.split.values.micro_batch} * steps;
 }
 
 std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits,
@@ -217,6 +229,7 @@ SplitQuestion split_question(const StackModel& m, const Scenario& scenario) {
   question.stated = *scenario.parallel;
   question.fixed = fixed_keys(m.job.split);
   question.abilities = m.stack->splits;
+  question.accumulation = m.job.accumulation;
   // Parts of a layer are recomputed only by "selective".
   if (m.job.split.has("recompute_modules") && question.fixed.insert("recompute").second)
     question.stated.recompute = Recomputation::selective;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/statistics.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/validation/sources.hpp"
 
@@ -338,23 +339,53 @@ std::optional<double> alpha_beta_of(const QuantityTask& r, const Record& job) {
 
 }  // namespace
 
+std::string class_of_rate(const Record& job, const Catalogue& catalogue) {
+  const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
+  if (gpu == nullptr) return "";
+  const Precision precision = layers_precision(job.precision.value_or(RecordPrecision::mixed));
+  const model::Graph* graph = graph_of(job);
+  const bool has_experts = graph != nullptr && graph->transformer && graph->transformer->spec.mixture.count > 0;
+  return gpu->generation + ", " + name_of(precision) + (has_experts ? ", experts" : "");
+}
+
+namespace {
+
+std::map<std::string, double> medians_of(const std::map<std::string, std::vector<double>>& by_source) {
+  std::map<std::string, double> medians;
+  for (const auto& [source, values] : by_source) medians[source] = median(values);
+  return medians;
+}
+
+std::optional<double> median_without(const std::map<std::string, double>& by_source, const std::string& source) {
+  std::vector<double> others;
+  for (const auto& [name, value] : by_source)
+    if (may_predict(name, source)) others.push_back(value);
+  return others.empty() ? std::nullopt : std::optional<double>(median(others));
+}
+
+}  // namespace
+
 Utilisations::Utilisations(const std::vector<Record>& known, const Catalogue& catalogue) {
   std::map<std::string, std::vector<double>> by_source;
+  std::map<std::string, std::map<std::string, std::vector<double>>> by_class;
   for (const Record& job : known) {
     if (sort_of(job.measure.metric) != Sort::rate) continue;
     const std::optional<double> samples_per_s = plain_value(job, catalogue);
     const double samples_per_s_at_peak = peak_samples_per_s(job, catalogue);
-    if (samples_per_s && samples_per_s_at_peak > 0)
-      by_source[whole_source(job.source)].push_back(*samples_per_s / samples_per_s_at_peak);
+    if (!samples_per_s || samples_per_s_at_peak <= 0) continue;
+    const double utilisation = *samples_per_s / samples_per_s_at_peak;
+    by_source[whole_source(job.source)].push_back(utilisation);
+    by_class[class_of_rate(job, catalogue)][whole_source(job.source)].push_back(utilisation);
   }
-  for (const auto& [source, utilisations] : by_source) median_by_source_[source] = median(utilisations);
+  median_by_source_ = medians_of(by_source);
+  for (const auto& [name, sources] : by_class) median_by_class_[name] = medians_of(sources);
 }
 
-std::optional<double> Utilisations::without(const std::string& source) const {
-  std::vector<double> others;
-  for (const auto& [name, utilisation] : median_by_source_)
-    if (may_predict(name, source)) others.push_back(utilisation);
-  return others.empty() ? std::nullopt : std::optional<double>(median(others));
+std::optional<double> Utilisations::without(const std::string& source, const std::string& rate_class) const {
+  const auto found = median_by_class_.find(rate_class);
+  if (found != median_by_class_.end())
+    if (const std::optional<double> of_class = median_without(found->second, source)) return of_class;
+  return median_without(median_by_source_, source);
 }
 
 Baselines baselines_of(const Prediction& prediction, const Record& job, const std::vector<const Record*>& known,

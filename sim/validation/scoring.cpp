@@ -106,13 +106,14 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
     }
     const std::vector<Prediction> by_facts = predict_resolved(asked, of_others, without, {jobs, true}, facts_alone);
     const std::vector<Prediction> by_results = predict_resolved(asked, given, without, {jobs, true});
-    const std::optional<double> utilisation = utilisations.without(source);
     for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::string rate_class = class_of_rate(*asked[i], without);
+      const std::optional<double> utilisation = utilisations.without(source, rate_class);
       facts[places[i]] = {Track::facts, source, by_facts[i],
-                          baselines_of(by_facts[i], *asked[i], others, utilisation, without)};
+                          baselines_of(by_facts[i], *asked[i], others, utilisation, without), rate_class};
       if (by_results[i].task.uses_results)
         results[places[i]] = {Track::results, source, by_results[i],
-                              baselines_of(by_results[i], *asked[i], with_given, utilisation, without)};
+                              baselines_of(by_results[i], *asked[i], with_given, utilisation, without), rate_class};
     }
     progress.advance();
   }
@@ -173,6 +174,22 @@ std::string scoring_table(const std::vector<LeftOut>& all) {
                           to_string(key.second).c_str(), s.sources, s.records, percent(s.error).c_str(),
                           percent(s.inside).c_str(), percent(s.width).c_str(), text_of(s.nearest).c_str(),
                           text_of(s.mfu).c_str(), text_of(s.linear).c_str(), text_of(s.alpha_beta).c_str());
+  }
+  return text;
+}
+
+std::string class_table(const std::vector<LeftOut>& all) {
+  std::map<std::string, std::vector<const LeftOut*>> classes;
+  for (const LeftOut& one : all)
+    if (one.track == Track::facts && one.prediction.has_error() && is_rate_of_sequences(one.prediction) &&
+        one.baselines.mfu)
+      classes[one.rate_class].push_back(&one);
+  std::string text =
+      format_printf("%-32s %7s %7s %8s %8s\n", "rates of transformers by class", "sources", "records", "error", "MFU");
+  for (const auto& [name, records] : classes) {
+    const SourceScore s = score_of(records);
+    text += format_printf("%-32s %7d %7d %8s %8s\n", name.c_str(), s.mfu.sources, s.records,
+                          percent(s.mfu.prediction).c_str(), percent(s.mfu.baseline).c_str());
   }
   return text;
 }

@@ -26,6 +26,7 @@ struct [[nodiscard]] LeftOut {
   std::string source;
   Prediction prediction;
   Baselines baselines;
+  std::string rate_class;  ///< class_of_rate()
 };
 
 /// Predicts all targets in their order on the track of facts. Then predicts those that use a result on the track of
@@ -54,6 +55,8 @@ std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(c
 
 /// Writes a row per family and track.
 std::string scoring_table(const std::vector<LeftOut>& all);
+/// Writes a row per class of transformers' rates that are predicted from facts, next to a constant MFU of that class.
+std::string class_table(const std::vector<LeftOut>& all);
 /// Writes a row per source of every family and track, to show where predictions fail.
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);

@@ -295,4 +295,27 @@ TEST_CASE("Primus: a file extends others, and fp4 replaces the default precision
              Contains("none.yaml: the file is not there"));
 }
 
+TEST_CASE("the matrices with adapters: as listed, or the software's default") {
+  const std::string trainer = "model_name_or_path: gpt2\nfinetuning_type: lora\ncutoff_len: 512\nbf16: true\n";
+  const auto target = [&](const std::string& text, const std::string& file = "a.yaml") {
+    return option_of(launched_text(text, file), "--lora-target");
+  };
+  CHECK(target(trainer) == "all");  // LLaMA-Factory's default
+  CHECK(target(trainer + "lora_target: q_proj,v_proj\n") == "attention");
+  CHECK(target(trainer + "lora_target: q_proj,gate_proj\n") == "all");
+  const std::string axolotl =
+      "base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 16\nsequence_len: 2048\nmicro_batch_size: 2\n"
+      "bf16: auto\n";
+  CHECK(target(axolotl) == "absent");
+  CHECK(target(axolotl + "lora_target_linear: true\n") == "all");
+  CHECK(target(axolotl + "lora_target_modules: [q_proj, o_proj]\n") == "attention");
+  const std::string bridge = kBridge + "peft: {_target_: megatron.bridge.peft.lora.LoRA, dim: 16";
+  CHECK(target(bridge + "}\n") == "all");
+  CHECK(target(bridge + ", target_modules: [linear_qkv, linear_proj]}\n") == "attention");
+  const std::string tune =
+      "model:\n  _component_: torchtune.models.llama3_1.lora_llama3_1_8b\n  apply_lora_to_mlp: True\n"
+      "tokenizer:\n  max_seq_len: 2048\nbatch_size: 2\ndtype: bf16\n";
+  CHECK(target(tune, "c.yaml") == "all");
+}
+
 }  // namespace lockstep::tests

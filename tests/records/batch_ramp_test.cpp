@@ -87,11 +87,11 @@ TEST_CASE("a batch that the split cannot run takes a time between those of its n
 }
 
 TEST_CASE("a batch ramp of a job that accumulates, and of DualPipe, whose pipelines need many micro-batches") {
-  sim::JobQuestion job = llama_with_ramp(0, "64:10B");  // of 128
+  sim::JobQuestion job = llama_with_ramp(0, "128:10B");  // of 256, 32 micro-batches of 8 replicas
   job.job.accumulation = 32;
   const Json accumulated = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
   const double batch_s = accumulated["batch_tokens"].get<double>() / accumulated["tokens_per_s"].get<double>();
-  CHECK(accumulated["batch_tokens"] == 128. * 8192);
+  CHECK(accumulated["batch_tokens"] == 256. * 8192);
   CHECK(accumulated["batch_ramp"][0]["iteration_s"].get<double>() < 0.6 * batch_s);
   CHECK(accumulated["batch_ramp"][0]["iteration_s"].get<double>() > 0.5 * batch_s);
   job = llama_with_ramp(1024, "8:1B,40:2B,64:3B,96:4B");

@@ -342,4 +342,30 @@ TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compar
   CHECK(fp8["mfu"].get<double>() == Approx(fp8["model_flops_per_gpu"].get<double>() / 989.4e12).epsilon(2e-3));
 }
 
+TEST_CASE("a given accumulation fixes the micro-batches of a searched split") {
+  sim::JobQuestion job = llama();
+  job.job.split = {};
+  job.gpus = {64};
+  const auto micro_batches = [&] {
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    const sim::ParallelSpec& spec = predicted.rankings.at(0).best.at(0).spec;
+    CHECK(spec.global_batch % (spec.data * spec.micro_batch) == 0);
+    return std::pair<int, int>{spec.global_batch, spec.global_batch / spec.data / spec.micro_batch};
+  };
+  job.job.accumulation = 4;
+  job.job.global_batch = 512;
+  CHECK(micro_batches() == std::pair<int, int>{512, 4});
+  job.job.global_batch = 0;
+  job.job.batch_per_gpu = 2;  // of each GPU at once
+  CHECK(micro_batches() == std::pair<int, int>{512, 4});
+  job.job.batch_per_gpu = 0;
+  CHECK(micro_batches().second == 4);  // of the default batch
+  job.job.split.give("micro_batch", 1);
+  job.job.split.give("tensor", 4);
+  CHECK(micro_batches() == std::pair<int, int>{64 / 4 * 4, 4});
+  job.gpus = {64, 128};
+  const sim::JobPrediction both = sim::predict_job(job, catalogue(), 1);
+  CHECK(both.rankings.at(1).best.at(0).spec.global_batch == 128 / 4 * 4);
+}
+
 }  // namespace lockstep::tests

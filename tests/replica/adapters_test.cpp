@@ -24,7 +24,7 @@ sim::RankSeconds seconds_of_rank(const Json& parallel) {
 TEST_CASE("an adapter is two matrices and a sum, beside the attention's inputs and beside its output") {
   const sim::Scenario scenario = split_of(Json{{"micro_batches", 1}, {"lora_rank", 8}}, 4);
   const model::Graph& graph = scenario.model;
-  const model::Graph adapted = sim::with_adapters(graph, 8);
+  const model::Graph adapted = sim::with_adapters(graph, 8, sim::LoraTarget::attention);
   std::size_t found = 0;
   double macs = 0, parameters = 0;
   for (const model::Layer& layer : adapted.layers) {
@@ -50,6 +50,51 @@ TEST_CASE("an adapter is two matrices and a sum, beside the attention's inputs a
     CHECK(after.blocks[i].last_layer - after.blocks[i].first_layer ==
           before.blocks[i].last_layer - before.blocks[i].first_layer + 6);
   }
+}
+
+TEST_CASE("adapters of all matrices: four beside a dense network, none beside experts") {
+  const Json all{{"micro_batches", 1}, {"lora_rank", 8}, {"lora_target", "all"}};
+  const sim::Scenario scenario = split_of(all, 4);
+  const model::Graph adapted = sim::with_adapters(scenario.model, 8, sim::LoraTarget::all);
+  double parameters = 0;
+  for (const model::Layer& layer : adapted.layers)
+    if (sim::is_of_adapter(layer)) parameters += static_cast<double>(layer.parameter_count());
+  // Those of the attention; then r (h + 2 i) and r (i + h), with inner width i = 2,048.
+  CHECK(parameters == 8 * 8 * (4 * 512 + 2 * 512 + 512 + 2 * 2048 + 2048 + 512));
+  CHECK(adapted.layers.size() == scenario.model.layers.size() + 8 * 4 * 3);
+  const sim::SplitJob job = sim::split_job(scenario, 4);
+  CHECK(parameters == sim::trained_parameters(job.shape, job.spec, job.parts.front()).total());
+  const sim::RankSeconds few = seconds_of_rank(Json{{"micro_batches", 1}, {"lora_rank", 8}}),
+                         more = seconds_of_rank(all);
+  CHECK(more.blocks[0].forward_s > few.blocks[0].forward_s);
+  CHECK(more.blocks[0].weight_gradient_s > few.blocks[0].weight_gradient_s);
+
+  Json mixture = split_scenario(all, {4});
+  mixture["model"] = small_mixture();
+  const sim::Scenario experts = SmallFiles(mixture, switched_cluster()).one();
+  CHECK(sim::with_adapters(experts.model, 8, sim::LoraTarget::all).layers.size() ==
+        sim::with_adapters(experts.model, 8, sim::LoraTarget::attention).layers.size());
+}
+
+TEST_CASE("AutoGPTQ makes a matrix whole in five kernels, in the forward pass and where it is repeated") {
+  Json plain{{"micro_batches", 1}, {"lora_rank", 8}}, repeated = plain;
+  repeated["recompute"] = "full";
+  Json gptq = plain, repeated_gptq = repeated;
+  gptq["frozen_weights"] = repeated_gptq["frozen_weights"] = "gptq";
+  const sim::Scenario scenario = split_of(plain, 4);
+  const auto device = sim::device_cost(scenario);
+  const sim::Block first = sim::blocks_of(scenario.model).blocks.front();
+  double pass_s = 0;
+  for (int i = first.first_layer; i <= first.last_layer; ++i)
+    if (const model::Layer& layer = scenario.model.layers[static_cast<std::size_t>(i)];
+        layer.kind == model::LayerKind::linear)
+      pass_s += 5 * device.launch_s + 16.5 * static_cast<double>(layer.parameter_count()) /
+                                          (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  const sim::BlockSeconds before = seconds_of_rank(plain).blocks[0], after = seconds_of_rank(gptq).blocks[0];
+  CHECK(after.forward_s - before.forward_s == Approx(pass_s).epsilon(1e-6));
+  CHECK(after.backward_s == Approx(before.backward_s).epsilon(1e-9));
+  CHECK(seconds_of_rank(repeated_gptq).blocks[0].backward_s - seconds_of_rank(repeated).blocks[0].backward_s ==
+        Approx(pass_s).epsilon(1e-6));
 }
 
 TEST_CASE("adapters cost their passes over what goes in and out, and their gradients are computed") {

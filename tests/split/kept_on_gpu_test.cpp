@@ -74,3 +74,43 @@ TEST_CASE("a collective for each matrix gathers one matrix at a time, and a coll
   spec.sharding_calls = ShardingCalls::tensors;
   CHECK(first_stage(shape, spec).buffers_bytes == Approx((2 + 2) * 4. * 1024 * 1024));
 }
+
+TEST_CASE("FSDP in a pipeline keeps the stage's weights and the sums of its gradients whole") {
+  const TransformerShape shape = llama(4, 64, 8, 8, 128, 100, 32);
+  ParallelSpec spec = one_gpu(1);
+  spec.pipeline = 2;
+  spec.data = 4;
+  spec.sharding = ShardingStage::zero3;
+  spec.keeping = StateKeeping::fsdp;
+  SplitMemoryOptions options = memory_options(spec, {});
+  const SplitMemory kept =
+      split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), 1, 4, options);
+  const double parameters =
+      rank_parameters(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages).at(1)).total();
+  // Shards of 4 bytes; the whole in half precision gathered, in single precision summed.
+  CHECK(kept.weights_bytes == Approx(parameters * (4.0 / 4 + 2)));
+  CHECK(kept.gradients_bytes == Approx(parameters * (4.0 / 4 + 4)));
+  CHECK(kept.optimizer_bytes == Approx(parameters * 8.0 / 4));
+  spec.keeping = StateKeeping::mixed;
+  const SplitMemory resharded =
+      split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), 1, 4, options);
+  CHECK(resharded.weights_bytes == Approx(parameters * 4.0 / 4));
+  CHECK(resharded.buffers_bytes > kept.buffers_bytes);
+}
+
+TEST_CASE("AutoGPTQ keeps weights that it made whole: all of them, or a layer's where it is recomputed") {
+  const TransformerShape shape = llama(4, 64, 8, 8, 128, 100, 32);
+  ParallelSpec spec = one_gpu(1);
+  spec.lora_rank = 8;
+  const auto allocated = [&](FrozenWeights frozen, Recomputation recompute) {
+    spec.frozen_weights = frozen;
+    spec.recompute = recompute;
+    return first_stage(shape, spec).allocated_bytes();
+  };
+  const double layer = rank_layer_parameters(shape, spec, 0).total();
+  const double packed = layer * 4 * (quantised_bytes(FrozenWeights::gptq) - quantised_bytes(FrozenWeights::nf4));
+  for (const Recomputation recompute : {Recomputation::none, Recomputation::full}) {
+    const double more = allocated(FrozenWeights::gptq, recompute) - allocated(FrozenWeights::nf4, recompute);
+    CHECK(more == Approx(packed + 2 * layer * (recompute == Recomputation::none ? 4 : 1)));
+  }
+}

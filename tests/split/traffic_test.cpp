@@ -248,6 +248,22 @@ TEST_CASE("gradients by stage of sharding: 2, 2, 2 and 3 times (n-1)/n of the pa
   CHECK(sent(ShardingStage::zero3, 8) == 24 * part);
 }
 
+TEST_CASE("FSDP in a pipeline gathers weights once and scatters gradients once, for any number of micro-batches") {
+  TrafficOptions options;
+  options.gradient_bytes = options.weight_bytes = 2;
+  ParallelSpec spec;
+  spec.data = 4;
+  spec.sharding = ShardingStage::zero3;
+  spec.keeping = StateKeeping::fsdp;
+  const RankParameters parameters{1000, 0};
+  const double part = 3.0 / 4 * 2000;
+  CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 24 * part);
+  spec.pipeline = 2;
+  CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 2 * part);
+  spec.keeping = StateKeeping::mixed;
+  CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 24 * part);
+}
+
 TEST_CASE("a call for each matrix: the same bytes in as many calls, the host before each by the ranks' slices") {
   TrafficOptions options;
   options.gradient_bytes = options.weight_bytes = 2;
