@@ -14,6 +14,8 @@ PAGE = pathlib.Path(__file__).with_name("sources.md")
 GROUP = re.compile(r"(\S.{22})  (facts|results) +(\d+) +(\d+) +([\d.]+ %) +([\d.]+ %) +([\d.]+ %)")
 HEADING = re.compile(r"(\S.*), (facts|results)$")
 SOURCE = re.compile(r"  (.{60}) +(\d+) +([\d.]+ %), with its sign +(-?[\d.]+ %), inside +([\d.]+ %)")
+CLASSES = "rates of transformers by class"
+CLASS = re.compile(r"(.{32}) +(\d+) +(\d+) +([\d.]+ %) +([\d.]+ %)$")
 TRANSFORMERS = ("throughput of sequences", "facts")
 LATER = "scored apart, never fitted"
 
@@ -35,6 +37,14 @@ def sources_in(lines):
         elif match := SOURCE.match(line):
             found[key].append([cell.strip() for cell in match.groups()])
     return found
+
+
+def classes_in(lines):
+    begin = next(i for i, line in enumerate(lines) if line.startswith(CLASSES)) + 1
+    rows = []
+    while match := CLASS.match(lines[begin + len(rows)]):
+        rows.append([cell.strip() for cell in match.groups()])
+    return rows
 
 
 def table(columns, numbers, rows):
@@ -61,11 +71,14 @@ def replace_table(text, heading, new):
 def main(is_check):
     old = PAGE.read_text()
     log = PAGE.parent / re.search(r"\[left_out.txt.gz\]\(([^)]*)\)", old).group(1)
-    groups, sources, apart = read(gzip.open(log, "rt").read().splitlines())
+    lines = gzip.open(log, "rt").read().splitlines()
+    groups, sources, apart = read(lines)
     columns = ["Source", "Results", "Median error", "With its sign", "Inside"]
     others = [[*key, *row] for key, rows in sources.items() if key != TRANSFORMERS for row in rows]
     new = replace_table(old, "Groups", table(
         ["Group", "From", "Sources", "Results", "Median error over sources", "Inside", "Half width"], 5, groups))
+    new = replace_table(new, "Transformers by class", table(
+        ["Class", "Sources", "Results", "Lockstep's error", "Error of a constant MFU"], 4, classes_in(lines)))
     new = replace_table(new, "Transformers by source", table(columns, 4, sources[TRANSFORMERS]))
     new = replace_table(new, "All groups by source", table(["Group", "From", *columns], 4, others))
     new = replace_table(new, "Sources that are never fitted", table(
