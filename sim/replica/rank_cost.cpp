@@ -381,7 +381,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const ParallelSpec& spec = job.spec;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  int adapters = 0;  // two matrices beside each frozen one that has an adapter
+  int adapters = 0;  // two matrices for each frozen matrix with an adapter
   for (int layer = 0; layer < job.shape.layers; ++layer) {
     const model::LayerParts parts = job.shape.parts_of(layer);
     if (parts.mixing != model::TokenMixing::attention) continue;

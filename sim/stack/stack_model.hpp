@@ -159,9 +159,9 @@ bool is_split(const Job& job);
 std::string why_default_batch(const std::string& task);
 /// Returns the least tokens of a default global batch. Fine-tuning has a least number of sequences instead.
 std::int64_t least_default_tokens(int sequence_tokens, int gpus, const std::string& task);
-/// Returns the sequences of an iteration on `gpus` GPUs that a job gives whose split is searched; 0: it gives none. They
-/// are the batch, or the batch per GPU x GPUs x accumulation, or the micro-batch x replicas x accumulation. Replicas are
-/// as small as the given values allow.
+/// Returns the sequences of an iteration that a job with a searched split gives for `gpus` GPUs; 0: none.
+/// A batch per GPU is multiplied by GPUs and accumulation.
+/// A micro-batch is multiplied by replicas and accumulation. Replicas are as small as the given values allow.
 std::int64_t batch_of_search(const Job& job, int gpus);
 /// Returns the default global batch in sequences, for a job whose split is searched. It is the odd part of `gpus` times
 /// the smallest power of two with which the batch reaches least_default_tokens().

@@ -36,8 +36,8 @@ class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);
 
-  /// Median over all sources except this one (whole_source()) of each one's median in the class; over all classes if no
-  /// other source has it; none if there is no other source.
+  /// Returns the median over the other sources (whole_source()) of each one's median in the class. If no other source has
+  /// the class, all classes count. None: there is no other source.
   std::optional<double> without(const std::string& source, const std::string& rate_class) const;
 
  private:
