@@ -54,9 +54,7 @@ QuantityTask all_reduce_task(const Job& job, std::int64_t bytes, const Catalogue
   QuantityTask task;
   StackModel m{job, catalogue, options, task};
   try {
-    find_software(m);
-    find_gpu(m, true);
-    find_formats(m);
+    find_entries(m, {true, false});
     task.quantity = Quantity::all_reduce_s;
     task.bytes = static_cast<double>(bytes);
     task.target = {all_reduce_workload(m, job.gpus, {bytes})};

@@ -56,10 +56,7 @@ Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& c
   options.has_machine = question.has_machine;
   Tasks tasks;
   StackModel m{job, catalogue, options, tasks.samples_per_s};
-  find_software(m);
-  find_gpu(m, true);
-  find_model(m);
-  find_formats(m);
+  find_entries(m);
   const int gpus = gpus_of(m), batch = batch_of(m);
   tasks.samples_per_s.target = {iteration_workload(m, gpus, batch)};
   if (job.split.is_searched) tasks.split = split_question(m, tasks.samples_per_s.target.front().scenario);

@@ -38,10 +38,7 @@ OpenSplit open_split(const Job& given, const Catalogue& catalogue) {
   options.needs_room = false;
   Inputs inputs;
   StackModel m{job, catalogue, options, inputs};
-  find_software(m);
-  find_gpu(m, true);
-  find_model(m);
-  find_formats(m);
+  find_entries(m);
   OpenSplit open;
   open.gpus = gpus_of(m);
   if (m.model->tokens == 0) throw Unmapped{"no sequences"};

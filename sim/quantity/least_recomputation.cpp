@@ -23,10 +23,7 @@ Trial tried(const Job& job, const Catalogue& catalogue) {
   options.needs_room = false;
   Inputs inputs;
   StackModel m{job, catalogue, options, inputs};
-  find_software(m);
-  find_gpu(m, true);
-  find_model(m);
-  find_formats(m);
+  find_entries(m);
   if (m.model->tokens == 0) return {};
   const Workload workload = iteration_workload(m, gpus_of(m), batch_of(m));
   const Scenario& scenario = workload.scenario;

@@ -115,6 +115,8 @@ double StackModel::constant(const std::vector<std::string>& names) {
   return options.clamps_constants ? std::min(value, prior.most) : value;
 }
 
+namespace {
+
 void find_software(StackModel& m) {
   const Job& job = m.job;
   m.stack = m.catalogue.stacks.with_id(job.software.id);
@@ -146,7 +148,12 @@ void find_model(StackModel& m) {
     m.assume_default("tokens of a sequence", m.model->tokens, "of " + m.model->id);
 }
 
-void find_formats(StackModel& m) {
+}  // namespace
+
+void find_entries(StackModel& m, NeededEntries needed) {
+  find_software(m);
+  find_gpu(m, needed.gpu);
+  if (needed.model) find_model(m);
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
 }

@@ -133,12 +133,14 @@ struct StackModel {
   double constant(const std::vector<std::string>& names);
 };
 
-/// Looks up the job's entries that a prediction needs. Throws Unmapped for a name that the catalogue lacks.
-void find_software(StackModel& m);
-void find_gpu(StackModel& m, bool is_needed);
-void find_model(StackModel& m);
-/// Sets the precision of the layers and of the wire; call it after the three functions above.
-void find_formats(StackModel& m);
+/// Entries of the catalogue without which a question cannot be answered.
+struct NeededEntries {
+  bool gpu = true, model = true;
+};
+
+/// Looks up the job's software, GPU and model, and sets the precision of the layers and of the wire. Throws Unmapped
+/// for a name that the catalogue lacks, if the entry is needed.
+void find_entries(StackModel& m, NeededEntries needed = {});
 
 Precision precision_of(StackModel& m);
 Wire wire_of(const StackModel& m);

@@ -196,10 +196,7 @@ void set_task(ResultModel& m) {
   if (!of_workers && record.algorithm && (has_workers(*record.algorithm) || *record.algorithm == Algorithm::local_sgd))
     throw Unmapped{"algorithm " + in_quotes(name_of(*record.algorithm)) + " is not mapped to a simulated one"};
   const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
-  find_software(m);
-  find_gpu(m, is_of_hardware && group != MetricGroup::epochs);
-  if (is_of_hardware && group != MetricGroup::collective) find_model(m);
-  find_formats(m);
+  find_entries(m, {is_of_hardware && group != MetricGroup::epochs, is_of_hardware && group != MetricGroup::collective});
   m.task.bytes = record.bytes;
   if (of_workers) return set_workers_task(m);
   if (group == MetricGroup::choices) return set_choice_task(m);
