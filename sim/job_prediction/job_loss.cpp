@@ -62,8 +62,10 @@ LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue) {
   }
   law.parameters[kLogCritical] = std::log(question.critical_batch_tokens);
   law.parameters[kCriticalExponent] = 0;
-  law.covariance(kLogCritical, kLogCritical) = kMeasuredDeviation * kMeasuredDeviation;
-  law.critical_source = "--critical-batch";
+  const double deviation =
+      question.critical_batch_deviation > 0 ? question.critical_batch_deviation : kMeasuredDeviation;
+  law.covariance(kLogCritical, kLogCritical) = deviation * deviation;
+  law.critical_source = question.critical_batch_source.empty() ? "--critical-batch" : question.critical_batch_source;
   return law;
 }
 
