@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of README.md in this folder: errors of every law of time to a target, on runs it was not fitted to.
 
-usage: results/time_to_target/tables.py BUILD   (from the repository's root; needs BUILD/simulate)
+usage: results/time_to_target/tables.py BUILD [--check]   (needs BUILD/simulate; --check only compares)
 """
 import csv
 import json
@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -159,19 +160,21 @@ def main():
     tables = {
         "mlperf": table(["Network", "Points", "Runs", "Leave-one-batch-out error", "Inside 80 %", "Error when fitted to "
                          "older rounds", "Inside 80 %"], mlperf_rows(build)),
-        "new-settings": "\n".join("- " + line for line in mlperf_notes(build)),
+        "new-settings": "\n".join(textwrap.fill(f"- {line}", 120, subsequent_indent="  ") for line in mlperf_notes(build)),
         "vision": table(["Runs", "Law", "Cells and targets", "Median error", "Inside 80 %"], vision_rows(build)),
         "sizes": table(["Table", "Tokens to the loss, median error", "Losses inside 80 %", "Critical batch, factor"],
                        size_rows(build)),
-        "cross": table(["Table predicted", "Law", "Fitted to of the table", "Loss, median error", "Tokens to the loss, median factor"],
+        "cross": table(["Table predicted", "Law", "Fitted to these runs of the table", "Loss, median error", "Tokens to the loss, median factor"],
                        cross_rows(build)),
     }
-    page = (HERE / "README.md").read_text()
+    page = before = (HERE / "README.md").read_text()
     for name, text in tables.items():
         pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.S)
         page, count = pattern.subn(lambda m: m[1] + text + "\n" + m[2], page)
         if count != 1:
             sys.exit(f"README.md: no place for the table {name}")
+    if "--check" in sys.argv and page != before:
+        sys.exit("results/time_to_target/README.md: its tables are not today's; run results/time_to_target/tables.py BUILD")
     (HERE / "README.md").write_text(page)
 
 
