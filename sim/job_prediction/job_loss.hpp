@@ -26,6 +26,8 @@ LossModel loss_model_of(const model::Graph& graph, const std::string& id, const 
 /// Returns none for fine-tuning, and for models that do not predict the next token. Throws InputError for unknown laws.
 std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, const Scenario& scenario,
                                    const Catalogue& catalogue);
+/// True for adapters (LoRA) and for training all weights of a model that was trained before.
+bool is_fine_tuning(const Job& job);
 /// Returns the reason why the job has no law of the loss, for an error message.
 std::string why_no_loss(const Job& job, const Scenario& scenario);
 
