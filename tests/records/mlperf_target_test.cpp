@@ -26,8 +26,9 @@ sim::JobQuestion mlperf_job(const std::string& model, int global_batch) {
 }  // namespace
 
 TEST_CASE("the time to MLPerf's target is that of the samples of its reference runs at the batch", "[job]") {
-  for (const auto& [model, batch] : {std::pair("retinanet", 512), std::pair("unet3d", 64), std::pair("deepcam", 512),
-                                     std::pair("cosmoflow", 256), std::pair("ssd300_resnet34", 2048)}) {
+  for (const auto& [model, batch] :
+       {std::pair("retinanet", 512), std::pair("unet3d", 64), std::pair("deepcam", 512), std::pair("cosmoflow", 256),
+        std::pair("ssd300_resnet34", 2048), std::pair("stable_diffusion_2_base", 512)}) {
     INFO(model);
     const sim::JobPrediction predicted = sim::predict_job(mlperf_job(model, batch), catalogue(), 1);
     const double samples = sim::samples_to_target(*catalogue().reference_points->profile_of_model(model), batch).middle;
