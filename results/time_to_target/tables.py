@@ -25,7 +25,12 @@ VISION = [("LeNet (Caffe's), MNIST to 95, 96, 97 %", "lenet_mnist.json"),
 VARIABLES = {"batch": "S-SGD by batch", "learners": "SMA, EA-SGD by learners", "tau": "by iterations between averages",
              "staleness": "by age of gradients"}
 CELL = re.compile(r"^(\S+)\s+(batch|learners|tau|staleness)\s+\S+ .*?([+-][\d.]+) %\s+(\d+)/(\d+)$")
-LAW_TABLES = {"chinchilla": "chinchilla.csv", "step_law": "step_law.csv"}
+# Table of runs, and the law from which its own fit starts.
+LAW_TABLES = {"chinchilla.csv": "besiroglu_2024", "step_law.csv": "besiroglu_2024", "gadre_c4.csv": "chinchilla",
+              "gadre_redpajama.csv": "chinchilla", "gadre_refinedweb.csv": "chinchilla"}
+CROSS = [("step_law.csv", "chinchilla"), ("gadre_c4.csv", "chinchilla"), ("gadre_redpajama.csv", "chinchilla"),
+         ("gadre_refinedweb.csv", "chinchilla"), ("chinchilla.csv", "step_law")]
+SMALL_BATCH = 1000  # tokens, of runs whose batch is not known
 
 
 def run(build, *arguments):
@@ -64,13 +69,13 @@ def mlperf_notes(build):
 
 
 def size_rows(build):
-    for law, file in LAW_TABLES.items():
-        start = [] if law == "chinchilla" else ["--loss-law", "besiroglu_2024"]
-        text = run(build, "loss", "--fit", ROOT / "scenarios/loss" / file, *start)
-        error, inside, of = re.search(r"median error ([\d.]+) %; (\d+) of (\d+)", text).groups()
+    for file, start in LAW_TABLES.items():
+        text = run(build, "loss", "--fit", ROOT / "scenarios/loss" / file, "--loss-law", start)
+        tokens, loss_error, inside, of = re.search(
+            r"median error ([\d.]+) %, of the loss ([\d.]+) %; (\d+) of (\d+)", text).groups()
         ratios = [float(p) / float(m) for m, p in re.findall(r"critical batch ([\d.]+)M, predicted ([\d.]+)M", text)]
         factors = [max(r, 1 / r) for r in ratios]
-        yield [file, f"{error} %", f"{inside} of {of} ({100 * int(inside) / int(of):.0f} %)",
+        yield [file, f"{tokens} %", f"{loss_error} %", f"{inside} of {of} ({100 * int(inside) / int(of):.0f} %)",
                f"{statistics.median(factors):.2f}, at most {max(factors):.2f} ({len(factors)} pairs)" if factors else "-"]
 
 
@@ -122,32 +127,50 @@ def errors_of(law, rows):
     return losses, tokens
 
 
-def law_fitted_to(build, rows, start):
-    with tempfile.TemporaryDirectory() as folder:
-        runs, law = pathlib.Path(folder) / "runs.csv", pathlib.Path(folder) / "law.json"
-        columns = ["parameters", "tokens", "batch_tokens", "loss"]
-        runs.write_text("\n".join([",".join(columns)] + [",".join(str(row.get(c, "")) for c in columns) for row in rows]))
-        run(build, "loss", "--fit", runs, "--loss-law", start, "-o", law)
-        return json.loads(law.read_text())
+def fit_law(build, rows, start, folder):
+    runs, law = folder / "runs.csv", folder / "law.json"
+    columns = ["parameters", "tokens", "batch_tokens", "loss"]
+    runs.write_text("\n".join([",".join(columns)] + [",".join(str(row.get(c, "")) for c in columns) for row in rows]))
+    run(build, "loss", "--fit", runs, "--loss-law", start, "-o", law)
+    return law
+
+
+def count_inside(build, law, rows):
+    """Losses inside the 80 % interval of a law."""
+    inside = 0
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["parameters"], row.get("batch_tokens", SMALL_BATCH)), []).append(row)
+    for (parameters, batch), group in groups.items():
+        answer = json.loads(run(build, "loss", "--loss-law", law, "--parameters", f"{parameters:.0f}", "--batch-tokens",
+                                f"{batch:.0f}", "--tokens", ",".join(f"{row['tokens']:.0f}" for row in group), "--json",
+                                "-"))
+        for row in group:
+            found = min(answer["rows"], key=lambda one: abs(one["tokens"]["value"] - row["tokens"]))
+            inside += found["loss"]["low"] <= row["loss"] <= found["loss"]["high"]
+    return inside
 
 
 def cross_rows(build):
-    """Each table by the other's law: as it is, with its level E moved to one run, and fitted to the cheapest runs."""
-    for law_name, file in (("chinchilla", "step_law.csv"), ("step_law", "chinchilla.csv")):
-        catalogue = json.loads((ROOT / "scenarios/catalogue/loss_laws.json").read_text())
-        law = next(one for one in catalogue["laws"] if one["id"] == law_name)
+    """A table by the law of another one: as it is, with its level E moved to one run, and fitted to the cheapest runs."""
+    laws = {one["id"]: one for one in json.loads((ROOT / "scenarios/catalogue/loss_laws.json").read_text())["laws"]}
+    for file, law_name in CROSS:
+        law = laws[law_name]
         points = sorted(read_points(file, law), key=lambda row: row["parameters"] * row["tokens"])
-        tries = [("nothing", [errors_of(law, points)]), ("one run, each in turn", [])]
+        tries = [("nothing", [errors_of(law, points)], "-"), ("one run, each in turn", [], "-")]
         for anchor in points:
             moved = dict(law, E=law["E"] + anchor["loss"] - loss(law, anchor))
             tries[1][1].append(errors_of(moved, [row for row in points if row is not anchor]))
-        for count in (3, 10):
-            fitted = law_fitted_to(build, points[:count], law_name)
-            tries.append((f"the {count} cheapest runs", [errors_of(fitted, points[count:])]))
-        for name, errors in tries:
+        with tempfile.TemporaryDirectory() as folder:
+            for count in (3, 10):
+                others = points[count:]
+                path = fit_law(build, points[:count], law_name, pathlib.Path(folder))
+                tries.append((f"the {count} cheapest runs", [errors_of(json.loads(path.read_text()), others)],
+                              f"{count_inside(build, path, others)} of {len(others)}"))
+        for name, errors, inside in tries:
             losses = [x for one in errors for x in one[0]]
             tokens = [x for one in errors for x in one[1]]
-            yield [file, law_name, name, percent(statistics.median(losses)), f"{statistics.median(tokens):.2f}"]
+            yield [file, law_name, name, percent(statistics.median(losses)), f"{statistics.median(tokens):.2f}", inside]
 
 
 def table(head, rows):
@@ -162,9 +185,10 @@ def main():
                          "older rounds", "Inside 80 %"], mlperf_rows(build)),
         "new-settings": "\n".join(textwrap.fill(f"- {line}", 120, subsequent_indent="  ") for line in mlperf_notes(build)),
         "vision": table(["Runs", "Law", "Cells and targets", "Median error", "Inside 80 %"], vision_rows(build)),
-        "sizes": table(["Table", "Tokens to the loss, median error", "Losses inside 80 %", "Critical batch, factor"],
+        "sizes": table(["Table", "Tokens to the loss, median error", "Loss, median error", "Losses inside 80 %", "Critical batch, factor"],
                        size_rows(build)),
-        "cross": table(["Table predicted", "Law", "Fitted to these runs of the table", "Loss, median error", "Tokens to the loss, median factor"],
+        "cross": table(["Table predicted", "Law", "Fitted to these runs of the table", "Loss, median error", "Tokens to the loss, median factor",
+                        "Losses inside 80 %"],
                        cross_rows(build)),
     }
     page = before = (HERE / "README.md").read_text()
