@@ -80,7 +80,7 @@ inline LossRuns read_loss_runs(const std::vector<std::string>& files) {
     const calib::LossLog log = calib::read_loss_log(file.path, file.facts);
     runs.table.points.push_back({log.parameters, log.tokens, log.batch_tokens, log.loss});
     runs.read.push_back(file.path + ": " + format_count(log.parameters) + " parameters, " + format_count(log.tokens) +
-                        " tokens, batch " + (log.batch_tokens > 0 ? format_count(log.batch_tokens) : "not known") +
+                        " tokens, batch " + (log.batch_tokens > 0 ? with_thousands(log.batch_tokens) : "not known") +
                         ", loss " + formatted("%.4f", log.loss) + " (" + log.loss_source + ")");
     runs.read.insert(runs.read.end(), log.said.begin(), log.said.end());
   }
