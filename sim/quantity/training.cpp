@@ -81,7 +81,8 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
 // E(B) = E_min (1 + B / B_crit), for ResNet-50. Both constants are fitted per round of MLPerf.
 void set_epochs_by_law(StackModel& m, QuantityTask& task) {
   if (m.model->id.rfind("resnet50", 0) != 0)
-    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": no reference runs of MLPerf are known for it"};
+    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated +
+                   ": no reference runs of MLPerf are known for it"};
   const std::int64_t batch = global_batch_of(m, task);
   const std::string& law = m.stack->id;
   const double fewest = m.constant({"epochs at small batch/" + law, "epochs at small batch"});
