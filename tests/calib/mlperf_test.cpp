@@ -170,6 +170,18 @@ TEST_CASE("MLPerf's benchmarks of texts are models of the catalogue with their s
   CHECK_FALSE(own.contains("seq"));
 }
 
+TEST_CASE("logs of ssd are of RetinaNet where they train on the images of OpenImages") {
+  const auto record_with = [](const std::string& samples) {
+    const std::string log = later_log("ssd", 0, true) + samples;
+    return import_mlperf({{log, "r.txt"}}, {}).records[0];
+  };
+  const Json retinanet = record_with(entry("train_samples", 1, 1170301));
+  CHECK(retinanet["model"] == "retinanet");
+  CHECK(retinanet["software"] == "mlperf");
+  for (const std::string& samples : {entry("train_samples", 1, 117266), std::string()})
+    CHECK(record_with(samples)["not_predicted"] == "no model of the catalogue is that of ssd");
+}
+
 TEST_CASE("networks and links of a system's description become names that records may have") {
   const std::vector<std::pair<std::string, std::string>> networks{
       {"4x ConnectX-7 IB NDR 400 Gb/s", "4x IB NDR 400 Gb/s"},
