@@ -51,13 +51,28 @@ Algorithm algorithm_of(const std::string& name) {
   return *found;
 }
 
+/// The noise scale compares gradients that workers compute at the same weights.
+std::string why_no_noise_scale(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::sharded:
+    case Algorithm::backup_workers:
+    case Algorithm::parameter_server:
+      return "its gradients are those of s-sgd, whose noise scale holds for it";
+    case Algorithm::async_sgd:
+      return "its gradients are of older weights than those that they update";
+    default:
+      return "the weights of its learners differ, and the noise scale compares gradients at the same weights";
+  }
+}
+
 /// Refuses the flag if the algorithm does not read it.
 void only_where_read(const std::string& flag, const TrainedAlgorithm& algorithm) {
   if (algorithm.reads(flag)) return;
   std::vector<const TrainedAlgorithm*> readers;
   for (const TrainedAlgorithm* other : all_trained_algorithms())
     if (other->reads(flag)) readers.push_back(other);
-  refuse(flag, "has no meaning with --algorithm " + name_of(algorithm.algorithm()), "with " + names_of(readers));
+  const std::string why = flag == "--noise-scale" ? ": " + why_no_noise_scale(algorithm.algorithm()) : "";
+  refuse(flag, "has no meaning with --algorithm " + name_of(algorithm.algorithm()) + why, "with " + names_of(readers));
 }
 
 /// Refuses flags that the update rule does not use.

@@ -4,6 +4,7 @@
 
 #include "sim/api/job_options.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/job_prediction/measured_critical.hpp"
 
 namespace lockstep::sim::api {
 
@@ -31,6 +32,10 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
       app.add_option("--samples", o.samples,
                      "Adds the time that training on so many samples (images, videos, sequences) takes, such as 5M"),
       OptionType::text);
+  texts.add(app.add_flag("--mlperf-target", o.question.trains_to_mlperf_target,
+                         "With --software mlperf and --global-batch: adds the time to the benchmark's target, by a law "
+                         "of its reference runs"),
+            OptionType::flag);
   texts.add(app.add_option("--loss", o.question.loss,
                            "Adds the time to a loss (nats per token) of training from scratch, by a law of the loss")
                 ->check(number_between(kLosses.low, kLosses.high)),
@@ -67,7 +72,7 @@ inline JobQuestion question_of(const JobCommand& o) {
   if (!o.tokens.empty()) question.tokens = count_of("--tokens", o.tokens);
   if (!o.samples.empty()) question.samples = count_of("--samples", o.samples);
   if (!o.flops.empty()) question.flops = count_of("--flops", o.flops);
-  if (!o.critical_batch.empty()) question.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);
+  if (!o.critical_batch.empty()) set_critical_batch(o.critical_batch, question);
   return question;
 }
 

@@ -255,8 +255,10 @@ inline void declare_loss_law(CLI::App& app, JobQuestion& question, std::string& 
                      "Law of the loss: chinchilla (default), another of simulate job --list, or a file of simulate "
                      "loss --fit"),
       OptionType::text);
-  texts.add(app.add_option("--critical-batch", critical_batch,
-                           "Critical batch in tokens, such as a measured gradient noise scale, instead of the law's"),
+  texts.add(app.add_option(
+                "--critical-batch", critical_batch,
+                "Critical batch in tokens instead of the law's: a number, or a file with a measured gradient noise "
+                "scale (a log of lockstep_probe.py --noise-scale, or a profile made of it)"),
             OptionType::text);
 }
 

@@ -7,8 +7,10 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/units.hpp"
 #include "sim/api/job_options.hpp"
+#include "sim/api/loss_runs.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/job_prediction/measured_critical.hpp"
 #include "sim/loss/law_json.hpp"
 #include "sim/loss/loss_fit.hpp"
 #include "sim/loss/loss_report.hpp"
@@ -20,7 +22,8 @@ struct LossOptions {
   LossQuestion question;
   std::vector<std::string> tokens, flops, batch_tokens;  ///< as given, such as "15T"
   std::string parameters, deadline, budget, critical_batch;
-  std::string fit, name, data, output;  ///< for a law of the user's
+  std::vector<std::string> fit;    ///< files of runs
+  std::string name, data, output;  ///< for a law of the user's
   std::string json, svg, catalogue;
 };
 
@@ -60,7 +63,10 @@ inline CLI::App* declare_loss(CLI::App& app, LossOptions& o) {
   CLI::App* const sub =
       app.add_subcommand("loss", "Loss against tokens, days and dollars; the best size, batch and number of GPUs");
   declare_loss_question(*sub, o);
-  sub->add_option("--fit", o.fit, "Fits a law to runs of your own: CSV with parameters,tokens,loss[,batch_tokens]");
+  sub->add_option("--fit", o.fit,
+                  "Fits a law to runs of your own: CSV files with parameters,tokens,loss[,batch_tokens], and a log of "
+                  "each run (Megatron-LM, NeMo, torchtitan, HuggingFace, nanoGPT, llm.c, nanotron, TensorBoard), with "
+                  "what it lacks behind it: RUN.log:parameters=124M,batch_tokens=512k");
   sub->add_option("--name", o.name, "With --fit: id of the law (default: the file's name)");
   sub->add_option("--data", o.data, "With --fit: text and vocabulary of the runs, for the reader");
   sub->add_option("-o,--output", o.output, "With --fit: writes the law (schema lockstep/loss-law/1)");
@@ -93,7 +99,7 @@ inline LossQuestion loss_question_of(const LossOptions& o) {
   question.tokens = counts_of("--tokens", o.tokens);
   question.flops = counts_of("--flops", o.flops);
   question.batch_tokens = counts_of("--batch-tokens", o.batch_tokens);
-  if (!o.critical_batch.empty()) question.job.critical_batch_tokens = count_of("--critical-batch", o.critical_batch);
+  if (!o.critical_batch.empty()) set_critical_batch(o.critical_batch, question.job);
   if (!o.parameters.empty()) question.parameters = count_of("--parameters", o.parameters);
   question.deadline_s = quantity_of_option("--deadline", o.deadline, Dimension::time);
   question.budget_usd = quantity_of_option("--budget", o.budget, Dimension::money);
@@ -104,20 +110,27 @@ inline LossQuestion loss_question_of(const LossOptions& o) {
 
 /// Fits a law, writes it to a file, and returns a summary for human readers.
 inline std::string fit_law(const LossOptions& o, const Catalogue& catalogue) {
-  const LossTable table = read_loss_points(o.fit);
+  const LossRuns runs = read_loss_runs(o.fit);
+  const std::string first = run_file_of(o.fit.front()).path;
+  const std::string files =
+      first + (o.fit.size() > 1 ? " and " + std::to_string(o.fit.size() - 1) + " more" : std::string());
   const LossLaw prior = find_loss_law(o.question.job.loss_law, catalogue);
-  LossFitReport report = fit_with_report(table, prior);
-  report.law.id = o.name.empty() ? std::filesystem::path(o.fit).stem().string() : o.name;
+  LossFitReport report = fit_with_report(runs.table, prior);
+  report.law.id = o.name.empty() ? std::filesystem::path(first).stem().string() : o.name;
   report.law.name = report.law.id;
   report.law.aliases.clear();
-  report.law.data = o.data.empty() ? "the text and vocabulary of " + o.fit : o.data;
-  report.law.source = "fitted to " + o.fit + ", starting from " + prior.id;
+  report.law.data = o.data.empty() ? "the text and vocabulary of " + files : o.data;
+  report.law.source = "fitted to " + files + ", starting from " + prior.id;
   if (!o.output.empty()) write_json_atomically(o.output, loss_law_json(report.law), 1);
-  return fit_report_text(report);
+  std::string text;
+  for (const std::string& line : runs.read) text += line + "\n";
+  return text + fit_report_text(report);
 }
 
 inline void answer_loss_command(const LossOptions& o, int jobs) {
-  check_outputs({o.json, o.svg, o.output}, {o.fit});
+  std::vector<std::string> inputs;
+  for (const std::string& file : o.fit) inputs.push_back(run_file_of(file).path);
+  check_outputs({o.json, o.svg, o.output}, inputs);
   const std::string folder = o.catalogue.empty() ? default_catalogue_folder() : o.catalogue;
   Catalogue catalogue = load_catalogue(folder);
   if (!o.fit.empty()) {

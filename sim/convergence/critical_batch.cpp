@@ -13,8 +13,7 @@ namespace lockstep::sim::convergence {
 namespace {
 
 constexpr double kIntervalCoverage = 0.8;
-constexpr double kLeastBatch = 1e-3;                // images; a noise scale of 0 has no logarithm
-const double kNoiseScaleDeviation = std::log(3.2);  // as measured in results/convergence/2026-11-29
+constexpr double kLeastBatch = 1e-3;  // images; a noise scale of 0 has no logarithm
 
 std::string count_or_dash(const std::optional<CriticalBatch>& critical) {
   if (!critical) return format_printf("%9s %17s", "-", "");

@@ -4,6 +4,7 @@
 //
 // Iterations to a target are S_min (1 + x_c / x). x_c is the mean noise scale of a run up to its target, weighted by
 // the progress of iterations (mean_by_progress() of engine/sync/noise_scale.hpp).
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "sim/convergence/profile.hpp"
 
 namespace lockstep::sim::convergence {
+
+/// Standard deviation of the logarithm of a fitted critical batch over a measured noise scale: a factor of 3.2
+/// (results/convergence/2026-11-29).
+inline const double kNoiseScaleDeviation = std::log(3.2);
 
 /// Holds a critical batch with its 80 % interval.
 struct CriticalBatch {

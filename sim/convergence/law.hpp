@@ -23,6 +23,12 @@ namespace lockstep::sim::convergence {
 enum class LawKind { saturating, linear, power };
 std::string to_string(LawKind kind);
 
+/// Samples, tokens or epochs at a batch over the fewest, which small batches need: 1 + B / B_crit (McCandlish et al.
+/// 2018, equation 2.11). The iterations are S_min (1 + B_crit / B) then: the saturating law.
+inline double samples_over_fewest(double batch, double critical) {
+  return 1 + batch / critical;
+}
+
 /// The result of one run: the iterations at which it reached the target, or at which it ended without reaching it.
 struct LawObservation {
   double x = 1;

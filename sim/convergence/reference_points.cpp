@@ -17,13 +17,14 @@ constexpr double kFailed = 3;  // above this multiple of its point's median, a r
 const Range kSamples{1, 1e15};
 
 ReferencePoint read_point(const JsonNode& node) {
-  node.keys({"rounds", "batch", "learning_rate", "samples", "source"});
+  node.keys({"rounds", "batch", "learning_rate", "new_settings", "samples", "source"});
   ReferencePoint point;
   for (const JsonNode& round : node.at("rounds").items()) point.rounds.push_back(round.text());
   point.batch = node.at("batch").number(kSamples);
   point.learning_rate = node.at("learning_rate").number({0, 1e6});
   for (const JsonNode& samples : node.at("samples").items()) point.samples.push_back(samples.number(kSamples));
   if (point.samples.empty()) node.at("samples").fail("empty list", "allowed: the samples of each seed");
+  if (const auto settings = node.find("new_settings")) point.new_settings = settings->text();
   point.source = node.at("source").text();
   return point;
 }
@@ -93,6 +94,16 @@ void add_cells(const std::vector<LeftOutCell>& cells, ReferenceCheck& check) {
   }
 }
 
+ConvergenceProfile with_held_out(ConvergenceProfile profile, const ReferencePoint& point) {
+  const std::size_t from = profile.runs.size();
+  add_runs(point, profile);
+  for (std::size_t i = from; i < profile.runs.size(); ++i) {
+    profile.runs[i].cell += " of a newer round";
+    profile.runs[i].is_held_out = true;
+  }
+  return profile;
+}
+
 std::vector<int> version_of(const std::string& round) {
   std::vector<int> numbers;
   for (std::size_t at = 0; at < round.size(); ++at) {
@@ -140,25 +151,21 @@ ReferenceCheck check_batches(const ConvergenceProfile& profile) {
   return check;
 }
 
-ReferenceCheck check_newer_rounds(const ReferenceNetwork& network) {
+NewerRounds check_newer_rounds(const ReferenceNetwork& network) {
   std::map<std::vector<int>, std::vector<ReferencePoint>> by_round;
   for (const ReferencePoint& point : network.points) by_round[first_round(point)].push_back(point);
-  ReferenceCheck check;
+  NewerRounds checks;
   std::vector<ReferencePoint> before;
   for (const auto& [round, added] : by_round) {
     if (!before.empty()) {
-      ConvergenceProfile profile = profile_of_points(network, before);
-      const std::size_t from = profile.runs.size();
-      for (const ReferencePoint& point : added) add_runs(point, profile);
-      for (std::size_t i = from; i < profile.runs.size(); ++i) {
-        profile.runs[i].cell += " of a newer round";
-        profile.runs[i].is_held_out = true;
-      }
-      add_cells(check_held_out(profile), check);
+      const ConvergenceProfile profile = profile_of_points(network, before);
+      for (const ReferencePoint& point : added)
+        add_cells(check_held_out(with_held_out(profile, point)),
+                  point.new_settings.empty() ? checks.same_settings : checks.new_settings);
     }
     before.insert(before.end(), added.begin(), added.end());
   }
-  return check;
+  return checks;
 }
 
 const ReferenceNetwork& find_network(const std::vector<ReferenceNetwork>& networks, const std::string& name) {
@@ -171,10 +178,28 @@ const ReferenceNetwork& find_network(const std::vector<ReferenceNetwork>& networ
                    ": no reference points of such a network; allowed: " + joined(names) + ", all");
 }
 
+namespace {
+
+// One line for each point whose settings a newer round changed.
+std::string new_settings_text(const ReferenceNetwork& network, const NewerRounds& newer) {
+  std::string text;
+  std::size_t i = 0;
+  for (const ReferencePoint& point : network.points) {
+    if (point.new_settings.empty() || i >= newer.new_settings.errors.size()) continue;
+    text += "Not counted, because its settings are new: " + network.network + " at batch " + short_number(point.batch) +
+            " from round " + point.rounds.front() + " on " + point.new_settings +
+            format_printf("; older rounds miss it by %.0f %%.\n", 100 * newer.new_settings.errors[i++]);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string reference_checks_text(const std::vector<ReferenceNetwork>& networks) {
   std::string text = format_printf("%-17s %6s %6s  %15s %7s  %15s %7s\n", "network", "points", "runs",
                                    "by other batches", "inside", "by older rounds", "inside");
   ReferenceCheck all_batches, all_rounds;
+  std::string changed;
   const auto cells = [](const ReferenceCheck& check) {
     return check.errors.empty()
                ? format_printf("  %15s %7s", "-", "-")
@@ -187,14 +212,17 @@ std::string reference_checks_text(const std::vector<ReferenceNetwork>& networks)
   };
   for (const ReferenceNetwork& network : networks) {
     const ConvergenceProfile profile = reference_profile(network);
-    const ReferenceCheck batches = check_batches(profile), rounds = check_newer_rounds(network);
+    const ReferenceCheck batches = check_batches(profile);
+    const NewerRounds newer = check_newer_rounds(network);
+    const ReferenceCheck& rounds = newer.same_settings;
     add(batches, all_batches);
     add(rounds, all_rounds);
+    changed += new_settings_text(network, newer);
     text += format_printf("%-17s %6zu %6zu", network.network.c_str(), network.points.size(), profile.runs.size()) +
             cells(batches) + cells(rounds) + "\n";
   }
   return text + format_printf("%-31s", "all") + cells(all_batches) + cells(all_rounds) +
-         "\nMedian error of a point's samples to the target; inside: runs within the 80 % interval.\n";
+         "\nMedian error of a point's samples to the target; inside: runs within the 80 % interval.\n" + changed;
 }
 
 const std::vector<ReferenceNetwork>& ReferenceFile::networks() {

@@ -3,7 +3,8 @@
 // profile per network.
 //
 // One saturating law per network is fitted to all rounds and corrected by the residuals of neighbouring points. So no
-// submission is predicted only by the point of its own round. Runs above three times the median of their point are
+// submission is predicted only by the point of its own round. A point with a new kind of schedule, or one that first
+// decays more than a factor of 2 of epochs from all older ones, has new settings. Runs above three times the median of their point are
 // dropped, because they did not converge.
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@ struct ReferencePoint {
   double batch = 0;
   double learning_rate = 0;     ///< 0: not given
   std::vector<double> samples;  ///< to the target, one per seed
+  std::string new_settings;     ///< how its schedule differs from those of all older rounds; empty: it does not
   std::string source;
 };
 
@@ -56,7 +58,11 @@ struct ReferenceCheck {
 /// Predicts each batch from the network's other batches.
 ReferenceCheck check_batches(const ConvergenceProfile& profile);
 /// Predicts the points that a round added by those of older rounds. No errors for networks with points of one round.
-ReferenceCheck check_newer_rounds(const ReferenceNetwork& network);
+/// Points with new settings are scored alone: samples at another schedule do not follow from those of older rounds.
+struct NewerRounds {
+  ReferenceCheck same_settings, new_settings;
+};
+NewerRounds check_newer_rounds(const ReferenceNetwork& network);
 
 /// Throws InputError with the existing names.
 const ReferenceNetwork& find_network(const std::vector<ReferenceNetwork>& networks, const std::string& name);

@@ -1,6 +1,7 @@
 #include "sim/job_plan/job_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -43,6 +44,13 @@ void check_measured_step(const JobPlan& words) {
     if (is_open) throw InputError(std::string("--step-time: what was measured is not clear; allowed: with ") + missing);
 }
 
+// Numbers of nodes that a plan to a loss compares if none is given: with eight GPUs each, 8 to 2,048 GPUs.
+constexpr std::array<int, 5> kUsualNodes{1, 4, 16, 64, 256};
+
+bool lacks_gpus(const JobPlan& words) {
+  return words.options.empty() && words.question.gpus.empty() && words.nodes.empty();
+}
+
 void check_words(const JobPlan& words) {
   const bool has_model = !words.question.job.model.stated.empty();
   if (!words.options.empty()) check_options(words);
@@ -54,8 +62,10 @@ void check_words(const JobPlan& words) {
     throw InputError("--model-family: --model is given, too; allowed: one of them");
   if (!words.flops.empty() && !words.model_family.empty())
     throw InputError("--flops: each size of model takes other tokens; allowed: --loss or --tokens");
-  if (words.options.empty() && words.question.gpus.empty() == words.nodes.empty())
-    throw InputError("plan job: how many GPUs is not said once; allowed: --nodes or --gpus");
+  if (!words.question.gpus.empty() && !words.nodes.empty())
+    throw InputError("plan job: --nodes and --gpus both say how many GPUs; allowed: one of them");
+  if (lacks_gpus(words))
+    throw InputError("plan job: how many GPUs is not given; allowed: --nodes or --gpus; with --loss, neither");
   if (int(words.question.job.epochs > 0) + int(!words.tokens.empty()) + int(!words.samples.empty()) +
           int(!words.flops.empty()) + int(words.question.loss > 0) !=
       1)
@@ -322,6 +332,16 @@ std::vector<std::string> list_gpu_names(const JobPlan& words) {
 }
 
 ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
+  if (lacks_gpus(words) && words.question.loss > 0) {
+    JobPlan with_nodes = words;
+    with_nodes.nodes.assign(kUsualNodes.begin(), kUsualNodes.end());
+    ReadJobPlan result = read_job_plan(with_nodes, catalogue);
+    std::vector<std::string> numbers;
+    for (const int nodes : kUsualNodes) numbers.push_back(std::to_string(nodes));
+    result.assumed += (result.assumed.empty() ? kNotGiven : "") + "  nodes " + joined(numbers) +
+                      " (not stated; --nodes or --gpus compares others)\n";
+    return result;
+  }
   check_words(words);
   ReadJobPlan result;
   Json& plan = result.plan;

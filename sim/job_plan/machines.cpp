@@ -9,6 +9,7 @@
 #include "sim/job_plan/model_family.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/job_prediction/measured_critical.hpp"
 
 namespace lockstep::sim::job_plan {
 namespace {
@@ -137,8 +138,7 @@ std::vector<Machine> list_machines(const JobPlan& words, const Catalogue& catalo
   if (!words.tokens.empty()) machines.front().question.tokens = count_of("--tokens", words.tokens);
   if (!words.samples.empty()) machines.front().question.samples = count_of("--samples", words.samples);
   if (!words.flops.empty()) machines.front().question.flops = count_of("--flops", words.flops);
-  if (!words.critical_batch.empty())
-    machines.front().question.critical_batch_tokens = count_of("--critical-batch", words.critical_batch);
+  if (!words.critical_batch.empty()) set_critical_batch(words.critical_batch, machines.front().question);
   vary_model(machines, words, catalogue);
   vary(machines, words.gpus_by_name, "GPU", true,
        [](JobQuestion& q, const std::string& name) { q.job.gpu.stated = name; });

@@ -22,10 +22,6 @@ bool predicts_next_token(const model::Graph& graph) {
          graph.transformer->spec.objective == model::Objective::next_token;
 }
 
-bool is_fine_tuning(const Job& job) {
-  return !job.split.task.empty();
-}
-
 std::string range_text(const BoundedValue& estimate) {
   return format_count(estimate.middle) + " (" + format_count(estimate.low) + " to " +
          (std::isinf(estimate.high) ? std::string("any number") : format_count(estimate.high)) + ")";
@@ -62,8 +58,10 @@ LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue) {
   }
   law.parameters[kLogCritical] = std::log(question.critical_batch_tokens);
   law.parameters[kCriticalExponent] = 0;
-  law.covariance(kLogCritical, kLogCritical) = kMeasuredDeviation * kMeasuredDeviation;
-  law.critical_source = "--critical-batch";
+  const double deviation =
+      question.critical_batch_deviation > 0 ? question.critical_batch_deviation : kMeasuredDeviation;
+  law.covariance(kLogCritical, kLogCritical) = deviation * deviation;
+  law.critical_source = question.critical_batch_source.empty() ? "--critical-batch" : question.critical_batch_source;
   return law;
 }
 
@@ -81,11 +79,16 @@ LossModel loss_model_of(const model::Graph& graph, const std::string& id, const 
   return model;
 }
 
+bool is_fine_tuning(const Job& job) {
+  return !job.split.task.empty() || job.split.has("lora_rank");
+}
+
 std::string why_no_loss(const Job& job, const Scenario& scenario) {
-  if (is_fine_tuning(job)) return "fine-tuning has no law of the loss; allowed: --tokens or --epochs";
-  if (scenario.model.tokens == 0) return scenario.model.title + " does not train on text; allowed: --epochs";
+  if (is_fine_tuning(job)) return "fine-tuning has no law of the loss; allowed: --tokens or --samples";
+  if (scenario.model.tokens == 0)
+    return scenario.model.title + " does not train on text; allowed: --epochs or --samples";
   return "laws of the loss are of models that predict the next token, which " + scenario.model.title +
-         " is not; allowed: --tokens or --epochs";
+         " is not; allowed: --tokens or --samples";
 }
 
 std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, const Scenario& scenario,
@@ -111,13 +114,13 @@ BoundedValue tokens_to_loss(const Scenario& scenario, int gpus, double global_ba
 
 std::string job_loss_text(const JobPrediction& predicted) {
   const JobQuestion& question = predicted.question;
+  if (question.tokens > 0 && is_fine_tuning(predicted.job))
+    return "The loss is not predicted: laws of the loss are of models that are trained from the beginning, not of "
+           "fine-tuning.\n";
   if (!predicted.loss || (question.tokens == 0 && question.loss == 0)) return "";
   const JobLoss& loss = *predicted.loss;
   const JobRow& row = predicted.largest();
   const Workload& run = row.samples_per_s.task.target.front();
-  if (run.scenario.parallel && run.scenario.parallel->lora_rank > 0)
-    return "The loss is not predicted: laws of loss are of models that are trained from the beginning, not of "
-           "adapters.\n";
   const double global_batch = run.samples() * run.accumulation;
   const double batch_tokens = global_batch * run.scenario.model.tokens;
   if (question.loss > 0) {

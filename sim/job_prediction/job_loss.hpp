@@ -16,7 +16,7 @@ inline constexpr const char* kDefaultLossLaw = "chinchilla";
 /// Returns a law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
 LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue);
 /// Returns the question's law. If the question has a measured critical batch, it replaces the law's for every number of
-/// tokens. Its relative error is assumed to be a fifth.
+/// tokens. The relative error of a number is assumed to be a fifth; that of a file is measured (measured_critical.hpp).
 LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue);
 
 /// Returns the model with its parameters counted as for the law. A mixture of experts is between its active and all
@@ -26,6 +26,8 @@ LossModel loss_model_of(const model::Graph& graph, const std::string& id, const 
 /// Returns none for fine-tuning, and for models that do not predict the next token. Throws InputError for unknown laws.
 std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, const Scenario& scenario,
                                    const Catalogue& catalogue);
+/// True for adapters (LoRA) and for training all weights of a model that was trained before.
+bool is_fine_tuning(const Job& job);
 /// Returns the reason why the job has no law of the loss, for an error message.
 std::string why_no_loss(const Job& job, const Scenario& scenario);
 

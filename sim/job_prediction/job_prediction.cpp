@@ -42,11 +42,14 @@ void set_samples(double samples, QuantityTask& task) {
   task.samples = samples;
 }
 
-void set_epochs_or_refuse(StackModel& m, QuantityTask& task) {
+void set_epochs_or_refuse(StackModel& m, QuantityTask& task, bool is_to_target) {
+  if (is_to_target && !m.job.is_mlperf())
+    throw InputError("--mlperf-target: " + m.stack->name + " has no target; allowed: with --software mlperf");
   try {
     set_training(m, task);
   } catch (const Unmapped& unmapped) {
-    throw InputError("--epochs: " + unmapped.why + "; allowed: --samples instead, of the whole training");
+    throw InputError(std::string(is_to_target ? "--mlperf-target: " : "--epochs: ") + unmapped.why +
+                     "; allowed: --samples instead, of the whole training");
   }
 }
 
@@ -65,13 +68,13 @@ Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& c
   set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
   set_interval_class(of_efficiency, tasks.efficiency);
   const bool has_samples = question.samples > 0 && tasks.samples_per_s.target.front().scenario.model.tokens == 0;
-  if (job.epochs > 0 || has_samples) {
+  if (job.epochs > 0 || has_samples || question.trains_to_mlperf_target) {
     tasks.training = tasks.samples_per_s;
     StackModel of_training = continue_with(m, *tasks.training);
     if (has_samples)
       set_samples(question.samples, *tasks.training);
     else
-      set_epochs_or_refuse(of_training, *tasks.training);
+      set_epochs_or_refuse(of_training, *tasks.training, question.trains_to_mlperf_target);
     set_interval_class(of_training, *tasks.training);
   }
   set_interval_class(m, tasks.samples_per_s);
@@ -117,8 +120,8 @@ Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& t
   scenario.ignores_memory = question.ignores_memory;
   if (question.fitted_step) scenario.compute.time_factor = question.fitted_step->time_factor;
   if (tasks.training)
-    scenario.convergence =
-        ConvergenceSpec{training_name(question), tasks.training->samples, question.samples > 0 ? 1 : job.epochs};
+    scenario.convergence = ConvergenceSpec{training_name(question), tasks.training->samples,
+                                           question.samples > 0 ? 1 : tasks.training->epochs};
   return scenario;
 }
 

@@ -16,10 +16,20 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
+void check_mlperf_target(const JobQuestion& q, int works) {
+  if (!q.trains_to_mlperf_target || q.has_whole_replicas) return;
+  if (works > 0 || q.job.epochs > 0)
+    throw InputError(
+        "--mlperf-target: the work is given twice; allowed: without --epochs, --tokens, --samples and others");
+  if (q.job.global_batch == 0)
+    throw InputError("--mlperf-target: the samples to the target depend on the batch; allowed: with --global-batch");
+}
+
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   if (q.is_split() && q.job.batch_per_gpu > 0 && q.job.global_batch > 0)
     throw InputError("--batch: --global-batch says it too; allowed: one of them, and --micro-batch");
   const int works = int(q.tokens > 0 && !q.derives_tokens) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
+  check_mlperf_target(q, works);
   if (works > 1)
     throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
   if (!q.batch_ramp.empty() && works == 0)
@@ -27,7 +37,7 @@ void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   if (!q.batch_ramp.empty() && q.job.global_batch > 0) (void)read_batch_ramp(q.batch_ramp, q.job.global_batch);
   if (q.samples > 0 && q.job.epochs > 0)
     throw InputError("--samples: --epochs says how much is trained, too; allowed: one of the two");
-  if (q.usd_per_gpu_hour > 0 && works == 0 && q.job.epochs == 0)
+  if (q.usd_per_gpu_hour > 0 && works == 0 && q.job.epochs == 0 && !q.trains_to_mlperf_target)
     throw InputError(
         "--price: the work is not given; allowed: with --epochs, --samples, or of sequences --tokens, --loss, --flops");
   if (q.rate_samples_per_s > 0 && q.job.batch_per_gpu == 0)

@@ -42,11 +42,14 @@ struct JobQuestion {
   std::optional<FittedStep> fitted_step{};  ///< derived from `step` by with_fitted_step()
   double tokens = 0;                        ///< tokens of the training; 0: not given
   bool derives_tokens = false;              ///< `tokens` were derived from samples or flops
+  bool trains_to_mlperf_target = false;     ///< the work is MLPerf's, by its reference runs at the global batch
   double samples = 0;                       ///< images or sequences of the training; 0: not given
   double loss = 0;                          ///< loss that the training must reach, nats per token; 0: not given
   double flops = 0;                         ///< operations of the training, forward and backward; 0: not given
   std::string batch_ramp{};                 ///< batches with which it begins (batch_ramp.hpp); empty: one batch
   double critical_batch_tokens = 0;         ///< measured, in place of the law's; 0: the law's
+  double critical_batch_deviation = 0;      ///< of its logarithm; 0: assumed
+  std::string critical_batch_source{};      ///< empty: --critical-batch
   std::string loss_law;                     ///< name in the catalogue, or a file; empty: kDefaultLossLaw (job_loss.hpp)
   std::string storage{};                    ///< for checkpoints, "200 GB/s" or "5 GB/s per node"; empty: the default
   bool is_undisturbed = false;              ///< leaves out the calendar time (--no-failures)

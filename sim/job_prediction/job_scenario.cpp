@@ -127,6 +127,11 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
     sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", "deviations of the fitted constants"});
   add_calibration("samples_per_s", largest.samples_per_s.task, sources);
   add_calibration("training", (largest.training ? *largest.training : largest.samples_per_s).task, sources);
+  if (largest.training && largest.training->task.epochs_uncertainty > 0) {
+    for (const char* key : {"/uncertainty/epochs", "/convergence/epochs"})
+      sources.push_back({key, Json(), "fitted", "law of MLCommons' reference runs"});
+    return sources;
+  }
   sources.push_back({"/uncertainty/epochs", Json(), "assumed", "--epochs is given"});
   sources.push_back({"/convergence/epochs", Json(), "assumed",
                      largest.training && largest.training->task.epochs == 0 ? "--samples" : "--epochs"});

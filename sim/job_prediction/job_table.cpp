@@ -143,12 +143,17 @@ std::int64_t assumed_global_batch(const JobPrediction& predicted) {
 }
 
 std::string training_name(const JobQuestion& question) {
+  if (question.trains_to_mlperf_target) return "MLPerf's target";
   return question.samples > 0 ? format_count(question.samples) + " samples"
                               : short_number(question.job.epochs) + " epochs";
 }
 
 std::string training_text(const Inputs& inputs) {
   std::string text;
+  for (const Assumption& input : inputs.assumptions)
+    if (input.pointer == kMlperfSamples)
+      text += "MLPerf's target takes " + with_thousands(1e6 * input.value.get<double>()) + " samples at this batch, " +
+              input.source + ".\n";
   if (const auto share = listed_value(kEvaluationShare, inputs))
     text += "The time of epochs is that of their iterations, with " + formatted("%.3g", 100 * *share) +
             " % more samples for evaluation.\n";

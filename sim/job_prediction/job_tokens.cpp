@@ -179,7 +179,8 @@ std::string job_tokens_text(const JobPrediction& predicted) {
   const bool shows_calendar = has_work(question) && has_calendar(question);
   if (shows_calendar)
     for (const std::string& name : calendar_names()) names.push_back(name);
-  if (question.usd_per_gpu_hour > 0) names.emplace_back("USD");
+  const bool shows_cost = has_work(question) && question.usd_per_gpu_hour > 0;
+  if (shows_cost) names.emplace_back("USD");
   table.add(names);
   for (const Row& row : rows) {
     std::vector<std::string> cells{std::to_string(row.gpus),
@@ -194,7 +195,7 @@ std::string job_tokens_text(const JobPrediction& predicted) {
       if (has_work(question)) cells.push_back(duration_text(seconds));
     if (shows_calendar)
       for (const std::string& cell : calendar_cells(row.calendar)) cells.push_back(cell);
-    if (question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
+    if (shows_cost) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
   return "\n" + table.text() + (shows_calendar ? calendar_text(question) : "") +
@@ -225,7 +226,7 @@ Json job_tokens_json(const JobPrediction& predicted) {
     add_estimate("loss", row.loss, json);
     if ((row.tokens || row.loss) && predicted.loss) json["loss_law"] = predicted.loss->law.id;
     add_calendar(row.calendar, json);
-    if (question.usd_per_gpu_hour > 0) json["usd"] = row.usd;
+    if (has_work(question) && question.usd_per_gpu_hour > 0) json["usd"] = row.usd;
     list.push_back(json);
   }
   return list;

@@ -19,7 +19,7 @@ constexpr double kLeastSpread = 5e-4;  // two evaluations of one model differ by
 constexpr int kMostSteps = 500;
 constexpr double kTolerance = 1e-11;
 constexpr std::size_t kFewestSizes = 3;
-constexpr std::size_t kFewestForSpread = 6;  // with fewer points, the other law's spread is the better guess
+constexpr double kPriorRuns = 1;  // the other law's spread counts as that of one run (assumed)
 
 /// The other law's parameters with their uncertainty, at least prior_deviations(). Parameters that it lacks are
 /// fixed.
@@ -125,14 +125,26 @@ bool improve(LossLaw& law, const std::vector<LossPoint>& points, const Prior& pr
   return false;
 }
 
-/// Returns the maximum-likelihood scale of Student's t.
-double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, double spread) {
-  double sum = 0;
+/// Returns the number of parameters that the points determine: the trace of their part of the curvature over the whole.
+double determined_parameters(const Curvature& c, const Prior& prior) {
+  double count = 0;
+  const LossMatrix inverse = c.matrix.ldlt().solve(LossMatrix::Identity());
+  for (int i = 0; i < kLossParameters; ++i)
+    if (prior.is_free[i] != 0) count += 1 - inverse(i, i) * prior.precision[i];
+  return std::max(0.0, count);
+}
+
+/// Returns the scale of Student's t. The points have lost a degree of freedom for each parameter that they determine.
+double spread_of(const LossLaw& law, const std::vector<LossPoint>& points, const Prior& prior, double spread,
+                 double prior_spread) {
+  double sum = kPriorRuns * prior_spread * prior_spread;
   for (const LossPoint& point : points) {
     const double residual = residual_of(law, point);
     sum += weight_of(residual, spread) * residual * residual;
   }
-  return std::max(kLeastSpread, std::sqrt(sum / static_cast<double>(points.size())));
+  const double determined = determined_parameters(curvature_at(law, points, prior, spread), prior);
+  const double free = std::max(0.0, static_cast<double>(points.size()) - determined);
+  return std::max(kLeastSpread, std::sqrt(sum / (free + kPriorRuns)));
 }
 
 /// Returns the number of points over the number of independent points with as much information. Points of one size
@@ -182,7 +194,8 @@ double log_error_of_tokens(const LossLaw& law, const LossPoint& point) {
 
 struct LeftOut {
   double parameters, log_error;
-  double reach;  // |ln(loss / predicted)| over the interval's half width
+  double log_loss_error;  // ln(predicted / true) loss
+  double reach;           // |ln(loss / predicted)| over the interval's half width
 };
 
 std::vector<LeftOut> leave_out(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage) {
@@ -194,8 +207,9 @@ std::vector<LeftOut> leave_out(const std::vector<LossPoint>& points, const LossL
     const LossLaw law = fit_loss_law(without_size(points, size, false), prior);
     for (const LossPoint& point : without_size(points, size, true)) {
       const BoundedValue loss = predict_loss(law, size, point.tokens, point.batch_tokens, coverage);
-      all.push_back({size, log_error_of_tokens(law, point),
-                     std::abs(std::log(point.loss / loss.middle)) / std::log(loss.high / loss.middle)});
+      const double log_loss_error = std::log(loss.middle / point.loss);
+      all.push_back({size, log_error_of_tokens(law, point), log_loss_error,
+                     std::abs(log_loss_error) / std::log(loss.high / loss.middle)});
     }
   }
   return all;
@@ -219,8 +233,7 @@ LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior_
   double spread = 0.05, damping = 1e-3;
   for (int step = 0; step < kMostSteps; ++step) {
     const bool is_better = improve(law, points, prior, spread, damping);
-    const double next =
-        points.size() < kFewestForSpread ? std::max(kLeastSpread, prior_law.spread) : spread_of(law, points, spread);
+    const double next = spread_of(law, points, prior, spread, prior_law.spread);
     const bool is_same = std::abs(next - spread) < 1e-10 * spread;
     spread = next;
     if (!is_better && is_same) break;
@@ -241,9 +254,10 @@ std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, c
                                          double widening) {
   std::vector<LeftOutSize> sizes;
   for (const LeftOut& one : leave_out(points, prior, coverage)) {  // in order of size
-    if (sizes.empty() || sizes.back().parameters != one.parameters) sizes.push_back({one.parameters, 0, {}});
+    if (sizes.empty() || sizes.back().parameters != one.parameters) sizes.push_back({one.parameters, 0, {}, {}});
     sizes.back().inside += one.reach <= widening ? 1 : 0;
     sizes.back().log_errors.push_back(one.log_error);
+    sizes.back().log_loss_errors.push_back(one.log_loss_error);
   }
   return sizes;
 }

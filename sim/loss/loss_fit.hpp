@@ -25,8 +25,9 @@ LossLaw fit_calibrated_law(const std::vector<LossPoint>& points, const LossLaw& 
 /// A size of model, predicted by a law that was fitted without it.
 struct LeftOutSize {
   double parameters = 0;
-  int inside = 0;                  ///< points whose loss lies within the interval
-  std::vector<double> log_errors;  ///< per point: ln(predicted / true) tokens to its loss
+  int inside = 0;                       ///< points whose loss lies within the interval
+  std::vector<double> log_errors;       ///< per point: ln(predicted / true) tokens to its loss
+  std::vector<double> log_loss_errors;  ///< per point: ln(predicted / true) loss
 };
 
 /// Predicts every size by a law fitted without it. `widening` multiplies the width of fit_loss_law()'s intervals.

@@ -100,7 +100,7 @@ double critical_batch(const LossLaw& law, double minimal) {
 }
 
 double tokens_at_batch(const LossLaw& law, double minimal, double batch) {
-  return std::isinf(minimal) ? minimal : minimal * (1 + batch / critical_batch(law, minimal));
+  return std::isinf(minimal) ? minimal : minimal * samples_over_fewest(batch, critical_batch(law, minimal));
 }
 
 double minimal_tokens(const LossLaw& law, double tokens, double batch) {

@@ -32,10 +32,10 @@ std::vector<double> absolute_errors(const std::vector<double>& log_errors) {
   return errors;
 }
 
-double median_error_of(const std::vector<LeftOutSize>& sizes) {
+double median_error_of(const std::vector<LeftOutSize>& sizes, std::vector<double> LeftOutSize::*log_errors) {
   std::vector<double> all;
   for (const LeftOutSize& size : sizes)
-    for (const double error : absolute_errors(size.log_errors)) all.push_back(error);
+    for (const double error : absolute_errors(size.*log_errors)) all.push_back(error);
   return all.empty() ? 0 : median(all);
 }
 
@@ -56,7 +56,8 @@ std::string sizes_text(const LossFitReport& report) {
     points += size.log_errors.size();
   }
   return "Tokens to the loss of each size, by a law of the other sizes: median error " + percent(report.median_error) +
-         "; " + std::to_string(inside) + " of " + std::to_string(points) + " losses inside the 80 % interval\n" + rows;
+         ", of the loss " + formatted("%.2f %%", 100 * report.median_loss_error) + "; " + std::to_string(inside) +
+         " of " + std::to_string(points) + " losses inside the 80 % interval\n" + rows;
 }
 
 std::string batches_text(const std::vector<CriticalBatchCheck>& checks) {
@@ -82,7 +83,8 @@ LossFitReport fit_with_report(const LossTable& table, const LossLaw& prior) {
   report.law.critical_source = has_batches(points) ? "fitted on the same runs" : "of " + prior.id;
   const double widening = report.law.spread / fit_loss_law(points, prior).spread;
   report.sizes = leave_out_sizes(points, prior, kLossCoverage, widening);
-  report.median_error = median_error_of(report.sizes);
+  report.median_error = median_error_of(report.sizes, &LeftOutSize::log_errors);
+  report.median_loss_error = median_error_of(report.sizes, &LeftOutSize::log_loss_errors);
   report.batches = check_critical_batches(points, prior);
   return report;
 }

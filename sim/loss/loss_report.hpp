@@ -13,7 +13,8 @@ struct LossFitReport {
   int rows = 0, used = 0;            ///< rows of the file, and rows that were fitted
   std::vector<std::string> refused;  ///< rows that could not be read
   std::vector<LeftOutSize> sizes;
-  double median_error = 0;  ///< of the tokens to the loss, |ratio - 1|, over all points of held-out sizes
+  double median_error = 0;       ///< of the tokens to the loss, |ratio - 1|, over all points of held-out sizes
+  double median_loss_error = 0;  ///< of the loss after the runs' tokens
   std::vector<CriticalBatchCheck> batches;
 };
 

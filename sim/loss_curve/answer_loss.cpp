@@ -225,6 +225,9 @@ void check_question(const LossQuestion& q) {
   const bool is_optimum = !q.flops.empty() && models == 0;
   if (models != 1 && !is_optimum)
     throw InputError("simulate loss: the model is not given once; allowed: --model, --model-family or --parameters");
+  if (is_fine_tuning(q.job.job))
+    throw InputError(
+        "simulate loss: fine-tuning has no law of the loss; allowed: simulate job with --tokens or --samples");
   const int works = int(!q.losses.empty()) + int(!q.tokens.empty()) + int(!q.flops.empty()) + int(q.has_limits());
   if (works != 1)
     throw InputError(

@@ -103,6 +103,9 @@ struct [[nodiscard]] QuantityTask : Inputs {
 void set_iteration(StackModel& m, QuantityTask& task);
 /// Sets the baseline to an iteration on `gpus` GPUs, at the target's batch per GPU or with its global batch.
 void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus, bool is_strong_scaling);
+/// Names the input that lists the samples to MLPerf's target, in millions.
+inline constexpr const char* kMlperfSamples = "samples to the target, millions";
+
 /// Sets the quantity to the time of a training: the target's iterations over all epochs, including evaluations.
 void set_training(StackModel& m, QuantityTask& task);
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/convergence/law.hpp"
 #include "sim/convergence/reference_points.hpp"
 #include "sim/quantity/quantity_task.hpp"
 #include "sim/stack/priors.hpp"
@@ -40,15 +41,18 @@ double train_samples(const StackModel& m) {
 
 namespace {
 
-std::int64_t global_batch_of(StackModel& m) {
-  return m.job.global_batch > 0 ? m.job.global_batch : std::int64_t{batch_of(m)} * gpus_of(m);
+std::int64_t global_batch_of(StackModel& m, const QuantityTask& task) {
+  if (m.job.global_batch > 0) return m.job.global_batch;
+  const int micro_steps = task.target.empty() ? 1 : std::max(1, task.target.front().accumulation);
+  return std::int64_t{batch_of(m)} * gpus_of(m) * micro_steps;
 }
 
 // Batches above all those with published epochs need more epochs, by the law below. No publication confirms this, so
 // the whole increase counts as uncertain.
 void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double most_batch, double critical) {
   if (static_cast<double>(batch) <= most_batch) return;
-  const double factor = (1 + static_cast<double>(batch) / critical) / (1 + most_batch / critical);
+  const double factor =
+      samples_over_fewest(static_cast<double>(batch), critical) / samples_over_fewest(most_batch, critical);
   task.epochs *= factor;
   task.epochs_uncertainty = std::hypot(task.epochs_uncertainty, factor - 1);
   m.assume("epochs at this batch", task.epochs,
@@ -59,15 +63,15 @@ void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double
 // Interpolates between the reference points. Beyond the largest batch there are none, so the whole increase of the law
 // counts as uncertain.
 void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ConvergenceProfile& profile) {
-  const double batch = static_cast<double>(global_batch_of(m));
+  const double batch = static_cast<double>(global_batch_of(m, task));
   const double largest = profile.fits.front().to_x;
   const ReferenceSamples samples = samples_to_target(profile, batch);
   task.epochs = samples.middle / train_samples(m);
   task.epochs_uncertainty = 0.5 * std::log(samples.high / samples.low) / normal_quantile(0.5 + 0.5 * profile.coverage);
   const bool is_beyond = batch > largest;
   m.inputs.assumptions.push_back(
-      {"samples to the target, millions", samples.middle * 1e-6, "fitted",
-       std::string("law of MLCommons' reference convergence points of all rounds") +
+      {kMlperfSamples, samples.middle * 1e-6, "fitted",
+       std::string("by a law of MLCommons' reference convergence points of all rounds") +
            (is_beyond ? ", extrapolated: the largest global batch of these is " + short_number(largest) : "")});
   if (!is_beyond) return;
   task.epochs_uncertainty =
@@ -77,13 +81,14 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
 // E(B) = E_min (1 + B / B_crit), for ResNet-50. Both constants are fitted per round of MLPerf.
 void set_epochs_by_law(StackModel& m, QuantityTask& task) {
   if (m.model->id.rfind("resnet50", 0) != 0)
-    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};
-  const std::int64_t batch = global_batch_of(m);
+    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated +
+                   ": no reference runs of MLPerf are known for it"};
+  const std::int64_t batch = global_batch_of(m, task);
   const std::string& law = m.stack->id;
   const double fewest = m.constant({"epochs at small batch/" + law, "epochs at small batch"});
   const double critical = m.constant({"critical batch/" + law, "critical batch"});
-  const double of_critical = std::min(static_cast<double>(batch), kMostBatch) / critical;
-  task.epochs = fewest * (1 + of_critical);
+  const double within = std::min(static_cast<double>(batch), kMostBatch), of_critical = within / critical;
+  task.epochs = fewest * samples_over_fewest(within, critical);
   const double off_of_critical = std::max(kCriticalOff, m.inputs.deviation_of("critical batch"));
   task.epochs_uncertainty = std::hypot(std::max(kFewestOff, m.inputs.deviation_of("epochs at small batch")),
                                        off_of_critical * of_critical / (1 + of_critical));
@@ -105,7 +110,7 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted) {
   task.epochs = kUsualEpochs;
   task.epochs_uncertainty = 0.05;
   m.assume_default("epochs", kUsualEpochs, "the usual schedule for ImageNet");
-  extend_epochs(m, task, global_batch_of(m), kMostBatch, prior_of("critical batch").value);
+  extend_epochs(m, task, global_batch_of(m, task), kMostBatch, prior_of("critical batch").value);
 }
 
 void set_iteration(StackModel& m, QuantityTask& task) {

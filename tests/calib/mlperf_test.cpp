@@ -161,13 +161,25 @@ TEST_CASE("MLPerf's benchmarks of texts are models of the catalogue with their s
   }
   const std::string longer = later_log("llama31_8b", 0, true) + entry("max_sequence_length", 1, 16384);
   CHECK(import_mlperf({{longer, "r.txt"}}, {}).records[0]["seq"] == 16384);
-  const Json other = import_mlperf({{later_log("retinanet", 0, true), "r.txt"}}, {}).records[0];
-  CHECK(other["not_predicted"] == "no model of the catalogue is that of retinanet");
+  const Json other = import_mlperf({{later_log("maskrcnn", 0, true), "r.txt"}}, {}).records[0];
+  CHECK(other["not_predicted"] == "no model of the catalogue is that of maskrcnn");
   MlperfOptions options;
   options.model = "mine";
   const Json own = import_mlperf({{later_log("llama31_8b", 0, true), "r.txt"}}, options).records[0];
   CHECK(own["model"] == "mine");
   CHECK_FALSE(own.contains("seq"));
+}
+
+TEST_CASE("logs of ssd are of RetinaNet where they train on the images of OpenImages") {
+  const auto record_with = [](const std::string& samples) {
+    const std::string log = later_log("ssd", 0, true) + samples;
+    return import_mlperf({{log, "r.txt"}}, {}).records[0];
+  };
+  const Json retinanet = record_with(entry("train_samples", 1, 1170301));
+  CHECK(retinanet["model"] == "retinanet");
+  CHECK(retinanet["software"] == "mlperf");
+  for (const std::string& samples : {entry("train_samples", 1, 117266), std::string()})
+    CHECK(record_with(samples)["not_predicted"] == "no model of the catalogue is that of ssd");
 }
 
 TEST_CASE("networks and links of a system's description become names that records may have") {

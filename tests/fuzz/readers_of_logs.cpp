@@ -4,6 +4,7 @@
 #include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/loss_log.hpp"
 #include "calib/import/mlperf.hpp"
 #include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
@@ -56,6 +57,12 @@ Json training_log(const std::string& text) {
   calib::TrainingLog log = calib::read_training_log(from_disk(text), path(), "", facts);
   if (!log.job.contains("gpus")) log.job["gpus"] = 8;
   return Json::array({calib::training_record(log, "fuzzed")});
+}
+
+Json loss_log(const std::string& content) {
+  std::ofstream(path(), std::ios::binary) << content;
+  const calib::LossLog log = calib::read_loss_log(path(), {1e9, 0, 1e6});
+  return Json{{"loss", log.loss}, {"tokens", log.tokens}, {"source", log.loss_source}, {"said", log.said}};
 }
 
 // A mutated record has a wrong checksum, which would hide the reader of its message.
@@ -159,6 +166,11 @@ std::vector<Reader> readers_of_logs() {
           {own("torch_probe.jsonl")}),
       Reader{"step-trace", step_trace, path(), {data("torch_trace.json")}},
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
+      Reader{"loss-log",
+             loss_log,
+             path(),
+             {own("events.out.tfevents"), own("training_llmc.log"), own("training_megatron.log"),
+              own("training_torchtitan.log")}},
       Reader{"event-file", event_file, path(), {own("events.out.tfevents")}},
       Reader{"training-log",
              training_log,

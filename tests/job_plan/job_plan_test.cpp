@@ -280,6 +280,23 @@ TEST_CASE("a plan over a family compares its sizes; those that do not reach the 
   CHECK(refused < static_cast<int>(models.size()));
 }
 
+TEST_CASE("a plan to a loss without numbers of GPUs compares usual ones and says so") {
+  sim::JobPlan words;
+  words.question.job.model.stated = "llama3_2_1b";
+  words.question.loss = 2.6;
+  words.global_batches = {256};
+  words.gpus_by_name = {"H100"};
+  const sim::ReadJobPlan read = sim::read_job_plan(words, catalogue());
+  CHECK(read.plan.at("axes").at(0).at("values").size() == 5);
+  CHECK_THAT(read.assumed, Contains("nodes 1, 4, 16, 64, 256 (not stated; --nodes or --gpus compares others)"));
+  words.question.loss = 0;
+  words.tokens = "1T";
+  CHECK_THAT(refusal(words), Contains("how many GPUs is not given; allowed: --nodes or --gpus"));
+  words.nodes = {1};
+  words.question.gpus = {8};
+  CHECK_THAT(refusal(words), Contains("--nodes and --gpus both say how many GPUs"));
+}
+
 TEST_CASE("a plan by operations trains each model for their tokens") {
   sim::JobPlan words;
   words.question.job.model.stated = "llama3_8b";
@@ -299,7 +316,7 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
              Contains("--gpu \"V1000\"") && Contains("nearest"));
   CHECK_THAT(refusal_with([](W& w) { w.networks = {"10 furlongs"}; }), Contains("--network \"10 furlongs\""));
   CHECK_THAT(refusal_with([](W& w) { w.nodes = {2, 2}; }), Contains("--nodes: the same number twice"));
-  CHECK_THAT(refusal_with([](W& w) { w.question.gpus = {8}; }), Contains("--nodes or --gpus"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.gpus = {8}; }), Contains("--nodes and --gpus both"));
   CHECK_THAT(refusal_with([](W& w) { w.nodes.clear(); }), Contains("--nodes or --gpus"));
   CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }),
              Contains("--epochs, --samples, --tokens, --loss or --flops"));

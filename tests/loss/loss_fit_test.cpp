@@ -23,6 +23,8 @@ LossLaw other_law() {
   return law;
 }
 
+constexpr double kPlantedSpread = 0.005;
+
 LossLaw catalogue_law(const std::string& id) {
   const JsonDocument document =
       JsonDocument::load(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/catalogue/loss_laws.json");
@@ -99,6 +101,50 @@ TEST_CASE("intervals of the shipped tables' laws hold four of five points of siz
   CHECK(inside >= 0.75 * points);
   CHECK(inside <= 0.85 * points);
   CHECK(chinchilla.median_error < 0.10);
+  CHECK(chinchilla.median_loss_error > 0);
+  CHECK(chinchilla.median_loss_error < 0.005);
+}
+
+TEST_CASE("few runs do not make the spread too small") {
+  LossLaw start = other_law();
+  start.spread = kPlantedSpread / 10;  // so that only the runs can tell
+  double squares = 0;
+  constexpr int kDraws = 60;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<LossPoint> points =
+        tests::runs_of(tests::simple_law(), kPlantedSpread, {1e6}, static_cast<std::uint64_t>(100 + draw));
+    points.resize(8);
+    squares += std::pow(fit_loss_law(points, start).spread / kPlantedSpread, 2) / kDraws;
+  }
+  // Without the degrees of freedom that the parameters take, it would be 0.5. Student's t has a smaller scale than the
+  // normal distribution that it is fitted to: 0.8.
+  CHECK(std::sqrt(squares) > 0.65);
+  CHECK(std::sqrt(squares) < 1.1);
+}
+
+TEST_CASE("a law fitted to ten runs of a table that no shipped law knows predicts its others") {
+  double share = 0;
+  const std::vector<std::string> tables{"gadre_c4.csv", "gadre_redpajama.csv", "gadre_refinedweb.csv"};
+  for (const std::string& table : tables) {
+    INFO(table);
+    std::vector<LossPoint> points =
+        read_loss_points(std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/loss/" + table).points;
+    std::sort(points.begin(), points.end(),
+              [](const LossPoint& a, const LossPoint& b) { return a.parameters * a.tokens < b.parameters * b.tokens; });
+    const std::vector<LossPoint> cheapest(points.begin(), points.begin() + 10),
+        others(points.begin() + 10, points.end());
+    const LossLaw law = fit_calibrated_law(cheapest, catalogue_law("chinchilla"), kLossCoverage);
+    std::vector<double> errors;
+    int inside = 0;
+    for (const LossPoint& point : others) {
+      const BoundedValue loss = predict_loss(law, point.parameters, point.tokens, point.batch_tokens, kLossCoverage);
+      errors.push_back(std::abs(loss.middle / point.loss - 1));
+      inside += point.loss >= loss.low && point.loss <= loss.high ? 1 : 0;
+    }
+    CHECK(median(errors) < 0.025);
+    share += static_cast<double>(inside) / static_cast<double>(others.size()) / static_cast<double>(tables.size());
+  }
+  CHECK(share > 0.75);
 }
 
 TEST_CASE("the critical batch of sizes that were left out is within a factor of 1.5 in the median, of 2 in each") {

@@ -116,6 +116,10 @@ TEST_CASE("a question that is incomplete says what is missing") {
   bert.job.job.model.stated = "bert_large";
   bert.losses = {2};
   CHECK_THROWS_WITH(answer_to(bert), Contains("does not predict the next token"));
+  LossQuestion tuned = question_on("H100", {8});
+  tuned.losses = {2.2};
+  tuned.job.job.split.task = "lora";
+  CHECK_THROWS_WITH(answer_to(tuned), Contains("fine-tuning has no law of the loss; allowed: simulate job with"));
   LossQuestion unknown = question_on("H100", {8});
   unknown.losses = {2.2};
   unknown.job.loss_law = "nobody";

@@ -29,6 +29,8 @@ TEST_CASE("towers and diffusion have the parameters of their checkpoints") {
   CHECK(zoo_graph("wan2_1_1_3b").parameter_count() == 1'418'996'800);
   CHECK(zoo_graph("stable_diffusion_1_5").parameter_count() == 859'520'964);
   CHECK(zoo_graph("stable_diffusion_2_1").parameter_count() == 865'910'724);
+  CHECK(zoo_graph("stable_diffusion_2_base").parameter_count() == 865'910'724);
+  CHECK(zoo_graph("stable_diffusion_2_base").macs() < zoo_graph("stable_diffusion_2_1").macs() / 2);
   CHECK(zoo_graph("sdxl").parameter_count() == 2'567'463'684);
 }
 

@@ -1,6 +1,9 @@
 // Networks other than those of the seed papers. Their parameters and multiply-adds are compared with the totals of
 // their authors' or of torchvision's versions.
 #include "engine/model/zoo/zoo.hpp"
+
+#include <cmath>
+
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
@@ -83,6 +86,30 @@ TEST_CASE("gated and dense networks have the counts of their publications") {
   CHECK(parameters("se_resnext101") == Approx(48.96e6).epsilon(0.01));
   CHECK(parameters("unet") == Approx(31.03e6).epsilon(0.001));  // of Ronneberger et al.'s network, 31 million
   CHECK(parameters("gnmt") == Approx(160e6).epsilon(0.01));     // as MLPerf's reference logs it
+}
+
+TEST_CASE("MLPerf's networks of images and volumes have the parameters of their reference implementations") {
+  const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
+  // Counted by running the constructors of github.com/mlcommons/training and hpc: RetinaNet without its frozen norms.
+  CHECK(parameters("retinanet") == 37'060'652);
+  CHECK(parameters("unet3d") == 31'190'243);
+  CHECK(parameters("deepcam") == 56'454'720);
+  // Convolutions of 27 weights from 4 to 32, 64, 128, 256 and 512 channels, then 4^3 x 512 features to 128, 64 and 4.
+  const std::int64_t convolutions =
+      27 * (4 * 32 + 32 * 64 + 64 * 128 + 128 * 256 + 256 * 512) + 32 + 64 + 128 + 256 + 512;
+  CHECK(parameters("cosmoflow") == convolutions + 32768 * 128 + 128 + 128 * 64 + 64 + 64 * 4 + 4);
+}
+
+TEST_CASE("MLPerf's networks of volumes have the multiply-adds of their convolutions") {
+  const auto macs = [](const char* id) { return static_cast<double>(zoo_graph(id).macs()); };
+  // CosmoFlow: each convolution keeps its size, which a pooling halves.
+  double cosmoflow = 32768. * 128 + 128 * 64 + 64 * 4;
+  for (int i = 0, in = 4; i < 5; in = 32 << i++) cosmoflow += std::pow(128 >> i, 3) * 27 * in * (32 << i);
+  CHECK(macs("cosmoflow") == cosmoflow);
+  // 3D U-Net at 128^3: 32 channels four times at full size (two of them from 1 and 64), and 3 classes.
+  const double full = std::pow(128, 3) * (27. * (1 * 32 + 32 * 32 + 64 * 32 + 32 * 32) + 32 * 3);
+  CHECK(macs("unet3d") > full);
+  CHECK(macs("unet3d") < 3 * full);
 }
 
 TEST_CASE("further models have the multiply-adds of their publications") {

@@ -53,7 +53,6 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
   }
   // Networks and schemes that are not modelled, and facts that the record does not give.
   CHECK(unmapped == std::set<std::string>{"a100-dlrm",
-                                          "a100-unet3d",
                                           "a2a-bus",
                                           "alg-PS_async",
                                           "alg-PowerSGD",

@@ -119,6 +119,13 @@ const BadUsage kBadUsage[] = {
      "--learners: the auto-tuner chooses it, beginning with one; allowed: without --auto-tune"},
     {"--algorithm sma --auto-tune --auto-tune-from run.json",
      "--auto-tune-from: repeats what the auto-tuner chose; allowed: without --auto-tune"},
+    {"--algorithm sma --noise-scale",
+     "--noise-scale: has no meaning with --algorithm sma: the weights of its learners differ, and the noise scale "
+     "compares gradients at the same weights; allowed: with s-sgd"},
+    {"--algorithm sharded --noise-scale",
+     "--noise-scale: has no meaning with --algorithm sharded: its gradients are those of s-sgd, whose noise scale "
+     "holds "
+     "for it; allowed: with s-sgd"},
     {"--auto-tune", "--auto-tune: has no meaning with --algorithm s-sgd; allowed: with sma"},
     {"--backups 1", "--backups: has no meaning with --algorithm s-sgd; allowed: with backup-workers"},
     {"--algorithm backup --backups -1", "--backups: -1 is out of range; allowed: 0 to 1024"},

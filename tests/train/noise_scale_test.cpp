@@ -121,7 +121,8 @@ TEST_CASE("The noise scale of a single worker is refused with what to do") {
   const tests::Outcome sma =
       tests::run_program(folder.path(""), "train", "--data synthetic --algorithm sma --learners 2 --noise-scale");
   CHECK(sma.code == 2);
-  CHECK(sma.err.find("--noise-scale: has no meaning with --algorithm sma; allowed: with s-sgd") != std::string::npos);
+  CHECK(sma.err.find("--noise-scale: has no meaning with --algorithm sma: the weights of its learners differ") !=
+        std::string::npos);
 }
 
 }  // namespace lockstep::train

@@ -35,6 +35,10 @@ const std::vector<Composed>& all_composed() {
        R"({"_class_name": "WanTransformer3DModel", "num_attention_heads": 12, "ffn_dim": 8960, "num_layers": 30})"},
       {"stable_diffusion_1_5", "Stable Diffusion 1.5, U-Net",
        R"({"_class_name": "UNet2DConditionModel", "cross_attention_dim": 768})"},
+      // MLPerf trains this one, on images of 512x512 pixels.
+      {"stable_diffusion_2_base", "Stable Diffusion 2 base, U-Net", R"({"_class_name": "UNet2DConditionModel",
+          "cross_attention_dim": 1024, "attention_head_dim": [5, 10, 20, 20], "use_linear_projection": true,
+          "sample_size": 64})"},
       {"stable_diffusion_2_1", "Stable Diffusion 2.1, U-Net", R"({"_class_name": "UNet2DConditionModel",
           "cross_attention_dim": 1024, "attention_head_dim": [5, 10, 20, 20], "use_linear_projection": true,
           "sample_size": 96})"},

@@ -41,6 +41,8 @@ std::vector<Entry> residual_networks();
 std::vector<Entry> gated_networks();
 /// SSD300 and U-Net.
 std::vector<Entry> dense_networks();
+/// RetinaNet, 3D U-Net, CosmoFlow, DeepCAM.
+std::vector<Entry> mlperf_networks();
 /// GNMT.
 std::vector<Entry> recurrent_networks();
 /// BERT, GPT and ViT.

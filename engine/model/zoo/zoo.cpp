@@ -37,10 +37,11 @@ constexpr std::array<Alias, 4> kAliases{{
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> joined;
-    for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
-                            zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
-                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::translators,
-                            zoo::language_models, zoo::configured_language_models, zoo::composite_networks})
+    for (const auto file :
+         {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
+          zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks, zoo::dense_networks,
+          zoo::mlperf_networks, zoo::recurrent_networks, zoo::transformers, zoo::translators, zoo::language_models,
+          zoo::configured_language_models, zoo::composite_networks})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
