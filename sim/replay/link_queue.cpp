@@ -189,6 +189,7 @@ WorkOrder::WorkOrder(const Program& program)
       is_taken_(program.work.size(), false) {
   for (std::size_t w = 0; w < program.work.size(); ++w)
     of_stream_[to_index(program.work[w].stream)].push_back(static_cast<int>(w));
+  if (by_time_) list_dependents();
 }
 
 int WorkOrder::next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s) {
@@ -214,20 +215,51 @@ double WorkOrder::start_s(int work, const Times& stream_free_s, const Times& end
   return start_s;
 }
 
-// Work waits only for work that was enqueued before it, so the oldest remaining work can always start.
-int WorkOrder::earliest(const Times& stream_free_s, const Times& end_s) const {
-  int best = -1;
-  double best_s = 0;
-  for (std::size_t stream = 0; stream < of_stream_.size(); ++stream) {
-    if (head_[stream] == of_stream_[stream].size()) continue;
-    const int w = of_stream_[stream][head_[stream]];
-    if (!can_start(w)) continue;
-    const double start = start_s(w, stream_free_s, end_s);
-    if (best >= 0 && (start > best_s || (start == best_s && w > best))) continue;
-    best = w;
-    best_s = start;
+void WorkOrder::list_dependents() {
+  const std::size_t count = program_.work.size();
+  first_dependent_.assign(count + 1, 0);
+  waits_for_.assign(count, 0);
+  for (std::size_t w = 0; w < count; ++w) {
+    waits_for_[w] = static_cast<int>(program_.work[w].after.size());
+    for (int waited : program_.work[w].after) ++first_dependent_[to_index(waited) + 1];
   }
-  return best;
+  for (std::size_t w = 0; w < count; ++w) first_dependent_[w + 1] += first_dependent_[w];
+  dependents_.resize(first_dependent_.back());
+  std::vector<std::size_t> filled = first_dependent_;
+  for (std::size_t w = 0; w < count; ++w)
+    for (int waited : program_.work[w].after) dependents_[filled[to_index(waited)]++] = static_cast<int>(w);
+}
+
+bool WorkOrder::is_head(int work) const {
+  const std::size_t stream = to_index(program_.work[to_index(work)].stream);
+  return head_[stream] < of_stream_[stream].size() && of_stream_[stream][head_[stream]] == work;
+}
+
+void WorkOrder::make_ready(int work, const Times& stream_free_s, const Times& end_s) {
+  if (waits_for_[to_index(work)] == 0 && is_head(work)) ready_.push({start_s(work, stream_free_s, end_s), work});
+}
+
+// Makes the work ready for which the last work was the last one to wait for, or that comes next on its stream.
+void WorkOrder::release_dependents(const Times& stream_free_s, const Times& end_s) {
+  const std::size_t stream = to_index(program_.work[to_index(last_)].stream);
+  const int next = head_[stream] < of_stream_[stream].size() ? of_stream_[stream][head_[stream]] : -1;
+  for (std::size_t i = first_dependent_[to_index(last_)]; i < first_dependent_[to_index(last_) + 1]; ++i) {
+    const int dependent = dependents_[i];
+    if (--waits_for_[to_index(dependent)] == 0 && dependent != next) make_ready(dependent, stream_free_s, end_s);
+  }
+  if (next >= 0) make_ready(next, stream_free_s, end_s);
+}
+
+// Work waits only for work that was enqueued before it, so the oldest remaining work is always ready.
+int WorkOrder::earliest(const Times& stream_free_s, const Times& end_s) {
+  if (last_ >= 0)
+    release_dependents(stream_free_s, end_s);
+  else
+    for (const std::vector<int>& of_stream : of_stream_)
+      if (!of_stream.empty()) make_ready(of_stream.front(), stream_free_s, end_s);
+  last_ = ready_.top().second;
+  ready_.pop();
+  return last_;
 }
 
 // Finds a copy that starts before `before_s`; -1: none.

@@ -7,6 +7,9 @@
 // Copies of input over links may take far longer than a collective. If work starts on a link that has r seconds of work
 // left, and needs it for b seconds itself, it ends after b + min(b, r). So it is if two share evenly: the shorter ends
 // after twice its time, the longer after the sum. Work that had started before keeps its end.
+#include <functional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "sim/replay/replay.hpp"
@@ -53,7 +56,11 @@ class WorkOrder {
   using Times = std::vector<double>;
   bool can_start(int work) const;
   double start_s(int work, const Times& stream_free_s, const Times& end_s) const;
-  int earliest(const Times& stream_free_s, const Times& end_s) const;
+  void list_dependents();
+  bool is_head(int work) const;
+  void make_ready(int work, const Times& stream_free_s, const Times& end_s);
+  void release_dependents(const Times& stream_free_s, const Times& end_s);
+  int earliest(const Times& stream_free_s, const Times& end_s);
   int early_copy(double before_s, const Times& stream_free_s, const Times& end_s) const;
   int take(int work);
 
@@ -65,6 +72,15 @@ class WorkOrder {
   std::vector<std::vector<int>> of_stream_;
   std::vector<std::size_t> head_;  // by stream
   std::vector<bool> is_taken_;     // by work
+
+  // Only if ordered by time. Work is ready if it is the next of its stream and nothing that it waits for is left, so its
+  // start is known.
+  std::vector<std::size_t> first_dependent_;  // by work, into dependents_; one more at the end
+  std::vector<int> dependents_;
+  std::vector<int> waits_for_;               // by work: work that it waits for and that is not taken
+  using ReadyWork = std::pair<double, int>;  // start in seconds, work
+  std::priority_queue<ReadyWork, std::vector<ReadyWork>, std::greater<>> ready_;
+  int last_ = -1;
 };
 
 }  // namespace lockstep::sim::replay
