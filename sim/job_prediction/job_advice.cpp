@@ -14,18 +14,25 @@ void leave_out(JobQuestion& question, const std::string& option) {
     question.job.global_batch = 0;
   else if (option == "--batch")
     question.job.batch_per_gpu = 0;
+  else if (option == "--accumulation")
+    question.job.accumulation = 0;
   else
     for (const SplitFieldName& field : split_fields())
       if (field.option == option) question.job.split.leave_out(field.key);
+}
+
+bool is_of_adapters(const std::string& key) {
+  return key == "lora_rank" || key == "lora_target" || key == "frozen_weights";
 }
 
 // Returns the options that the user gave and may leave out.
 std::vector<std::string> open_options(const JobQuestion& question) {
   std::vector<std::string> options;
   for (const std::string& key : question.job.split.keys)
-    if (!split_option(key).empty() && key != "lora_rank") options.push_back(split_option(key));
+    if (!split_option(key).empty() && !is_of_adapters(key)) options.push_back(split_option(key));
   if (question.job.global_batch > 0) options.emplace_back("--global-batch");
   if (question.job.batch_per_gpu > 0) options.emplace_back("--batch");
+  if (question.job.accumulation > 0) options.emplace_back("--accumulation");
   return options;
 }
 

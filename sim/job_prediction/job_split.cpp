@@ -28,13 +28,14 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
   const Job& given = predicted.question.job;
   const std::int64_t batch = batch_of_search(predicted.job, gpus);
   if (given.global_batch == 0 && given.batch_per_gpu == 0 && batch == 0)
-    question.stated.global_batch = static_cast<int>(std::min<std::int64_t>(
-        default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities, predicted.job.split.task),
-        kLargestGlobalBatch));
+    question.stated.global_batch = static_cast<int>(
+        std::min<std::int64_t>(default_global_batch(predicted.scenario.model.tokens, gpus, question.abilities,
+                                                    predicted.job.split.task, predicted.job.accumulation),
+                               kLargestGlobalBatch));
   if (batch > kLargestGlobalBatch)
     throw InputError(std::string(predicted.job.batch_per_gpu > 0 ? "--batch" : "--accumulation") + ": " +
                      std::to_string(batch) + " sequences an iteration on " + std::to_string(gpus) +
-                     " GPUs; allowed: up to " + std::to_string(kLargestGlobalBatch));
+                     " GPUs; allowed: up to " + std::to_string(kLargestGlobalBatch) + " an iteration");
   if (batch > 0) question.stated.global_batch = static_cast<int>(batch);
   return question;
 }
@@ -79,11 +80,31 @@ std::string best_text(const SplitRanking& ranking) {
 
 }  // namespace
 
+namespace {
+
+// Searches splits. If only micro-batch and accumulation give the batch, it is that of the most replicas that fit.
+SplitRanking ranking_at(const JobPrediction& predicted, int gpus) {
+  SplitQuestion question = question_at(predicted, gpus);
+  const Job& job = predicted.job;
+  const bool follows_replicas = job.global_batch == 0 && job.batch_per_gpu == 0 && job.split.has("micro_batch");
+  const int of_replica = job.split.values.micro_batch * job.accumulation;
+  for (;; question.stated.global_batch /= 2) {
+    try {
+      return best_splits(predicted.scenario, gpus, question);
+    } catch (const NoSplit&) {
+      const bool can_halve = question.stated.global_batch % 2 == 0 && question.stated.global_batch / 2 >= of_replica;
+      if (!follows_replicas || job.accumulation == 0 || !can_halve) throw;
+    }
+  }
+}
+
+}  // namespace
+
 void search_splits(JobPrediction& predicted) {
   ProgressLine progress("GPU counts", predicted.question.gpus.size());
   for (int gpus : predicted.question.gpus) {
     try {
-      predicted.rankings.push_back(best_splits(predicted.scenario, gpus, question_at(predicted, gpus)));
+      predicted.rankings.push_back(ranking_at(predicted, gpus));
     } catch (const NoSplit& none) {
       throw NoSplitOfJob{none.why + (none.exceeds_memory ? assumed_length(predicted) : ""), gpus, none.exceeds_memory};
     } catch (const InputError& error) {

@@ -38,6 +38,7 @@ JobSummary summary_of(const Job& given, const Job& job, const Scenario& scenario
   summary.decodes_on_host = job.decodes_on_host;
   if (scenario.parallel) {
     summary.lora_rank = scenario.parallel->lora_rank;
+    summary.lora_target = scenario.parallel->lora_target;
     summary.frozen_weights = scenario.parallel->frozen_weights;
   }
   return summary;
@@ -62,6 +63,7 @@ std::string summary_text(const JobSummary& summary) {
                                                               : "mixed precision by fp16";
   text += ", " + (summary.precision == Precision::mixed ? half : name_of(summary.precision));
   if (summary.lora_rank > 0) text += ", LoRA of rank " + std::to_string(summary.lora_rank);
+  if (summary.lora_rank > 0 && summary.lora_target == LoraTarget::all) text += " for all dense matrices";
   if (summary.frozen_weights != FrozenWeights::whole) text += " on " + name_of(summary.frozen_weights) + " weights";
   if (summary.channels_last) text += ", channels last";
   return text + (summary.decodes_on_host ? ", images decoded by the nodes' processors.\n" : ".\n");
@@ -87,7 +89,10 @@ Json summary_json(const JobSummary& summary) {
   if (!summary.algorithm.empty()) json["algorithm"] = summary.algorithm;
   json["precision"] = name_of(summary.precision);
   if (summary.has_half_parameters) json["half_parameters"] = true;
-  if (summary.lora_rank > 0) json["lora_rank"] = summary.lora_rank;
+  if (summary.lora_rank > 0) {
+    json["lora_rank"] = summary.lora_rank;
+    json["lora_target"] = name_of(summary.lora_target);
+  }
   if (summary.frozen_weights != FrozenWeights::whole) json["frozen_weights"] = name_of(summary.frozen_weights);
   if (summary.channels_last) json["channels_last"] = true;
   if (summary.decodes_on_host) json["decodes_on_host"] = true;

@@ -27,6 +27,7 @@ struct JobSummary {
   bool channels_last = false;
   bool decodes_on_host = false;
   int lora_rank = 0;  ///< 0: all weights are trained
+  LoraTarget lora_target = LoraTarget::attention;
   FrozenWeights frozen_weights = FrozenWeights::whole;
 };
 

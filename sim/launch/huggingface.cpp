@@ -108,6 +108,10 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
 
 // Reads whether adapters train on frozen weights of four or eight bits (bitsandbytes).
 void read_frozen_weights(LaunchSettings& s, Facts& f) {
+  const std::string method = lower_case(s.text("quantization_method", "--frozen-weights").value_or(""));
+  if (method == "gptq") return f.give_from("--frozen-weights", "gptq", s, "quantization_method");
+  for (const char* key : {"gptq", "q_lora"})  // axolotl; Qwen's scripts, whose models of four bits are AutoGPTQ's
+    if (s.is_on(key, "--frozen-weights")) return f.give_from("--frozen-weights", "gptq", s, key);
   for (const char* key : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"}) {
     const std::string value = lower_case(s.text(key, "--frozen-weights").value_or("false"));
     if (value == "false" || value == "none" || value == "null") continue;

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "engine/base/text.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
 
-// Keys that list matrices, in the spelling of PEFT, LLaMA-Factory, axolotl, ms-swift, NeMo, Megatron-Bridge, LLM Foundry.
+// Keys that list matrices: PEFT, LLaMA-Factory, axolotl, ms-swift, NeMo, Megatron-Bridge, LLM Foundry.
 const std::vector<std::string> kListKeys{"lora_target",
                                          "lora_target_modules",
                                          "target_modules",
@@ -20,36 +21,17 @@ const std::vector<std::string> kListKeys{"lora_target",
 // Keys that are true if a dense network has adapters, too: axolotl, Automodel, torchtune.
 const std::vector<std::string> kSwitchKeys{"lora_target_linear", "peft.match_all_linear", "model.apply_lora_to_mlp"};
 
-// Names of the matrices of a dense network in HuggingFace's models, Megatron's and NeMo's.
-bool is_of_network(std::string name) {
-  static const std::set<std::string> names{"all",
-                                           "all-linear",
-                                           "all_linear",
-                                           "gate_proj",
-                                           "up_proj",
-                                           "down_proj",
-                                           "gate_up_proj",
-                                           "w1",
-                                           "w2",
-                                           "w3",
-                                           "fc1",
-                                           "fc2",
-                                           "c_fc",
-                                           "mlp",
-                                           "linear_fc1",
-                                           "linear_fc2",
-                                           "dense_h_to_4h",
-                                           "dense_4h_to_h",
-                                           "mlp_module",
-                                           "wi",
-                                           "wi_0",
-                                           "wi_1",
-                                           "wo",
-                                           "gate_and_up_proj"};
-  name = lower_case(name);
-  for (const char sign : {'.', '*', '/'})
-    if (const auto at = name.rfind(sign); at != std::string::npos) name = name.substr(at + 1);
-  return names.count(name) > 0;
+// Whether the text names matrices of a dense network, as HuggingFace's models, Megatron and NeMo call them. It may be a
+// wildcard ("*_proj") or a regular expression.
+bool names_network(const std::string& text) {
+  static const std::set<std::string> whole{"all", "all-linear", "all_linear", "w1", "w2", "w3", "wi", "wo", "*"};
+  static const std::vector<std::string> parts{"*_proj", "gate", "up_proj", "down_proj",    "mlp",
+                                              "fc1",    "fc2",  "fc_in",   "fc_out",       "c_fc",
+                                              "4h",     "ffn",  "wi_",     "feed_forward", "*linear"};
+  const std::string name = lower_case(text);
+  if (whole.count(name) > 0 || whole.count(last_part_of(name, '.')) > 0) return true;
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const std::string& part) { return name.find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -62,7 +44,7 @@ void read_lora_target(LaunchSettings& s, Facts& f, const std::string& otherwise,
     if (!s.has(key)) continue;
     const std::vector<std::string> names = s.words(key, "--lora-target");
     if (names.empty()) continue;
-    const bool has_network = std::any_of(names.begin(), names.end(), is_of_network);
+    const bool has_network = std::any_of(names.begin(), names.end(), names_network);
     return f.give_from("--lora-target", has_network ? "all" : "attention", s, key);
   }
   if (!otherwise.empty()) f.give_default("--lora-target", otherwise, why);

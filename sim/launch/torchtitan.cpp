@@ -53,6 +53,10 @@ void read_titan_sharding(LaunchSettings& s, Facts& f) {
   const std::string reshards = s.text("parallelism.fsdp_reshard_after_forward", "--sharding").value_or("default");
   if (shards == 1 && copies != 1) return f.give_from("--sharding", "none", s, key);
   const char* const stage = reshards == "never" ? "zero2" : "zero3";
+  const bool is_pipeline = degree_of(s, "pipeline_parallel_degree", "--pipeline", 1) > 1;
+  if (reshards == "always" && is_pipeline)
+    s.mark("parallelism.fsdp_reshard_after_forward", Use::not_simulated,
+           "in a pipeline, weights are predicted as gathered once per iteration");
   if (key.empty())
     f.give_default("--sharding", stage, "torchtitan's default");
   else

@@ -70,13 +70,23 @@ Matrices matrices_of_attention(const model::Graph& graph, const Block& block) {
   return found;
 }
 
-// Returns the matrices of a dense network behind layer `attention_end`; none if the block has experts.
-Matrices matrices_of_network(const model::Graph& graph, const Block& block, int attention_end) {
+// Returns the matrices of a dense network: those behind the output matrix of an attention or a recurrence, or all of a
+// block without these. None if the block has experts.
+Matrices matrices_of_network(const model::Graph& graph, const Block& block) {
   Matrices found;
+  bool is_mixing = false;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
     const Layer& layer = graph.layers[to_index(i)];
     if (layer.kind == LayerKind::experts) return {};
-    if (i <= attention_end || layer.kind != LayerKind::linear) continue;
+    if (layer.kind == LayerKind::attention || layer.kind == LayerKind::recurrence) {
+      found = {};
+      is_mixing = true;
+    }
+    if (layer.kind != LayerKind::linear) continue;
+    if (is_mixing) {
+      is_mixing = false;  // the output matrix
+      continue;
+    }
     if (found.first == nullptr) found.first = &layer;
     if (found.behind != nullptr) found.width_before += found.behind->out.channels;
     found.behind = &layer;
@@ -91,13 +101,12 @@ model::Graph with_adapters(const model::Graph& graph, int rank, LoraTarget targe
   std::vector<Layer> all;
   std::vector<int> new_index(graph.layers.size(), 0);
   const ModelBlocks blocks = blocks_of(graph);
-  std::map<int, Matrices> by_output;  // by the layer that they follow; none if a block has no attention
+  std::map<int, Matrices> by_output;  // by the layer that they follow
   for (const Block& block : blocks.blocks) {
     const Matrices of_attention = matrices_of_attention(graph, block);
-    if (of_attention.behind == nullptr) continue;
-    by_output.emplace(of_attention.behind_at, of_attention);
+    if (of_attention.behind != nullptr) by_output.emplace(of_attention.behind_at, of_attention);
     if (target != LoraTarget::all) continue;
-    if (const Matrices network = matrices_of_network(graph, block, of_attention.behind_at); network.behind != nullptr)
+    if (const Matrices network = matrices_of_network(graph, block); network.behind != nullptr)
       by_output.emplace(network.behind_at, network);
   }
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {

@@ -72,13 +72,17 @@ std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPar
 std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart& part,
                                            const std::vector<double>& blocks_s, double before_blocks_s,
                                            const ExchangeRule& rule) {
-  const RankParameters beside = trained_parameters_outside_layers(job.shape, job.spec, part);
+  // FSDP gathers frozen weights, too. Others gather the weights that were updated.
+  const bool gathers_all = job.spec.keeps_gathered_state();
+  const RankParameters beside = gathers_all ? rank_parameters_outside_layers(job.shape, job.spec, part)
+                                            : trained_parameters_outside_layers(job.shape, job.spec, part);
+  const std::vector<RankParameters>& layers = gathers_all ? job.layers : job.trained_layers;
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.weight_bytes);
   filling.add_block(scaled(beside, shares.embedding), 0, true);
   double at_s = before_blocks_s;
   for (int i = 0; i < part.blocks; ++i) {
-    filling.add_block(job.trained_layers[to_index(part.first_block + i)], at_s, true);
+    filling.add_block(layers[to_index(part.first_block + i)], at_s, true);
     at_s += blocks_s[to_index(i)];
   }
   filling.add_block(scaled(beside, shares.loss), at_s, true);

@@ -207,8 +207,8 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
   return sum;
 }
 
-// Before a pass multiplies a quantised matrix, it is made whole. Half of a matrix's backward pass counts as gradients of
-// its weights, which frozen ones do not have (sum_of()).
+// Before a pass multiplies a quantised matrix, it is made whole. Half of a matrix's backward pass counts as gradients
+// of its weights, which frozen ones do not have (sum_of()).
 void dequantise_frozen(const SplitJob& job, const model::Graph& graph, const ModelBlocks& blocks,
                        const DeviceCost& device, std::vector<LayerCost>& costs) {
   const FrozenWeights frozen = job.spec.frozen_weights;
@@ -384,8 +384,8 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   int adapters = 0;  // two matrices for each frozen matrix with an adapter
   for (int layer = 0; layer < job.shape.layers; ++layer) {
     const model::LayerParts parts = job.shape.parts_of(layer);
-    if (parts.mixing != model::TokenMixing::attention) continue;
-    adapters += spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network ? 8 : 4;
+    if (parts.mixing == model::TokenMixing::attention) adapters += 4;
+    if (adapts_network(spec, parts)) adapters += 4;
   }
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +

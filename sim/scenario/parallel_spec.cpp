@@ -332,7 +332,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.whole("lora_rank", &ParallelSpec::lora_rank, 1, 65536)
         .optional("all weights are trained")
         .means(
-            "weights are frozen but for two matrices of that rank beside each of the attention's (LoRA: Hu et al. "
+            "weights are frozen but for two matrices of that rank for each matrix of `lora_target` (LoRA: Hu et al. "
             "2021)");
     f.choice("lora_target", &ParallelSpec::lora_target)
         .otherwise("attention")
@@ -342,7 +342,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "precision of the frozen matrices of layers with adapters: `whole` as the layers compute, `int8` 1 byte, "
             "`nf4` 0.516 bytes (QLoRA: Dettmers et al. 2023), `gptq` 0.52 bytes (AutoGPTQ), which passes make whole "
-            "again; `fp8` 1 byte, which GEMMs read (NeMo's `fp8_params`)");
+            "again, those of `gptq` the forward pass alone; `fp8` 1 byte, which GEMMs read (NeMo's `fp8_params`)");
     f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(

@@ -107,8 +107,8 @@ inline const Choices<RecomputeModule>& choices_of(RecomputeModule) {
   return all;
 }
 
-/// Frozen weights of adapters (LoRA): as the layers compute, quantised, or in eight bits that GEMMs read. Each pass over a
-/// layer makes quantised weights whole again in half precision.
+/// Frozen weights of adapters (LoRA): as the layers compute, quantised, or in eight bits that GEMMs read. Passes make
+/// quantised weights whole again in half precision (dequantisation_of()).
 enum class FrozenWeights { whole, int8, nf4, gptq, fp8 };
 
 inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
@@ -120,8 +120,8 @@ inline const Choices<FrozenWeights>& choices_of(FrozenWeights) {
   return all;
 }
 
-/// Returns the bytes of a quantised weight. LLM.int8() has a scale for each row (Dettmers et al. 2022). NF4 has an 8-bit scale
-/// for each 64 weights, and a scale of 4 bytes for each 256 of these (Dettmers et al. 2023, "QLoRA", section 3).
+/// Returns the bytes of a quantised weight. LLM.int8() has a scale for each row (Dettmers et al. 2022). NF4 has an 8-bit
+/// scale for each 64 weights, and a scale of 4 bytes for each 256 of these (Dettmers et al. 2023, "QLoRA", section 3).
 /// GPTQ has a scale in half precision and a 4-bit zero for each 128 weights (auto_gptq's usual group_size).
 constexpr double quantised_bytes(FrozenWeights weights) {
   if (weights == FrozenWeights::nf4) return 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
@@ -276,11 +276,12 @@ struct ParallelSpec {
     if (recompute != Recomputation::selective) return false;
     return recompute_modules.empty() ? module == RecomputeModule::core_attention : recompute_modules.count(module) > 0;
   }
-  /// True if gathered weights and whole gradients stay on the GPU from the first micro-batch to the last. PyTorch's FSDP
-  /// does so in pipelines (torchtitan/parallelisms/parallelize_llama.py, apply_fsdp(), "For PP, do not reshard after
+  /// True if gathered weights and whole gradients stay on the GPU from the first micro-batch to the last. PyTorch's
+  /// FSDP does so in pipelines (torchtitan/parallelisms/parallelize_llama.py, apply_fsdp(): "For PP, do not reshard after
   /// forward"; torch/distributed/pipelining/stage.py, backward_maybe_with_nosync()).
   bool keeps_gathered_state() const {
-    return keeping == StateKeeping::fsdp && pipeline > 1 && sharding == ShardingStage::zero3;
+    const bool is_sharded = sharding == ShardingStage::zero2 || sharding == ShardingStage::zero3;
+    return keeping == StateKeeping::fsdp && pipeline > 1 && is_sharded && ranks_of_sharding() > 1;
   }
   /// The stage whose exchanges the state has. Weights that stay gathered are gathered once, as with ZeRO-1.
   ShardingStage exchanged_sharding() const { return keeps_gathered_state() ? ShardingStage::zero1 : sharding; }

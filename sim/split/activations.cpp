@@ -48,8 +48,8 @@ class LayerActivations {
   void tensor_split(const std::string& what, double width, Modules of = {}) {
     list_.push_back({what, tokens_ * width * bytes_.element / tensor_, std::move(of)});
   }
-  // Adds the tensor that a GEMM keeps of its input, with `width` elements per token. A frozen matrix has no gradient, so
-  // its GEMM keeps none, but the one of its adapter does.
+  // Adds the tensor that a GEMM keeps of its input, with `width` elements per token. A frozen matrix has no gradient,
+  // so its GEMM keeps none, but the one of its adapter does.
   void product_input(const std::string& what, double width, double ranks, Modules of = {}, bool has_adapter = false) {
     if (has_adapters_ && !has_adapter) return;
     list_.push_back({what, tokens_ * width * bytes_.product_input / ranks, std::move(of)});

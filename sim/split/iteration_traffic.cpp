@@ -154,11 +154,11 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                       static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});
   }
   append(list, copies_exchange(trained, spec, options), 1);
-  // Only trained parameters have gradients. With zero3 all weights are gathered, else only the updated ones.
+  // Only trained parameters have gradients. With zero3, and in FSDP, all weights are gathered, else only the updated ones.
+  const bool gathers_all = spec.exchanged_sharding() == ShardingStage::zero3 || spec.keeps_gathered_state();
   for (const Traffic& traffic : state_exchange(trained, spec, pipeline.micro_batches_of_chunk(), options))
-    if (traffic.kind != TrafficKind::all_gather || spec.exchanged_sharding() != ShardingStage::zero3)
-      list.push_back(traffic);
-  if (spec.exchanged_sharding() != ShardingStage::zero3) return list;
+    if (traffic.kind != TrafficKind::all_gather || !gathers_all) list.push_back(traffic);
+  if (!gathers_all) return list;
   const auto gather = [&](const RankParameters& parameters, double times) {
     for (Traffic traffic : state_exchange(parameters, spec, pipeline.micro_batches_of_chunk(), options)) {
       traffic.times *= times;

@@ -80,7 +80,8 @@ class LayerMemories {
       const double whole = weights_kept_whole_bytes(shape_, spec, layer);
       const bool is_repeated = spec.recompute == Recomputation::full;
       known = LayerMemory{kept_bytes(shape_, spec, layer, options_.activations) + (is_repeated ? 0 : whole),
-                          again + gradients_in_work(shape_, spec, layer, options_) + (is_repeated ? whole : 0), again};
+                          again + gradients_in_work(shape_, spec, layer, options_) + (is_repeated ? whole : 0),
+                          again + (is_repeated ? whole : 0)};
     }
     return *known;
   }
@@ -243,6 +244,9 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
   memory.gradients_bytes = bytes.gradient * divided(trained, ShardingStage::zero2);
   if (spec.keeps_gathered_state()) {
     memory.weights_bytes += bytes.gathered * all.total();
+    if (spec.lora_rank > 0)
+      memory.weights_bytes -=
+          (bytes.gathered - std::min(bytes.gathered, frozen_bytes(spec, options))) * of_blocks.total();
     memory.gradients_bytes += bytes.gradient * trained.total();
   }
   if (!spec.offloads_optimizer)

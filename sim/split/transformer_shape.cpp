@@ -229,14 +229,21 @@ RankParameters rank_parameters_outside_layers(const TransformerShape& shape, con
   return sum;
 }
 
+bool adapts_network(const ParallelSpec& spec, const model::LayerParts& parts) {
+  return spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network;
+}
+
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
   if (spec.lora_rank == 0) return rank_layer_parameters(shape, spec, layer);
   const model::LayerParts parts = shape.parts_of(layer);
-  if (parts.mixing != model::TokenMixing::attention) return {};
-  const auto of_heads = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
-  double whole = 2.0 * shape.hidden, divided = of_heads + static_cast<double>(shape.output_width());
-  if (spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network) {
-    whole *= 2;
+  double whole = 0, divided = 0;
+  if (parts.mixing == model::TokenMixing::attention) {
+    whole += 2.0 * shape.hidden;
+    divided += static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
+    divided += static_cast<double>(shape.output_width());
+  }
+  if (adapts_network(spec, parts)) {
+    whole += 2.0 * shape.hidden;
     divided += (shape.gated ? 3.0 : 2.0) * shape.inner;
   }
   return {spec.lora_rank * (whole + divided / spec.tensor), 0};

@@ -22,7 +22,7 @@ const std::vector<Prior>& priors();
 
 /// Speed of kernels on AMD GPUs relative to the laws of NVIDIA GPUs of their class, scaled by peaks.
 inline constexpr const char* kSpeedOnAmd = "speed/carried to AMD";
-/// The constant of what software's kernels for AMD's GPUs reach, over what its kernels for NVIDIA's do.
+/// The constant for the tuning of software's kernels on AMD's GPUs, relative to the software of the fitted results.
 inline constexpr const char* kTuningOnAmd = "tuning on AMD";
 
 /// Finds the prior of a constant by name. Throws std::logic_error if there is none.

@@ -82,10 +82,25 @@ void list_exchange_of_experts(StackModel& m, const ParallelSpec& spec) {
                                     "20 multiprocessors of H100, H200 and B200 (results/kernels)"});
 }
 
+void check_adapters(const GivenSplit& split, const ParallelSpec& spec) {
+  if (spec.lora_rank > 0) return;
+  for (const char* key : {"frozen_weights", "lora_target"})
+    if (split.has(key) && (spec.frozen_weights != FrozenWeights::whole || spec.lora_target != LoraTarget::attention))
+      throw InputError(split_option(key) + ": without adapters no weights are frozen; allowed: with --lora-rank");
+}
+
+void list_adapted_matrices(StackModel& m, const ParallelSpec& spec, bool has_experts) {
+  if (spec.lora_rank == 0) return;
+  if (!m.job.split.has("lora_target")) m.assume_default("lora_target", name_of(spec.lora_target), "");
+  if (has_experts && spec.lora_target == LoraTarget::all)
+    m.assume("adapters of experts", "none", "only those of dense matrices are modelled");
+}
+
 void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts) {
   const GivenSplit& split = m.job.split;
   if (spec.waits_for_shards())
     m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
+  list_adapted_matrices(m, spec, has_experts);
   if (has_experts) list_exchange_of_experts(m, spec);
   if (split.is_searched)
     return m.assume_default("split", "the fastest that fits", "values that are not given are searched");
@@ -122,7 +137,8 @@ int odd_part(int number) {
 }
 
 std::int64_t usual_global_batch(StackModel& m) {
-  const std::int64_t sequences = default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits, m.job.split.task);
+  const std::int64_t sequences =
+      default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits, m.job.split.task, m.job.accumulation);
   m.assume_default("global_batch", sequences, why_default_batch(m.job.split.task));
   return sequences;
 }
@@ -130,8 +146,11 @@ std::int64_t usual_global_batch(StackModel& m) {
 std::int64_t searched_global_batch(StackModel& m, int gpus) {
   const std::int64_t sequences = batch_of_search(m.job, gpus);
   if (sequences == 0) return usual_global_batch(m);
-  m.assume_default("global_batch", sequences,
-                   m.job.batch_per_gpu > 0 ? "the batch per GPU on every GPU" : "the micro-batches of every replica");
+  const std::string times = m.job.accumulation > 1 ? ", times --accumulation" : "";
+  if (m.job.batch_per_gpu > 0)
+    m.assume_default("global_batch", sequences, "the batch per GPU on every GPU" + times);
+  else
+    m.assume_default("global_batch", "the micro-batch of every replica" + times, "as many replicas as fit");
   return sequences;
 }
 
@@ -153,6 +172,12 @@ std::int64_t divided_global_batch(StackModel& m, const ParallelSpec& spec, int g
   return batch;
 }
 
+// Names the option that gives the batch.
+std::string batch_option(const Job& job) {
+  if (job.global_batch > 0) return "--global-batch";
+  return job.batch_per_gpu > 0 ? "--batch" : job.accumulation > 0 ? "--accumulation" : "the default batch";
+}
+
 void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
   if (m.job.global_batch == 0 && m.job.accumulation > 0 && !m.job.split.is_searched) {
     spec.micro_batches = m.job.accumulation;
@@ -162,8 +187,9 @@ void set_batch(StackModel& m, ParallelSpec& spec, int gpus) {
                                  : m.job.split.is_searched ? searched_global_batch(m, gpus)
                                                            : divided_global_batch(m, spec, gpus);
   if (sequences > kLargestGlobalBatch)
-    throw InputError("/parallel/global_batch: " + std::to_string(sequences) + " sequences; allowed: up to " +
-                     std::to_string(kLargestGlobalBatch));
+    throw InputError(batch_option(m.job) + ": " + std::to_string(sequences) + " sequences an iteration on " +
+                     std::to_string(gpus) + " GPUs; allowed: up to " + std::to_string(kLargestGlobalBatch) +
+                     " an iteration");
   spec.global_batch = static_cast<int>(sequences);
 }
 
@@ -192,12 +218,12 @@ std::int64_t batch_of_search(const Job& job, int gpus) {
   return std::max(1, gpus / given.gpus_of_replica()) * std::int64_t{job.split.values.micro_batch} * steps;
 }
 
-std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits,
-                                  const std::string& task) {
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits, const std::string& task,
+                                  int accumulation) {
   const std::int64_t tokens = least_default_tokens(sequence_tokens, gpus, task);
   const bool splits_replicas = splits.has(ParallelDimension::tensor) || splits.has(ParallelDimension::context) ||
                                splits.has(ParallelDimension::pipeline);
-  std::int64_t sequences = splits_replicas ? odd_part(gpus) : gpus;
+  std::int64_t sequences = std::int64_t{splits_replicas ? odd_part(gpus) : gpus} * std::max(1, accumulation);
   while (sequences * sequence_tokens < tokens) sequences *= 2;
   return sequences;
 }
@@ -253,6 +279,7 @@ void check_splittable(const model::Graph& graph) {
 Workload with_split(StackModel& m, Workload workload) {
   const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
   ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
+  check_adapters(m.job.split, spec);
   set_batch(m, spec, workload.gpus);
   assume_left_open(m, spec, has_experts);
   workload = with_all_reduce(m, workload);

@@ -163,14 +163,16 @@ std::string why_default_batch(const std::string& task);
 std::int64_t least_default_tokens(int sequence_tokens, int gpus, const std::string& task);
 /// Returns the sequences of an iteration that a job with a searched split gives for `gpus` GPUs; 0: none.
 /// A batch per GPU is multiplied by GPUs and accumulation.
-/// A micro-batch is multiplied by replicas and accumulation. Replicas are as small as the given values allow.
+/// A micro-batch is multiplied by replicas and accumulation. There are as many replicas as the given values allow; the
+/// search takes fewer if none of their splits fits.
 std::int64_t batch_of_search(const Job& job, int gpus);
 /// Returns the default global batch in sequences, for a job whose split is searched. It is the odd part of `gpus` times
-/// the smallest power of two with which the batch reaches least_default_tokens().
+/// the given accumulation (0: none) and the smallest power of two with which it reaches least_default_tokens().
 ///
 /// With long sequences the batch can be smaller than `gpus`, unless the software cannot split replicas: then every GPU
 /// needs a sequence.
-std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits, const std::string& task);
+std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits, const std::string& task,
+                                  int accumulation);
 int micro_batch_of(StackModel& m);
 /// Returns the activations to recompute: as given, in the software's meaning of the term, else by its default.
 Recomputation recomputation_of(const StackModel& m);

@@ -25,8 +25,8 @@ struct Baselines {
   std::optional<double> nearest, mfu, linear, alpha_beta;
 };
 
-/// Returns the class of a transformer's rate: generation of the GPU, precision, and whether the model has experts, as in
-/// "hopper, fp8, experts". Empty: the GPU is unknown.
+/// Returns the class of a transformer's rate: generation of the GPU, precision, and whether the model has experts.
+/// Example: "hopper, fp8, experts". Empty: the GPU is unknown.
 std::string class_of_rate(const Record& job, const Catalogue& catalogue);
 
 /// The share of their GPUs' peak (utilisation.hpp) that published trainings of transformers reached. It counts 6 P
@@ -36,8 +36,8 @@ class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);
 
-  /// Returns the median over the other sources (whole_source()) of each one's median in the class. If no other source has
-  /// the class, all classes count. None: there is no other source.
+  /// Returns the median over the other sources (whole_source()) of each one's median in the class. If no other source
+  /// has the class, all classes count. None: there is no other source.
   std::optional<double> without(const std::string& source, const std::string& rate_class) const;
 
  private:

@@ -55,7 +55,7 @@ std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(c
 
 /// Writes a row per family and track.
 std::string scoring_table(const std::vector<LeftOut>& all);
-/// Writes a row per class of transformers' rates that are predicted from facts, next to a constant MFU of that class.
+/// Writes a row per class of transformers' rates that are predicted from facts, next to a constant MFU (Utilisations).
 std::string class_table(const std::vector<LeftOut>& all);
 /// Writes a row per source of every family and track, to show where predictions fail.
 std::string source_table(const std::vector<LeftOut>& all);

@@ -303,12 +303,17 @@ TEST_CASE("the matrices with adapters: as listed, or the software's default") {
   CHECK(target(trainer) == "all");  // LLaMA-Factory's default
   CHECK(target(trainer + "lora_target: q_proj,v_proj\n") == "attention");
   CHECK(target(trainer + "lora_target: q_proj,gate_proj\n") == "all");
+  CHECK(target(trainer + "lora_target: '*_proj'\n") == "all");
+  CHECK(target(trainer + "lora_target: '.*(q_proj|up_proj).*'\n") == "all");
+  CHECK(target(trainer + "lora_target: [attention_qkv, mlp_fc1]\n") == "all");
+  CHECK(target(trainer + "lora_target: [query_key_value, dense]\n") == "attention");
   const std::string axolotl =
       "base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 16\nsequence_len: 2048\nmicro_batch_size: 2\n"
       "bf16: auto\n";
   CHECK(target(axolotl) == "absent");
   CHECK(target(axolotl + "lora_target_linear: true\n") == "all");
   CHECK(target(axolotl + "lora_target_modules: [q_proj, o_proj]\n") == "attention");
+  CHECK(option_of(launched_text(axolotl + "gptq: true\n", "a.yaml"), "--frozen-weights") == "gptq");
   const std::string bridge = kBridge + "peft: {_target_: megatron.bridge.peft.lora.LoRA, dim: 16";
   CHECK(target(bridge + "}\n") == "all");
   CHECK(target(bridge + ", target_modules: [linear_qkv, linear_proj]}\n") == "attention");

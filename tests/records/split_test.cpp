@@ -360,9 +360,18 @@ TEST_CASE("a given accumulation fixes the micro-batches of a searched split") {
   CHECK(micro_batches() == std::pair<int, int>{512, 4});
   job.job.batch_per_gpu = 0;
   CHECK(micro_batches().second == 4);  // of the default batch
+  job.job.accumulation = 6;
+  CHECK(micro_batches().second == 6);  // which is a multiple of it
+  job.job.accumulation = 4;
   job.job.split.give("micro_batch", 1);
   job.job.split.give("tensor", 4);
   CHECK(micro_batches() == std::pair<int, int>{64 / 4 * 4, 4});
+  // The batch is that of the most replicas that fit.
+  job.job.split.leave_out("tensor");
+  job.job.model.stated = "llama3_70b";
+  CHECK(micro_batches().second == 4);
+  job.job.model.stated = llama().job.model.stated;
+  job.job.split.give("tensor", 4);
   job.gpus = {64, 128};
   const sim::JobPrediction both = sim::predict_job(job, catalogue(), 1);
   CHECK(both.rankings.at(1).best.at(0).spec.global_batch == 128 / 4 * 4);

@@ -91,6 +91,21 @@ TEST_CASE("FSDP in a pipeline keeps the stage's weights and the sums of its grad
   CHECK(kept.weights_bytes == Approx(parameters * (4.0 / 4 + 2)));
   CHECK(kept.gradients_bytes == Approx(parameters * (4.0 / 4 + 4)));
   CHECK(kept.optimizer_bytes == Approx(parameters * 8.0 / 4));
+  // Frozen weights are gathered as they are kept, and have no gradients.
+  spec.lora_rank = 8;
+  spec.frozen_weights = FrozenWeights::nf4;
+  const SplitMemory adapted = split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), 1,
+                                           4, memory_options(spec, {}));
+  CHECK(adapted.weights_bytes < 0.5 * kept.weights_bytes);
+  CHECK(adapted.gradients_bytes < 0.1 * kept.gradients_bytes);
+  spec.lora_rank = 0;
+  spec.frozen_weights = FrozenWeights::whole;
+  // One data rank shards nothing.
+  spec.data = 1;
+  const SplitMemory alone =
+      split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), 1, 4, options);
+  CHECK(alone.weights_bytes == Approx(parameters * 4.0));
+  spec.data = 4;
   spec.keeping = StateKeeping::mixed;
   const SplitMemory resharded =
       split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), 1, 4, options);

@@ -260,6 +260,9 @@ TEST_CASE("FSDP in a pipeline gathers weights once and scatters gradients once, 
   CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 24 * part);
   spec.pipeline = 2;
   CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 2 * part);
+  spec.sharding = ShardingStage::zero2;  // torchtitan's "never": the same in a pipeline
+  CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 2 * part);
+  spec.sharding = ShardingStage::zero3;
   spec.keeping = StateKeeping::mixed;
   CHECK(sent_bytes(state_exchange(parameters, spec, 8, options)) == 24 * part);
 }
