@@ -7,7 +7,6 @@
 namespace lockstep::sim::explain {
 namespace {
 
-constexpr const char* kNcclLog = "NCCL_DEBUG=INFO";
 constexpr const char* kVariables = "env | grep -e NCCL -e CUDA";
 
 }  // namespace
@@ -18,19 +17,19 @@ const std::vector<Cause>& causes() {
       {CauseId::sockets,
        "TCP sockets instead of RDMA",
        6,
-       {{kNcclLog, "the log has \"NET/Socket\" instead of \"NET/IB\""},
+       {{kNcclDebug, "the log has \"NET/Socket\" instead of \"NET/IB\""},
         {kVariables, "NCCL_IB_DISABLE is 1 or NCCL_NET is Socket"},
         {"ibstat", "no port is Active"}}},
       {CauseId::fewer_nics,
        "fewer NICs used than a node has",
        4,
-       {{kNcclLog, "fewer NICs are behind \"NET/IB : Using\" than ls /sys/class/infiniband lists for this network"},
+       {{kNcclDebug, "fewer NICs are behind \"NET/IB : Using\" than ls /sys/class/infiniband lists for this network"},
         {kVariables, "NCCL_IB_HCA names fewer NICs"},
         {"nvidia-smi topo -m", "GPUs share their nearest NIC (PIX, PXB) while other NICs have no GPU"}}},
       {CauseId::no_gpudirect,
        "no GPUDirect RDMA: transfers pass host memory",
        7,
-       {{kNcclLog, "\"GDRDMA\" is missing behind \"via NET/IB\""},
+       {{kNcclDebug, "\"GDRDMA\" is missing behind \"via NET/IB\""},
         {kVariables, "NCCL_NET_GDR_LEVEL is LOC or 0"},
         {"lsmod | grep nvidia_peermem", "it prints nothing, and the kernel is older than 5.12 (no DMA-BUF)"}}},
       {CauseId::slow_nic,

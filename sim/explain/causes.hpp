@@ -53,6 +53,8 @@ inline const Choices<CauseId>& choices_of(CauseId) {
   return all;
 }
 
+inline constexpr const char* kNcclDebug = "NCCL_DEBUG=INFO";
+
 /// A test that tells a cause from the others.
 struct DecidingTest {
   std::string run;     ///< a command, or where to look

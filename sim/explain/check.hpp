@@ -7,6 +7,7 @@
 #include "engine/base/json.hpp"
 #include "sim/explain/causes.hpp"
 #include "sim/explain/faults.hpp"
+#include "sim/explain/nccl_statements.hpp"
 #include "sim/explain/scoring.hpp"
 #include "sim/explain/step_parts.hpp"
 
@@ -57,6 +58,7 @@ bool is_checked_operation(const std::string& operation);
 struct Measurements {
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredStep> steps;
+  std::vector<NcclLog> nccl{};  ///< files with lines of NCCL_DEBUG=INFO
 };
 
 /// A measured time and the expected one.
@@ -92,10 +94,11 @@ struct RankedCause {
   CauseId id = CauseId::normal;
   std::string title;  ///< with its most likely variant
   double prior = 0, probability = 0;
-  std::optional<Evidence> most_for;      ///< the largest ratio; none: no ratio is above 1
-  std::optional<Evidence> most_against;  ///< the smallest; none: no ratio is below 1
-  double median_error = 0;               ///< median of |log(measured / expected)| with the cause
-  std::vector<DecidingTest> tests;       ///< causes.hpp
+  std::optional<Evidence> most_for;          ///< the largest ratio; none: no ratio is above 1
+  std::optional<Evidence> most_against;      ///< the smallest; none: no ratio is below 1
+  double median_error = 0;                   ///< median of |log(measured / expected)| with the cause
+  std::vector<DecidingTest> tests;           ///< causes.hpp; without the one that `statement` answers
+  std::optional<NcclStatement> statement{};  ///< what NCCL's lines say about it
   double gain =
       1;  ///< speed-up if the cause is removed: predicted time with it over that without, at most what was lost
 };
@@ -127,6 +130,7 @@ struct [[nodiscard]] CheckResult : LogVerdict {
   std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
   std::vector<LogVerdict> logs;           ///< of each log
   std::vector<RankedCause> causes;        ///< by probability, "as expected" among them
+  std::vector<NcclStatement> statements;  ///< of NCCL's lines, also those about causes that change no predicted time
 
   /// True if the share is at least `least`, or, without one, if the speed is not slow.
   bool is_accepted(std::optional<double> least) const;

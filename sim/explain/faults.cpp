@@ -57,23 +57,25 @@ void slow_down_compute(Workload& workload, double factor) {
 }
 
 // Two variants: NCCL uses TCP over all ports, or over one, at the ports' line rate.
-std::vector<FaultVariant> socket_variants(const NetworkFound& network) {
+std::vector<FaultVariant> socket_variants(const NetworkFound& network, int known) {
   const double bits =
       network.line_bits_per_s > 0 ? network.line_bits_per_s : line_rate_of(*network.entry, network.port_bytes_per_s);
   const std::string rate = short_number(std::max(1.0, std::round(bits / 1e9))) + " Gb/s TCP";
   std::vector<FaultVariant> variants;
   for (int ports : {network.ports, 1}) {
+    if (known > 0 && known <= network.ports) ports = known;
     FaultVariant variant = with_text(std::to_string(ports) + (ports == 1 ? " port" : " ports"));
     variant.network = std::to_string(ports) + "x " + rate;
-    if (variants.empty() || ports != network.ports) variants.push_back(variant);
+    if (variants.empty() || variants.back().text != variant.text) variants.push_back(variant);
   }
   return variants;
 }
 
 // One NIC, two, four, ... in place of all.
-std::vector<FaultVariant> variants_of_nics(int nics) {
+std::vector<FaultVariant> variants_of_nics(int nics, int known) {
   std::vector<FaultVariant> variants;
-  for (int used = 1; used < nics; used *= 2) {
+  const bool is_known = known > 0 && known < nics;
+  for (int used = is_known ? known : 1; used < (is_known ? known + 1 : nics); used *= 2) {
     FaultVariant variant = with_text(std::to_string(used) + " of " + std::to_string(nics) + " NICs");
     variant.change_workload = [used](Workload& workload) { use_nics(workload, used); };
     variants.push_back(variant);
@@ -230,13 +232,13 @@ NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, cons
   return machine;
 }
 
-std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine) {
+std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine, const UsedParts& used) {
   std::vector<Fault> faults;
   const NetworkEntry* network = machine.network.entry;
   if (network != nullptr) {
     const int nics = std::min(machine.network.ports, machine.gpus_per_node);
-    if (network->rdma) faults.push_back({CauseId::sockets, socket_variants(machine.network)});
-    if (nics > 1) faults.push_back({CauseId::fewer_nics, variants_of_nics(nics)});
+    if (network->rdma) faults.push_back({CauseId::sockets, socket_variants(machine.network, used.socket_ports)});
+    if (nics > 1) faults.push_back({CauseId::fewer_nics, variants_of_nics(nics, used.nics)});
     if (network->rdma && machine.gpu->has_gpudirect) {
       faults.push_back({CauseId::no_gpudirect, host_memory_variants(machine)});
     }

@@ -67,7 +67,8 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
   for (const CandidateCause& candidate : candidates) {
     all.push_back(score(candidate, observations));
     all.back().prior = prior_of(candidate.id, ids);
-    log_weights.push_back(std::log(all.back().prior) + all.back().log_likelihood);
+    const double by_statement = candidate.statement ? log_fact_factor(candidate.statement->is_present) : 0;
+    log_weights.push_back(std::log(all.back().prior) + all.back().log_likelihood + by_statement);
   }
   const std::vector<double> probabilities = normalised(log_weights);
   std::vector<RankedCause> causes;
@@ -80,6 +81,11 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
     cause.prior = scored.prior;
     cause.probability = probabilities[c];
     cause.tests = known.tests;
+    cause.statement = scored.candidate->statement;
+    if (cause.statement)
+      cause.tests.erase(std::remove_if(cause.tests.begin(), cause.tests.end(),
+                                       [](const DecidingTest& test) { return test.run.find(kNcclDebug) == 0; }),
+                        cause.tests.end());
     std::vector<double> errors;
     std::vector<Evidence> evidence;
     for (std::size_t i = 0; i < observations.size(); ++i) {
