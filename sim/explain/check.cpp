@@ -64,7 +64,7 @@ class Checker {
                                     std::none_of(measured.steps.begin(), measured.steps.end(), is_own));
       };
       for (const MeasuredCollective& collective : measured.collectives) {
-        if (collective.transfer || !concerns(collective.file)) continue;
+        if (!collective.is_collective() || !concerns(collective.file)) continue;
         take(machine_of_collective(collective));
         check_ranks(log, "the table of " + collective.file, collective.question.gpus.front(), machine->nodes);
       }
@@ -118,7 +118,7 @@ class Checker {
   }
 
   static std::string log_of(const MeasuredCollective& collective) {
-    if (collective.transfer) return collective.file + ", " + collective.operation;
+    if (!collective.is_collective()) return collective.file + ", " + collective.operation;
     const int gpus = collective.question.gpus.front(), nodes = gpus / std::max(1, collective.question.gpus_per_node);
     return collective.file + ", " + collective.operation + ", " + gpus_text(gpus) +
            (nodes > 1 ? " on " + std::to_string(nodes) + " nodes" : "");
@@ -134,21 +134,24 @@ class Checker {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
       const std::vector<Expected> expected = predict_collective(collective, {catalogue_, jobs_}, &read);
-      if (!collective.transfer && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
+      if (collective.is_collective() && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
         read.replace(6, 10, collective.operation);
-      result_.read.push_back(read.substr(0, read.find_last_not_of(".\n") + 1));
+      const std::string line = read.substr(0, read.find_last_not_of(".\n") + 1);
+      if (result_.read.empty() || result_.read.back() != line) result_.read.push_back(line);
       if (expected.empty()) continue;
       const std::size_t log = add_log(log_of(collective));
       const int gpus = collective.question.gpus.front();
-      const double factor =
-          collective.transfer ? collective.transfer->directions : calib::bus_factor(collective.operation, gpus);
+      const double factor = collective.transfer ? collective.transfer->directions
+                            : collective.pairs  ? (collective.pairs->is_both_ways ? 2 : 1)
+                                                : calib::bus_factor(collective.operation, gpus);
       const bool is_latency = collective.transfer && collective.transfer->is_latency;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const auto& point = collective.points[i];
         const auto bytes = static_cast<double>(point.bytes);
-        result_.observations.push_back(
-            {format_bytes(bytes), point.seconds, expected[i], expected[i], is_latency ? 0 : factor * bytes, bytes,
-             std::min(1.0, kIndependent / static_cast<double>(expected.size())), collective.file, log});
+        result_.observations.push_back({collective.pairs ? collective.pairs->text : format_bytes(bytes), point.seconds,
+                                        expected[i], expected[i], is_latency ? 0 : factor * bytes, bytes,
+                                        std::min(1.0, kIndependent / static_cast<double>(expected.size())),
+                                        collective.file, log});
       }
     }
     for (MeasuredStep& step : measured_.steps) {

@@ -22,7 +22,21 @@ struct TransferFacts {
   std::string text;
 };
 
-/// A collective of nccl-tests at several sizes, on one number of GPUs; or a transfer by perftest.
+/// Describes copies between GPUs of a node (pair_copies.hpp).
+struct PairFacts {
+  int from = 0, to = 0;  ///< the pair, or one of its group
+  bool is_both_ways = false;
+  bool is_odd = false;  ///< slower than its group
+  std::string text;
+  bool has_odd = false;  ///< of a group: other pairs of the file are odd
+};
+
+/// A machine as the options give it, or the log.
+struct CheckedMachine {
+  std::string gpu, link;
+};
+
+/// A collective of nccl-tests at several sizes, on one number of GPUs; a transfer by perftest; or copies between GPUs.
 struct MeasuredCollective {
   std::string file, operation;  ///< "all-reduce", "all-gather", "reduce-scatter"; "RDMA_Write BW"
   AllReduceQuestion question;   ///< machine and one number of GPUs; sizes are those of `points`
@@ -33,7 +47,10 @@ struct MeasuredCollective {
         0;  ///< standard deviation of log(seconds) over repetitions; up to 64 KiB and larger sizes are pooled
   };
   std::vector<Point> points;
-  std::optional<TransferFacts> transfer{};  ///< none: a collective
+  std::optional<TransferFacts> transfer{};
+  std::optional<PairFacts> pairs{};  ///< neither: a collective
+
+  bool is_collective() const { return !transfer && !pairs; }
 };
 
 /// A step of a training.

@@ -17,6 +17,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/explain/pair_copies.hpp"
 #include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 
@@ -251,6 +252,13 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       const std::vector<MeasuredCollective> transfers =
           measured_transfers(text, file, job.network.stated, job.gpus_per_node, catalogue);
       measured.collectives.insert(measured.collectives.end(), transfers.begin(), transfers.end());
+    } else if (calib::is_p2p_bandwidth(text)) {
+      const Job& job = o.question.job;
+      const std::string logged = calib::import_p2p_bandwidth(text, file).device.name;
+      const CheckedMachine machine{gpu_of(job.gpu.stated, logged == calib::kUnknownGpu ? "" : logged, catalogue, file),
+                                   job.link.stated};
+      const std::vector<MeasuredCollective> pairs = measured_pairs(text, file, machine, catalogue);
+      measured.collectives.insert(measured.collectives.end(), pairs.begin(), pairs.end());
     } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file, nccl);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
@@ -286,10 +294,10 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
       "check",
       "Compares logs of nccl-tests and perftest, logs or traces of trainings with their prediction, and names causes");
-  sub->add_option(
-      "files", o.files,
-      "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), or of trainings; PyTorch profiler traces, of a job one "
-      "for each rank; files with NCCL's lines (NCCL_DEBUG=INFO)");
+  sub->add_option("files", o.files,
+                  "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), p2pBandwidthLatencyTest, or of trainings; "
+                  "PyTorch profiler traces, of a job one "
+                  "for each rank; files with NCCL's lines (NCCL_DEBUG=INFO)");
   sub->add_option("--against", o.good_file,
                   "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")
