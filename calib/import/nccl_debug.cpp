@@ -193,7 +193,9 @@ class DebugReader {
     MessageScanner scan(message_);
     if (!scan.try_take("NCCL version ") && !scan.try_take("RCCL version : ")) scan.take("RCCL version ");
     const std::string version = scan.take_while([](char c) { return is_digit(c) || c == '.'; });
-    if (scan.is_good() && facts_.version.empty()) facts_.version = version;
+    if (!scan.is_good() || !facts_.version.empty()) return;
+    facts_.version = version;
+    facts_.is_rccl = message_.front() == 'R';
   }
 
   void read_communicator() {
@@ -263,10 +265,12 @@ class DebugReader {
     int ranks[2] = {0, 0};
     for (int end = 0; end < 2; ++end) {
       ranks[end] = scan.take_number();
-      scan.take("[");
-      scan.take_while(is_hexadecimal);
-      scan.take("] ");
-      if (end == 0) scan.take("-> ");
+      // NCCL 2.4 prints no device before "[send]" and "[receive]".
+      if (scan.try_take("[")) {
+        scan.take_while(is_hexadecimal);
+        scan.take("]");
+      }
+      scan.take(end == 0 ? " -> " : " ");
     }
     const bool receives = scan.try_take("[receive] ");
     if (scan.is_good()) facts_.logging_ranks[host_].insert(ranks[receives ? 1 : 0]);
@@ -284,6 +288,7 @@ class DebugReader {
       scan.try_take("/Shared");
       if (!scan.is_at_end()) return;
       add(facts_.channels[network], is_gpudirect);
+      if (receives && network != "Socket") add(facts_.receiving[host_], is_gpudirect);
       facts_.used_nics[host_].insert(nic);
       facts_.used_channels[host_].insert(channel);
       return;
@@ -431,7 +436,9 @@ std::string nccl_facts_text(const NcclFacts& facts) {
     parts.push_back("no NVLS");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text.empty() ? "" : "NCCL" + (facts.version.empty() ? "" : " " + facts.version) + ": " + text;
+  if (text.empty()) return "";
+  const std::string library = facts.is_rccl ? "RCCL" : "NCCL";
+  return library + (facts.version.empty() ? "" : " " + facts.version) + ": " + text;
 }
 
 }  // namespace lockstep::calib

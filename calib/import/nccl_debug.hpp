@@ -55,6 +55,7 @@ struct NcclCommunicator {
 struct NcclFacts {
   int messages = 0;  ///< lines with NCCL's prefix
   std::string version;
+  bool is_rccl = false;
   NcclCommunicator largest;
   std::set<int> sizes;  ///< ranks of all communicators
 
@@ -64,6 +65,7 @@ struct NcclFacts {
   NcclQuote first_nics, first_interfaces, no_ib_device;
   std::map<std::string, NcclQuote> networks;           ///< behind "Using network"
   std::map<std::string, NcclChannels> channels;        ///< between nodes, by network: "IB", "Socket", "AWS Libfabric"
+  std::map<std::string, NcclChannels> receiving;       ///< ends of channels that receive by RDMA, by host
   std::map<std::string, std::set<int>> used_nics;      ///< by host; numbers behind "via NET/IB/"
   std::map<std::string, std::set<int>> used_channels;  ///< by host; numbers of channels between nodes
   std::map<std::string, std::set<int>> logging_ranks;  ///< by host; ranks whose channels are logged

@@ -137,7 +137,12 @@ class Statements {
     const std::string of_all = all_of(all, all, "channels between nodes");
     if (all > 0 && direct == all) say(CauseId::no_gpudirect, false, of_all + " use GPUDirect RDMA", *with);
     if (all > 0 && direct == 0) say(CauseId::no_gpudirect, true, of_all + " lack GPUDirect RDMA", *without);
-    if (direct > 0 || facts_.channels.count(kSocket) > 0) return;  // some have it: sending may need a nearer NIC
+    // Sending may need a nearer NIC than receiving, so that a host whose ends receive with it lacks nothing.
+    if (direct > 0)
+      for (const auto& [host, ends] : facts_.receiving)
+        if (ends.gpudirect == 0)
+          say(CauseId::no_gpudirect, true, host + " receives without GPUDirect RDMA, and others have it", ends.first);
+    if (direct > 0 || facts_.channels.count(kSocket) > 0) return;
     if (facts_.rings_use_gpudirect.size() == 1) {
       const auto& [is_used, quote] = *facts_.rings_use_gpudirect.begin();
       say(CauseId::no_gpudirect, !is_used, is_used ? "rings use GPUDirect RDMA" : "rings use no GPUDirect RDMA", quote);

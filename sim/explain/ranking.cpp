@@ -62,11 +62,13 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
                                      const std::vector<CandidateCause>& candidates) {
   std::vector<CauseId> ids;
   for (const CandidateCause& candidate : candidates) ids.push_back(candidate.id);
+  MeasuredKinds kinds;
+  for (const Observation& one : observations) (one.bytes > 0 ? kinds.has_collectives : kinds.has_trainings) = true;
   std::vector<ScoredCause> all;
   std::vector<double> log_weights;
   for (const CandidateCause& candidate : candidates) {
     all.push_back(score(candidate, observations));
-    all.back().prior = prior_of(candidate.id, ids);
+    all.back().prior = prior_of(candidate.id, ids, kinds);
     const double by_statement = candidate.statement ? log_fact_factor(candidate.statement->is_present) : 0;
     log_weights.push_back(std::log(all.back().prior) + all.back().log_likelihood + by_statement);
   }

@@ -59,6 +59,16 @@ TEST_CASE("channels are counted by network, with GPUDirect RDMA or without, and 
   CHECK(facts.logging_ranks.at("node-1") == std::set<int>{0, 1, 7});
 }
 
+TEST_CASE("channels of NCCL 2.4 are read, which has no device at the ends of a network") {
+  const NcclFacts facts =
+      read_nccl_debug(log_of({"Ring 00 : 15 -> 0 [send] via NET/Socket/0", "Ring 00 : 3[3] -> 2[2] via P2P/IPC",
+                              "Ring 01 : 7 -> 8 [receive] via NET/IB/1/GDRDMA", "Ring 00 : 0 -> 1 -> 2"}));
+  CHECK(facts.channels.at("Socket").count == 1);
+  CHECK(facts.channels.at("IB").gpudirect == 1);
+  CHECK(facts.receiving.at("node-1").gpudirect == 1);
+  CHECK(facts.local.at("P2P").count == 1);
+}
+
 TEST_CASE("ranks, nodes, NVLS, algorithms and variables are read") {
   const NcclFacts facts = read_nccl_debug(
       "NCCL version 2.21.5+cuda12.4\n" +
@@ -110,6 +120,13 @@ TEST_CASE(
       "n:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0n:3:4 [1] NCCL INFO Using network IB\n");
   CHECK(joined.channels.empty());
   CHECK(joined.networks.count("IB") == 1);
+}
+
+TEST_CASE("RCCL's lines are read, and its version") {
+  const NcclFacts facts =
+      read_nccl_debug("RCCL version : 2.20.5-HEAD:d380693\n" +
+                      line_of("Channel 00/0 : 0[c000] -> 1[d000] via P2P/direct pointer comm 0x7f3 nRanks 08"));
+  CHECK(nccl_facts_text(facts) == "RCCL 2.20.5: 1 channel by P2P");
 }
 
 TEST_CASE("text without NCCL's prefix tells nothing, and neither do messages that are cut off") {

@@ -75,6 +75,14 @@ TEST_CASE("each of NCCL's facts speaks of its cause") {
   // A GPU may read by GPUDirect RDMA farther than it writes.
   CHECK(summary(statements({"Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0",
                             "Channel 00/0 : 15[7] -> 0[0] [receive] via NET/IB/0/GDRDMA"})) == "-tcp-sockets");
+  // One node of two lacks it: the module is loaded on the other one alone.
+  const auto one_of_two = sim::nccl_statements(
+      {"a.log",
+       calib::read_nccl_debug(debug_lines({"Channel 00 : 8[7000] -> 0[7000] [receive] via NET/IB/1/GDRDMA"}) +
+                              "node1:1:2 [0] NCCL INFO Channel 00 : 0[7000] -> 8[7000] [receive] via NET/IB/0\n")},
+      sim::machine_of(catalogue(), "H100", "", kNetwork, 8, 16));
+  CHECK(summary(one_of_two) == "-tcp-sockets +no-gpudirect");
+  CHECK(one_of_two.back().text == "node1 receives without GPUDirect RDMA, and others have it");
   CHECK(summary(statements({"Connected all rings, use ring PXN 0 GDR 0"})) == "+no-gpudirect");
   CHECK(summary(statements({"NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"})) == "+no-gpudirect");
   CHECK(summary(statements({"NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'"})).empty());
