@@ -144,7 +144,8 @@ std::string causes_text(const CheckResult& result) {
 }  // namespace
 
 std::string percent_text(double share) {
-  return short_number(std::round(100 * share)) + " %";
+  const double digits = share < 0.01 ? 10 : 1;
+  return short_number(std::round(digits * 100 * share) / digits) + " %";
 }
 
 std::string verdict_text(const CheckResult& result) {

@@ -57,18 +57,25 @@ void slow_down_compute(Workload& workload, double factor) {
   compute.memory_efficiency /= factor;
 }
 
-// Two variants: NCCL uses TCP over all ports, or over one, at the ports' line rate.
+// NCCL uses TCP over all ports, over one, or over another interface, such as the one for management. `known`: the number of
+// interfaces that its lines have.
 std::vector<FaultVariant> socket_variants(const NetworkFound& network, int known) {
   const double bits =
       network.line_bits_per_s > 0 ? network.line_bits_per_s : line_rate_of(*network.entry, network.port_bytes_per_s);
-  const std::string rate = short_number(std::max(1.0, std::round(bits / 1e9))) + " Gb/s TCP";
   std::vector<FaultVariant> variants;
-  for (int ports : {network.ports, 1}) {
-    if (known > 0 && known <= network.ports) ports = known;
-    FaultVariant variant = with_text(std::to_string(ports) + (ports == 1 ? " port" : " ports"));
-    variant.network = std::to_string(ports) + "x " + rate;
-    if (variants.empty() || variants.back().text != variant.text) variants.push_back(variant);
-  }
+  const auto add = [&](const std::string& text, int ports, double gbit_per_s) {
+    FaultVariant variant = with_text(text);
+    variant.network = std::to_string(ports) + "x " + short_number(std::max(1.0, std::round(gbit_per_s))) + " Gb/s TCP";
+    variants.push_back(variant);
+  };
+  const bool is_known = known > 0 && known <= network.ports;
+  if (is_known || network.ports > 1)
+    add(std::to_string(is_known ? known : network.ports) + (is_known && known == 1 ? " port" : " ports"),
+        is_known ? known : network.ports, bits / 1e9);
+  if (!is_known) add("1 port", 1, bits / 1e9);
+  if (is_known && known > 1) return variants;
+  for (double gbit_per_s : {25, 10})
+    if (bits > 2e9 * gbit_per_s) add("an interface of " + short_number(gbit_per_s) + " Gb/s", 1, gbit_per_s);
   return variants;
 }
 
