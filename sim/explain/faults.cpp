@@ -127,7 +127,10 @@ std::vector<FaultVariant> pcie_variants(const Catalogue& catalogue, const GpuEnt
 // Both ends of a transfer write it to host memory and read it from there.
 std::vector<FaultVariant> host_memory_variants(const NamedMachine& machine) {
   std::vector<FaultVariant> variants;
-  const double bytes_per_s = machine.link != nullptr ? machine.link->host_memory_bytes_per_s : 0;
+  // Grace has memory of its own for one or two GPUs, about as fast as NVLink-C2C one way. A staged byte is written and
+  // read.
+  const double by_c2c = machine.gpus_per_node * machine.gpu->spec.host_link_bytes_per_s / 2;
+  const double bytes_per_s = std::max(machine.link != nullptr ? machine.link->host_memory_bytes_per_s : 0, by_c2c);
   for (double share : {1.0, 0.5, 0.25, 0.125}) {
     FaultVariant variant = with_text("at " + short_number(std::round(100 * share)) + " % of its bandwidth");
     variant.change_workload = [share, bytes_per_s](Workload& workload) {

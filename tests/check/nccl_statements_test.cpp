@@ -158,6 +158,15 @@ TEST_CASE("a fact that makes nothing slower is reported, and a normal speed stay
              Contains("a.log line 1: NCCL uses the network Socket, which does not change what"));
 }
 
+TEST_CASE("without GPUDirect RDMA a GH200 loses little, because its host memory keeps up with four ports") {
+  const NcclLog table{"all_reduce", 2, 2, "NVIDIA GH200 480GB", {{double(std::int64_t{1} << 31), 79.7}}};
+  const sim::CheckResult with =
+      checked({"Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0"}, "4x 200 Gb/s InfiniBand", table);
+  CHECK(with.speed == sim::Speed::normal);
+  CHECK(with.causes.front().id == sim::CauseId::no_gpudirect);
+  CHECK(ranked(with, sim::CauseId::no_gpudirect).gain < 1.5);
+}
+
 TEST_CASE("NCCL's lines that contradict the table, the job or the network are refused with both facts") {
   CHECK_THAT(error_of([] { (void)checked({"comm 0x5 rank 0 nranks 8 cudaDev 0 busId 1b000 - Init COMPLETE"}); }),
              Contains("a.log line 1: NCCL has 8 ranks, and the table of") && Contains("a.log 16; allowed"));
