@@ -63,6 +63,8 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 /// column. For copies in both directions, one direction gets half the total. GPUs without peer access copy through the
 /// host ("engine").
 Imported import_p2p_bandwidth(const std::string& text, const std::string& name);
+/// True if the text has its matrix of bandwidths with peer access.
+bool is_p2p_bandwidth(const std::string& text);
 
 /// perftest (perftest.hpp): samples of "copy" from "node0" to "node1". "measures" in the key distinguishes bandwidth, at
 /// which messages follow each other, from latency. For tests in both directions, one direction gets half the total.

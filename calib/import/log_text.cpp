@@ -106,6 +106,19 @@ std::string without_colours(const std::string& line) {
   return plain;
 }
 
+// MPICH puts its label before each piece that a program writes, so that a row of numbers has it several times:
+// "[0]  1048576  262144  float  sum  -1[0]  1626.5  0.64  1.24  0[0]  2302.3  0.46  0.87  0".
+std::string without_labels_of_pieces(std::string row, const std::string& label) {
+  const std::size_t first = row.find_first_not_of(" \t"), open = label.find('['), close = label.find(']');
+  const bool is_row = first != std::string::npos && std::isdigit(static_cast<unsigned char>(row[first])) != 0;
+  if (!is_row || open == std::string::npos || close == std::string::npos || row.find("NCCL") != std::string::npos)
+    return row;
+  const std::string piece = label.substr(open, close - open + 1);
+  for (std::size_t at = row.find(piece); at != std::string::npos; at = row.find(piece, at))
+    row.replace(at, piece.size(), " ");
+  return row;
+}
+
 }  // namespace
 
 std::string log_bytes(const std::string& path, std::size_t most_bytes) {
@@ -138,9 +151,9 @@ std::string plain_line(const std::string& line) {
   if (!plain.empty() && plain.back() == '\r') plain.pop_back();
   const std::string head = plain.substr(0, kLongestLabel);
   std::smatch label;
-  if (std::regex_search(head, label, labels, std::regex_constants::match_continuous))
-    plain.erase(0, static_cast<std::size_t>(label.length()));
-  return plain;
+  if (!std::regex_search(head, label, labels, std::regex_constants::match_continuous)) return plain;
+  plain.erase(0, static_cast<std::size_t>(label.length()));
+  return without_labels_of_pieces(plain, label.str());
 }
 
 std::vector<std::string> words_of(const std::string& line) {

@@ -99,6 +99,10 @@ class P2pLog {
 
 }  // namespace
 
+bool is_p2p_bandwidth(const std::string& text) {
+  return text.find("P2P=Enabled Bandwidth") != std::string::npos;
+}
+
 Imported import_p2p_bandwidth(const std::string& text, const std::string& name) {
   P2pLog log(name);
   log.read(text);

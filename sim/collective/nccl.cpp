@@ -143,6 +143,9 @@ class CostModel {
   double nvls_algbw() const {
     const NcclGraph& graph = system_.nvls;
     const double inter = graph.inter_bytes_per_s / kGiga;
+    const bool is_measured = system_.nodes == 1 && limits_.nvls_bus > 0;
+    if (operation_ == NcclOperation::all_reduce && is_measured)
+      return std::min(graph.channels * 2 * nvls_intra(), limits_.nvls_bus) * system_.ranks / steps();
     if (operation_ == NcclOperation::all_reduce)
       return graph.channels * std::min(2 * nvls_intra(), inter) * system_.ranks / steps();
     return graph.channels * std::min(nvls_intra() * (ppn() - 1) / ppn(), inter);

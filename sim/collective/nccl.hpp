@@ -14,7 +14,8 @@
 //               All-reduce: S / T at most bus R / (2(R-1)); latency of 2(R-1) hops, 2(N-1) of them over the network.
 //   `tree`      bus = 92 % of B, at most the limit of ch channels; S / T at most bus / 2, times a correction by size.
 //               Latency of 2(ppn-1) hops in the node and 2 log2 N between nodes.
-//   `NVLS`      On one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between).
+//   `NVLS`      On one node: the switch adds and multicasts; bus = ch min(2 b eff (ch-1)/ch, b between),
+//               or at most what was measured, if the generation has such a figure.
 //   `NVLSTree`  On several nodes: NVLS in the node and a double tree between nodes.
 //
 // NCCL's tables leave out how NVLS and NVLSTree fill a pipeline. An all-reduce's first round passes every stage

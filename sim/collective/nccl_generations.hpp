@@ -24,6 +24,9 @@ struct NcclLimits {
   double nvls_tree[3];     ///< perChMaxNVLSTreeBws
   double nvls_efficiency;  ///< nvlsEfficiency
   double ring_plateau;     ///< factor on the latency of large Simple rings between nodes
+  /// Bus bandwidth of all-reduces that one node's switches add up, as measured; 0: as NCCL's tables say. On 8 B200, NVLS
+  /// reaches 830 GB/s (github.com/NVIDIA/nccl issue 1807); the tables say 720, as for rings.
+  double nvls_bus = 0;
 };
 
 struct NcclGenerationFacts {
@@ -88,7 +91,7 @@ inline const std::vector<NcclGenerationFacts>& nccl_generations() {
        {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18},
        {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3.0, 2.4, 1.2, 0.24, 0.12},
        50,
-       {282, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74, 1.4}}};
+       {282, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74, 1.4, 830}}};
   return all;
 }
 

@@ -53,18 +53,31 @@ inline const Choices<CauseId>& choices_of(CauseId) {
   return all;
 }
 
+inline constexpr const char* kNcclDebug = "NCCL_DEBUG=INFO";
+
 /// A test that tells a cause from the others.
 struct DecidingTest {
   std::string run;     ///< a command, or where to look
   std::string yes_if;  ///< its result if the cause is present
 };
 
+/// Counts the prior cases (tests/check/cases.json) with a cause, by what was measured.
+struct PriorCases {
+  int of_collectives = 0;
+  int of_trainings = 0;
+};
+
+/// Says what was measured. Causes that people find behind slow steps are not those behind slow collectives.
+struct MeasuredKinds {
+  bool has_collectives = false;  ///< collectives, transfers, copies
+  bool has_trainings = false;
+};
+
 struct Cause {
   CauseId id = CauseId::normal;
   std::string title;
-  /// Number of prior cases (tests/check/cases.json) with this cause; its prior weight is one more (Laplace's rule). No share of
-  /// normal measurements is published: see prior_of().
-  int cases = 0;
+  /// The prior weight of a cause is one more (Laplace's rule). No share of normal measurements is published: see prior_of().
+  PriorCases cases{};
   std::vector<DecidingTest> tests;  ///< the most conclusive first; none for "as expected"
 };
 
@@ -76,8 +89,8 @@ std::string test_text(const DecidingTest& test);
 /// Writes all of them in one line.
 std::string tests_text(const std::vector<DecidingTest>& tests);
 
-/// Half of all checked measurements are assumed to be normal; the other half is divided among those of `applicable` by the
-/// cases plus one.
-double prior_of(CauseId id, const std::vector<CauseId>& applicable);
+/// Half of all checked measurements are assumed to be normal; the other half is divided among those of `applicable` by their
+/// cases plus one. Cases of trainings count if a training was measured, those of collectives if a collective was.
+double prior_of(CauseId id, const std::vector<CauseId>& applicable, const MeasuredKinds& kinds);
 
 }  // namespace lockstep::sim::explain

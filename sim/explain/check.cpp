@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "calib/bus_bandwidth.hpp"
 #include "engine/base/statistics.hpp"
@@ -26,6 +27,7 @@ class Checker {
       : measured_(measured), good_(good), catalogue_(catalogue), jobs_(jobs) {}
 
   CheckResult run() {
+    read_nccl();
     if (good_) match();
     predict();
     if (good_) expect_good();
@@ -36,6 +38,78 @@ class Checker {
   }
 
  private:
+  NamedMachine machine_of_collective(const MeasuredCollective& collective) const {
+    const AllReduceQuestion& q = collective.question;
+    return machine_of(catalogue_, q.gpu, q.link, q.network, q.gpus_per_node, q.gpus.front());
+  }
+  NamedMachine machine_of_step(const MeasuredStep& step) const {
+    const Job& job = step.question.job;
+    return machine_of(catalogue_, job.gpu.stated, job.link.stated, job.network.stated, job.gpus_per_node,
+                      step.question.gpus.front());
+  }
+
+  // Statements of all files with NCCL's lines; files that disagree about a cause say nothing about it.
+  std::vector<NcclStatement> statements_of(const Measurements& measured) const {
+    std::vector<NcclStatement> all;
+    std::set<CauseId> disputed;
+    for (const NcclLog& log : measured.nccl) {
+      std::optional<NamedMachine> machine;
+      const auto take = [&](const NamedMachine& one) {
+        check_link_types(log, one);
+        if (!machine) machine = one;
+      };
+      const auto concerns = [&](const std::string& file) {
+        const auto is_own = [&](const auto& one) { return one.file == log.file; };
+        return file == log.file || (std::none_of(measured.collectives.begin(), measured.collectives.end(), is_own) &&
+                                    std::none_of(measured.steps.begin(), measured.steps.end(), is_own));
+      };
+      for (const MeasuredCollective& collective : measured.collectives) {
+        if (!collective.is_collective() || !concerns(collective.file)) continue;
+        take(machine_of_collective(collective));
+        check_ranks(log, "the table of " + collective.file, collective.question.gpus.front(), machine->nodes);
+      }
+      for (const MeasuredStep& step : measured.steps) {
+        if (!concerns(step.file)) continue;
+        take(machine_of_step(step));
+        const int gpus = step.question.gpus.front();
+        if (log.facts.largest.ranks >= gpus) check_ranks(log, "the job of " + step.file, gpus, machine->nodes);
+      }
+      if (!machine) continue;
+      for (const NcclStatement& one : nccl_statements(log, *machine)) {
+        const auto known =
+            std::find_if(all.begin(), all.end(), [&](const NcclStatement& other) { return other.cause == one.cause; });
+        if (known == all.end())
+          all.push_back(one);
+        else if (known->is_present != one.is_present)
+          disputed.insert(one.cause);
+      }
+    }
+    all.erase(
+        std::remove_if(all.begin(), all.end(), [&](const NcclStatement& one) { return disputed.count(one.cause) > 0; }),
+        all.end());
+    return all;
+  }
+
+  // What a good log has too makes no difference to it.
+  void read_nccl() {
+    result_.statements = statements_of(measured_);
+    if (!good_) return;
+    const std::vector<NcclStatement> of_good = statements_of(*good_);
+    const auto is_in_both = [&](const NcclStatement& one) {
+      return std::any_of(of_good.begin(), of_good.end(), [&](const NcclStatement& other) {
+        return other.cause == one.cause && other.is_present == one.is_present && other.count == one.count;
+      });
+    };
+    result_.statements.erase(std::remove_if(result_.statements.begin(), result_.statements.end(), is_in_both),
+                             result_.statements.end());
+  }
+
+  std::optional<NcclStatement> statement_about(CauseId cause) const {
+    for (const NcclStatement& one : result_.statements)
+      if (one.cause == cause) return one;
+    return std::nullopt;
+  }
+
   void match() {
     GoodLog log;
     log.file = good_->collectives.empty() ? good_->steps.front().file : good_->collectives.front().file;
@@ -44,7 +118,7 @@ class Checker {
   }
 
   static std::string log_of(const MeasuredCollective& collective) {
-    if (collective.transfer) return collective.file + ", " + collective.operation;
+    if (!collective.is_collective()) return collective.file + ", " + collective.operation;
     const int gpus = collective.question.gpus.front(), nodes = gpus / std::max(1, collective.question.gpus_per_node);
     return collective.file + ", " + collective.operation + ", " + gpus_text(gpus) +
            (nodes > 1 ? " on " + std::to_string(nodes) + " nodes" : "");
@@ -60,21 +134,24 @@ class Checker {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
       const std::vector<Expected> expected = predict_collective(collective, {catalogue_, jobs_}, &read);
-      if (!collective.transfer && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
+      if (collective.is_collective() && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
         read.replace(6, 10, collective.operation);
-      result_.read.push_back(read.substr(0, read.find_last_not_of(".\n") + 1));
+      const std::string line = read.substr(0, read.find_last_not_of(".\n") + 1);
+      if (result_.read.empty() || result_.read.back() != line) result_.read.push_back(line);
       if (expected.empty()) continue;
       const std::size_t log = add_log(log_of(collective));
       const int gpus = collective.question.gpus.front();
-      const double factor =
-          collective.transfer ? collective.transfer->directions : calib::bus_factor(collective.operation, gpus);
+      const double factor = collective.transfer ? collective.transfer->directions
+                            : collective.pairs  ? (collective.pairs->is_both_ways ? 2 : 1)
+                                                : calib::bus_factor(collective.operation, gpus);
       const bool is_latency = collective.transfer && collective.transfer->is_latency;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const auto& point = collective.points[i];
         const auto bytes = static_cast<double>(point.bytes);
-        result_.observations.push_back(
-            {format_bytes(bytes), point.seconds, expected[i], expected[i], is_latency ? 0 : factor * bytes, bytes,
-             std::min(1.0, kIndependent / static_cast<double>(expected.size())), collective.file, log});
+        result_.observations.push_back({collective.pairs ? collective.pairs->text : format_bytes(bytes), point.seconds,
+                                        expected[i], expected[i], is_latency ? 0 : factor * bytes, bytes,
+                                        std::min(1.0, kIndependent / static_cast<double>(expected.size())),
+                                        collective.file, log});
       }
     }
     for (MeasuredStep& step : measured_.steps) {
@@ -88,6 +165,10 @@ class Checker {
       result_.observations.push_back(
           {"step", step.seconds, predicted.expected, predicted.expected, 0, 0, 1, step.file, add_log(step.file)});
       predictions_.push_back(predicted);
+    }
+    for (const NcclLog& log : measured_.nccl) {
+      const std::string text = calib::nccl_facts_text(log.facts);
+      if (!text.empty()) result_.read.push_back(text + " (" + log.file + ")");
     }
     if (result_.observations.empty())
       throw InputError("calibrate check: nothing measured; allowed: FILE, or --step-time");
@@ -147,6 +228,11 @@ class Checker {
         [](const LogVerdict& a, const LogVerdict& b) { return a.share / a.low_share < b.share / b.low_share; });
   }
 
+  UsedParts used() const {
+    const auto nics = statement_about(CauseId::fewer_nics), sockets = statement_about(CauseId::sockets);
+    return {nics ? nics->count : 0, sockets ? sockets->count : 0};
+  }
+
   std::vector<Fault> faults() const {
     std::vector<Fault> all;
     const auto add = [&](const std::vector<Fault>& more) {
@@ -155,16 +241,11 @@ class Checker {
           all.push_back(fault);
     };
     for (const MeasuredCollective& collective : measured_.collectives) {
-      if (collective.transfer) continue;
-      const AllReduceQuestion& q = collective.question;
-      add(machine_faults(catalogue_,
-                         machine_of(catalogue_, q.gpu, q.link, q.network, q.gpus_per_node, q.gpus.front())));
+      if (!collective.transfer) add(machine_faults(catalogue_, machine_of_collective(collective), used()));
     }
     for (std::size_t i = 0; i < measured_.steps.size(); ++i) {
       const MeasuredStep& step = measured_.steps[i];
-      const Job& job = step.question.job;
-      add(machine_faults(catalogue_, machine_of(catalogue_, job.gpu.stated, job.link.stated, job.network.stated,
-                                                job.gpus_per_node, step.question.gpus.front())));
+      add(machine_faults(catalogue_, machine_of_step(step), used()));
       add(job_faults({predictions_[i].scenario, step.is_mean, step.precision_is_logged, step.recomputation_is_logged}));
     }
     for (const MeasuredCollective& collective : measured_.collectives)
@@ -293,7 +374,7 @@ class Checker {
     const std::vector<Expected> baseline = scored_times(without_fault());
     std::vector<CandidateCause> candidates{{CauseId::normal, {{"", baseline}}}};
     for (const Fault& fault : faults()) {
-      CandidateCause candidate{fault.id, {}};
+      CandidateCause candidate{fault.id, {}, statement_about(fault.id)};
       for (const FaultVariant& variant : fault.variants) {
         const Hypothesis with = with_fault(variant);
         const std::vector<Expected> expected = scored_times(with);

@@ -7,6 +7,7 @@
 #include "engine/base/json.hpp"
 #include "sim/explain/causes.hpp"
 #include "sim/explain/faults.hpp"
+#include "sim/explain/nccl_statements.hpp"
 #include "sim/explain/scoring.hpp"
 #include "sim/explain/step_parts.hpp"
 
@@ -21,7 +22,21 @@ struct TransferFacts {
   std::string text;
 };
 
-/// A collective of nccl-tests at several sizes, on one number of GPUs; or a transfer by perftest.
+/// Describes copies between GPUs of a node (pair_copies.hpp).
+struct PairFacts {
+  int from = 0, to = 0;  ///< the pair, or one of its group
+  bool is_both_ways = false;
+  bool is_odd = false;  ///< slower than its group
+  std::string text;
+  bool has_odd = false;  ///< of a group: other pairs of the file are odd
+};
+
+/// A machine as the options give it, or the log.
+struct CheckedMachine {
+  std::string gpu, link;
+};
+
+/// A collective of nccl-tests at several sizes, on one number of GPUs; a transfer by perftest; or copies between GPUs.
 struct MeasuredCollective {
   std::string file, operation;  ///< "all-reduce", "all-gather", "reduce-scatter"; "RDMA_Write BW"
   AllReduceQuestion question;   ///< machine and one number of GPUs; sizes are those of `points`
@@ -32,7 +47,10 @@ struct MeasuredCollective {
         0;  ///< standard deviation of log(seconds) over repetitions; up to 64 KiB and larger sizes are pooled
   };
   std::vector<Point> points;
-  std::optional<TransferFacts> transfer{};  ///< none: a collective
+  std::optional<TransferFacts> transfer{};
+  std::optional<PairFacts> pairs{};  ///< neither: a collective
+
+  bool is_collective() const { return !transfer && !pairs; }
 };
 
 /// A step of a training.
@@ -57,6 +75,7 @@ bool is_checked_operation(const std::string& operation);
 struct Measurements {
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredStep> steps;
+  std::vector<NcclLog> nccl{};  ///< files with lines of NCCL_DEBUG=INFO
 };
 
 /// A measured time and the expected one.
@@ -92,10 +111,11 @@ struct RankedCause {
   CauseId id = CauseId::normal;
   std::string title;  ///< with its most likely variant
   double prior = 0, probability = 0;
-  std::optional<Evidence> most_for;      ///< the largest ratio; none: no ratio is above 1
-  std::optional<Evidence> most_against;  ///< the smallest; none: no ratio is below 1
-  double median_error = 0;               ///< median of |log(measured / expected)| with the cause
-  std::vector<DecidingTest> tests;       ///< causes.hpp
+  std::optional<Evidence> most_for;          ///< the largest ratio; none: no ratio is above 1
+  std::optional<Evidence> most_against;      ///< the smallest; none: no ratio is below 1
+  double median_error = 0;                   ///< median of |log(measured / expected)| with the cause
+  std::vector<DecidingTest> tests;           ///< causes.hpp; without the one that `statement` answers
+  std::optional<NcclStatement> statement{};  ///< what NCCL's lines say about it
   double gain =
       1;  ///< speed-up if the cause is removed: predicted time with it over that without, at most what was lost
 };
@@ -127,6 +147,7 @@ struct [[nodiscard]] CheckResult : LogVerdict {
   std::vector<StepBreakdown> breakdowns;  ///< of steps that were traced
   std::vector<LogVerdict> logs;           ///< of each log
   std::vector<RankedCause> causes;        ///< by probability, "as expected" among them
+  std::vector<NcclStatement> statements;  ///< of NCCL's lines, also those about causes that change no predicted time
 
   /// True if the share is at least `least`, or, without one, if the speed is not slow.
   bool is_accepted(std::optional<double> least) const;

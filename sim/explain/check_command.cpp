@@ -7,6 +7,7 @@
 #include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/nccl_debug.hpp"
 #include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
 #include "engine/base/atomic_file.hpp"
@@ -16,6 +17,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/explain/pair_copies.hpp"
 #include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 
@@ -81,11 +83,13 @@ void fill_defaults(MeasuredStep& step, const MeasuredDefaults& defaults) {
   step.is_batch_assumed = job.batch_per_gpu > 0 || job.global_batch > 0 || job.accumulation > 0;
 }
 
-MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given) {
+// `ranks` is the size of NCCL's largest communicator in the log, 0 without one.
+MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const IsGiven& is_given, int ranks) {
   const std::string& file = log.file;
   MeasuredStep step;
   step.file = file;
   step.question = question_of_log(o, log, is_given);
+  if (step.question.gpus.empty() && ranks > 0) step.question.gpus = {ranks};
   fill_defaults(step, o.defaults);
   const double seconds = log.steady.median_s;
   (log.unit == calib::StepUnit::step     ? step.seconds
@@ -146,12 +150,19 @@ double scatter_of(const std::map<std::int64_t, std::vector<double>>& seconds, bo
 
 // Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
 std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Catalogue& catalogue,
-                                               const std::string& text, const std::string& file) {
+                                               const std::string& text, const std::string& file,
+                                               const calib::NcclFacts& nccl) {
   struct Curve {
     std::map<std::int64_t, std::map<bool, double>> medians_s;  ///< by size, and whether in place
     std::map<std::int64_t, std::vector<double>> seconds;
   };
-  const calib::Imported log = calib::import_nccl_tests(text, file, {o.operation, o.ranks, o.nodes});
+  calib::NcclTestsOptions options{o.operation, o.ranks, o.nodes};
+  const bool lists_ranks = text.find("#  Rank ") != std::string::npos || text.find("#   Rank ") != std::string::npos;
+  if (!lists_ranks && options.ranks == 0 && nccl.sizes.size() == 1) {
+    options.ranks = nccl.largest.ranks;
+    if (options.nodes == 0 && !nccl.largest.is_mnnvl) options.nodes = nccl.largest.nodes;
+  }
+  const calib::Imported log = calib::import_nccl_tests(text, file, options);
   std::map<std::pair<std::string, std::pair<int, int>>, Curve> curves;
   for (const calib::Sample& sample : log.samples) {
     const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
@@ -226,8 +237,13 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
     const std::string bytes = calib::log_bytes(file);
     const bool is_event_file = calib::is_event_file(bytes);
     const std::string text = is_event_file ? "" : calib::text_from(bytes, file);
+    calib::NcclFacts nccl;
+    if (calib::has_nccl_lines(text)) {
+      nccl = calib::read_nccl_debug(text);
+      measured.nccl.push_back({file, nccl});
+    }
     if (is_event_file) {
-      measured.steps.push_back(step_of(o, calib::read_event_log(bytes, file), is_given));
+      measured.steps.push_back(step_of(o, calib::read_event_log(bytes, file), is_given, 0));
       check_complete(measured.steps.back().question, file, o.defaults);
     } else if (calib::is_torch_trace(text)) {
       ranks.push_back(calib::read_step_trace(text, file));
@@ -236,11 +252,18 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       const std::vector<MeasuredCollective> transfers =
           measured_transfers(text, file, job.network.stated, job.gpus_per_node, catalogue);
       measured.collectives.insert(measured.collectives.end(), transfers.begin(), transfers.end());
+    } else if (calib::is_p2p_bandwidth(text)) {
+      const Job& job = o.question.job;
+      const std::string logged = calib::import_p2p_bandwidth(text, file).device.name;
+      const CheckedMachine machine{gpu_of(job.gpu.stated, logged == calib::kUnknownGpu ? "" : logged, catalogue, file),
+                                   job.link.stated};
+      const std::vector<MeasuredCollective> pairs = measured_pairs(text, file, machine, catalogue);
+      measured.collectives.insert(measured.collectives.end(), pairs.begin(), pairs.end());
     } else if (is_nccl_tests(text)) {
-      const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file);
+      const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file, nccl);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
-    } else {
-      measured.steps.push_back(step_of(o, calib::read_training_log(text, file), is_given));
+    } else if (!calib::is_nccl_debug_file(text)) {
+      measured.steps.push_back(step_of(o, calib::read_training_log(text, file), is_given, nccl.largest.ranks));
       check_complete(measured.steps.back().question, file, o.defaults);
     }
   }
@@ -271,10 +294,10 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
   CLI::App* const sub = app.add_subcommand(
       "check",
       "Compares logs of nccl-tests and perftest, logs or traces of trainings with their prediction, and names causes");
-  sub->add_option(
-      "files", o.files,
-      "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), or of trainings; PyTorch profiler traces, of a job one "
-      "for each rank");
+  sub->add_option("files", o.files,
+                  "Logs of nccl-tests, rccl-tests, perftest (ib_write_bw), p2pBandwidthLatencyTest, or of trainings; "
+                  "PyTorch profiler traces, of a job one "
+                  "for each rank; files with NCCL's lines (NCCL_DEBUG=INFO)");
   sub->add_option("--against", o.good_file,
                   "Log of a good machine or job of the same kind, which is the expectation in place of the prediction");
   sub->add_option("--step-time", o.step_time_s, "Seconds of an iteration, instead of a log")

@@ -60,6 +60,17 @@ Json breakdown_json(const StepBreakdown& breakdown) {
   return json;
 }
 
+Json statement_json(const NcclStatement& statement) {
+  Json json{{"cause", name_of(statement.cause)},
+            {"is_present", statement.is_present},
+            {"text", statement.text},
+            {"file", statement.file},
+            {"line", statement.quote.line},
+            {"message", statement.quote.text}};
+  if (statement.count > 0) json["count"] = statement.count;
+  return json;
+}
+
 Json evidence_json(const CheckResult& result, const Evidence& evidence) {
   const Observation& one = result.scored[evidence.observation];
   return {{"name", one.name},
@@ -100,6 +111,10 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
                {"command", tests_text(cause.tests)},
                {"tests", tests},
                {"gain", cause.gain}};
+    if (cause.statement) {
+      entry["nccl"] = statement_json(*cause.statement);
+      entry["nccl"]["log_likelihood_ratio"] = log_fact_factor(cause.statement->is_present);
+    }
     if (cause.most_for) entry["most_for"] = evidence_json(result, *cause.most_for);
     if (cause.most_against) entry["most_against"] = evidence_json(result, *cause.most_against);
     causes.push_back(entry);
@@ -113,6 +128,7 @@ Json check_json(const CheckResult& result, std::optional<double> least) {
             {"share_high", result.high_share},
             {"observations", observations},
             {"causes", causes}};
+  for (const NcclStatement& one : result.statements) json["nccl"].push_back(statement_json(one));
   if (least) json["at_least"] = *least;
   for (const LogVerdict& one : result.logs)
     json["logs"].push_back({{"log", one.log},

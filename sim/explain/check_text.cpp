@@ -44,6 +44,17 @@ std::string evidence_text(const CheckResult& result, const std::optional<Evidenc
          " as with the other causes";
 }
 
+std::string place_text(const NcclStatement& statement) {
+  return statement.file + " line " + std::to_string(statement.quote.line);
+}
+
+// Returns the statement of NCCL's lines, if it speaks for the cause or, else, against it.
+std::string statement_text(const RankedCause& cause, bool is_for) {
+  if (!cause.statement || cause.statement->is_present != is_for) return "";
+  return cause.statement->text + " (" + place_text(*cause.statement) + "), " +
+         ratio_text(log_fact_factor(cause.statement->is_present)) + "; ";
+}
+
 std::string signed_seconds(double seconds) {
   return (seconds < 0 ? "-" : "+") + format_seconds(std::abs(seconds));
 }
@@ -133,7 +144,8 @@ std::string causes_text(const CheckResult& result) {
 }  // namespace
 
 std::string percent_text(double share) {
-  return short_number(std::round(100 * share)) + " %";
+  const double digits = share < 0.01 ? 10 : 1;
+  return short_number(std::round(digits * 100 * share) / digits) + " %";
 }
 
 std::string verdict_text(const CheckResult& result) {
@@ -162,6 +174,7 @@ std::string least_text(const CheckResult& result, std::optional<double> least) {
 
 std::string text_for(const CheckResult& result, const RankedCause& cause) {
   const std::string text =
+      statement_text(cause, true) +
       evidence_text(result, cause.most_for, "no measurement is likelier with this cause than with the others");
   if (result.scored.size() == 1) return text;
   return text + "; median error " + percent_text(std::exp(cause.median_error) - 1);
@@ -190,7 +203,8 @@ std::string first_test_text(const CheckResult& result) {
 }
 
 std::string text_against(const CheckResult& result, const RankedCause& cause) {
-  return evidence_text(result, cause.most_against,
+  return statement_text(cause, false) +
+         evidence_text(result, cause.most_against,
                        "no measurement is less likely with this cause than with the others");
 }
 
@@ -219,6 +233,12 @@ std::string cause_title(const CheckResult& result, const RankedCause& cause) {
 
 std::vector<std::string> read_lines(const CheckResult& result) {
   std::vector<std::string> lines = result.read;
+  for (const NcclStatement& one : result.statements) {
+    const bool is_ranked = std::any_of(result.causes.begin(), result.causes.end(),
+                                       [&](const RankedCause& cause) { return cause.id == one.cause; });
+    if (one.is_present && !is_ranked)
+      lines.push_back(place_text(one) + ": " + one.text + ", which does not change what is predicted here");
+  }
   if (!result.good_log) return lines;
   const GoodLog& log = *result.good_log;
   lines.push_back("Expected: the times in " + log.file + ", which has " + percent_text(log.share_of_predicted) +

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job/network_port.hpp"
@@ -56,24 +57,33 @@ void slow_down_compute(Workload& workload, double factor) {
   compute.memory_efficiency /= factor;
 }
 
-// Two variants: NCCL uses TCP over all ports, or over one, at the ports' line rate.
-std::vector<FaultVariant> socket_variants(const NetworkFound& network) {
+// NCCL uses TCP over all ports, over one, or over another interface, such as the one for management. `known`: the number of
+// interfaces that its lines have.
+std::vector<FaultVariant> socket_variants(const NetworkFound& network, int known) {
   const double bits =
       network.line_bits_per_s > 0 ? network.line_bits_per_s : line_rate_of(*network.entry, network.port_bytes_per_s);
-  const std::string rate = short_number(std::max(1.0, std::round(bits / 1e9))) + " Gb/s TCP";
   std::vector<FaultVariant> variants;
-  for (int ports : {network.ports, 1}) {
-    FaultVariant variant = with_text(std::to_string(ports) + (ports == 1 ? " port" : " ports"));
-    variant.network = std::to_string(ports) + "x " + rate;
-    if (variants.empty() || ports != network.ports) variants.push_back(variant);
-  }
+  const auto add = [&](const std::string& text, int ports, double gbit_per_s) {
+    FaultVariant variant = with_text(text);
+    variant.network = std::to_string(ports) + "x " + short_number(std::max(1.0, std::round(gbit_per_s))) + " Gb/s TCP";
+    variants.push_back(variant);
+  };
+  const bool is_known = known > 0 && known <= network.ports;
+  if (is_known || network.ports > 1)
+    add(std::to_string(is_known ? known : network.ports) + (is_known && known == 1 ? " port" : " ports"),
+        is_known ? known : network.ports, bits / 1e9);
+  if (!is_known) add("1 port", 1, bits / 1e9);
+  if (is_known && known > 1) return variants;
+  for (double gbit_per_s : {25, 10})
+    if (bits > 2e9 * gbit_per_s) add("an interface of " + short_number(gbit_per_s) + " Gb/s", 1, gbit_per_s);
   return variants;
 }
 
 // One NIC, two, four, ... in place of all.
-std::vector<FaultVariant> variants_of_nics(int nics) {
+std::vector<FaultVariant> variants_of_nics(int nics, int known) {
   std::vector<FaultVariant> variants;
-  for (int used = 1; used < nics; used *= 2) {
+  const bool is_known = known > 0 && known < nics;
+  for (int used = is_known ? known : 1; used < (is_known ? known + 1 : nics); used *= 2) {
     FaultVariant variant = with_text(std::to_string(used) + " of " + std::to_string(nics) + " NICs");
     variant.change_workload = [used](Workload& workload) { use_nics(workload, used); };
     variants.push_back(variant);
@@ -117,7 +127,10 @@ std::vector<FaultVariant> pcie_variants(const Catalogue& catalogue, const GpuEnt
 // Both ends of a transfer write it to host memory and read it from there.
 std::vector<FaultVariant> host_memory_variants(const NamedMachine& machine) {
   std::vector<FaultVariant> variants;
-  const double bytes_per_s = machine.link != nullptr ? machine.link->host_memory_bytes_per_s : 0;
+  // Grace has memory of its own for one or two GPUs, about as fast as NVLink-C2C one way. A staged byte is written and
+  // read.
+  const double by_c2c = machine.gpus_per_node * machine.gpu->spec.host_link_bytes_per_s / 2;
+  const double bytes_per_s = std::max(machine.link != nullptr ? machine.link->host_memory_bytes_per_s : 0, by_c2c);
   for (double share : {1.0, 0.5, 0.25, 0.125}) {
     FaultVariant variant = with_text("at " + short_number(std::round(100 * share)) + " % of its bandwidth");
     variant.change_workload = [share, bytes_per_s](Workload& workload) {
@@ -230,13 +243,13 @@ NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, cons
   return machine;
 }
 
-std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine) {
+std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine, const UsedParts& used) {
   std::vector<Fault> faults;
   const NetworkEntry* network = machine.network.entry;
   if (network != nullptr) {
     const int nics = std::min(machine.network.ports, machine.gpus_per_node);
-    if (network->rdma) faults.push_back({CauseId::sockets, socket_variants(machine.network)});
-    if (nics > 1) faults.push_back({CauseId::fewer_nics, variants_of_nics(nics)});
+    if (network->rdma) faults.push_back({CauseId::sockets, socket_variants(machine.network, used.socket_ports)});
+    if (nics > 1) faults.push_back({CauseId::fewer_nics, variants_of_nics(nics, used.nics)});
     if (network->rdma && machine.gpu->has_gpudirect) {
       faults.push_back({CauseId::no_gpudirect, host_memory_variants(machine)});
     }
@@ -268,7 +281,8 @@ std::vector<Fault> job_faults(const MeasuredJobFacts& facts) {
   std::vector<Fault> faults{{CauseId::low_clocks, clock_variants()}};
   const bool is_half = scenario.compute.precision != Precision::fp32 && scenario.compute.precision != Precision::tf32;
   if (is_half && !facts.precision_is_logged) faults.push_back({CauseId::precision, precision_variants()});
-  if (scenario.model.transformer) faults.push_back({CauseId::attention, attention_variants(scenario)});
+  if (scenario.model.transformer && scenario.model.transformer->job.fused_attention)
+    faults.push_back({CauseId::attention, attention_variants(scenario)});
   if (scenario.parallel) {
     const ParallelSpec& split = *scenario.parallel;
     if (split.recompute == Recomputation::none && !facts.recomputation_is_logged)
@@ -283,7 +297,8 @@ std::vector<Fault> job_faults(const MeasuredJobFacts& facts) {
   }
   if (scenario.communication.overlap && !scenario.parallel)
     faults.push_back({CauseId::no_overlap, {with_job("", [](Job& job) { job.overlap = false; })}});
-  faults.push_back({CauseId::data_loader, factors("steps", {1.3, 1.7, 2.5, 4, 7})});
+  // In the prior cases with numbers, steps that wait for data take 1.3 to 15 times as long.
+  faults.push_back({CauseId::data_loader, factors("steps", {1.3, 1.7, 2.5, 4, 7, 14, 28})});
   if (facts.is_mean) faults.push_back({CauseId::pauses, factors("the mean", {1.05, 1.15, 1.4})});
   return faults;
 }

@@ -38,8 +38,15 @@ struct NamedMachine {
 NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, const std::string& link,
                         const std::string& network, int gpus_per_node, int gpus);
 
-/// Faults that such a machine can have, whatever runs on it.
-std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine);
+/// Parts of a node that NCCL's lines say are in use; 0: not known.
+struct UsedParts {
+  int nics = 0;
+  int socket_ports = 0;
+};
+
+/// Faults that such a machine can have, whatever runs on it. If `used` says how many NICs or ports are in use, the fault has
+/// that one variant.
+std::vector<Fault> machine_faults(const Catalogue& catalogue, const NamedMachine& machine, const UsedParts& used = {});
 
 /// Lists faults of a NIC, of the path to it, and of the host that posts its messages.
 std::vector<Fault> transfer_faults(bool is_latency);

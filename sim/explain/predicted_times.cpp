@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "sim/explain/pair_copies.hpp"
 #include "sim/explain/transfer.hpp"
 #include "sim/job/gpu_name.hpp"
 #include "sim/job/job_fields.hpp"
@@ -52,6 +53,10 @@ std::vector<Expected> predict_collective(const MeasuredCollective& collective, c
   if (collective.transfer) {
     if (read != nullptr) *read = transfer_text(collective);
     return predict_transfer(collective, settings.variant);
+  }
+  if (collective.pairs) {
+    if (read != nullptr) *read = pairs_text(collective, settings.catalogue);
+    return predict_pairs(collective, settings.catalogue, settings.variant);
   }
   AllReduceQuestion question = with_machine_of(collective.question, settings.variant);
   for (const MeasuredCollective::Point& point : collective.points)

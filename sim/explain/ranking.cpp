@@ -62,12 +62,15 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
                                      const std::vector<CandidateCause>& candidates) {
   std::vector<CauseId> ids;
   for (const CandidateCause& candidate : candidates) ids.push_back(candidate.id);
+  MeasuredKinds kinds;
+  for (const Observation& one : observations) (one.bytes > 0 ? kinds.has_collectives : kinds.has_trainings) = true;
   std::vector<ScoredCause> all;
   std::vector<double> log_weights;
   for (const CandidateCause& candidate : candidates) {
     all.push_back(score(candidate, observations));
-    all.back().prior = prior_of(candidate.id, ids);
-    log_weights.push_back(std::log(all.back().prior) + all.back().log_likelihood);
+    all.back().prior = prior_of(candidate.id, ids, kinds);
+    const double by_statement = candidate.statement ? log_fact_factor(candidate.statement->is_present) : 0;
+    log_weights.push_back(std::log(all.back().prior) + all.back().log_likelihood + by_statement);
   }
   const std::vector<double> probabilities = normalised(log_weights);
   std::vector<RankedCause> causes;
@@ -80,6 +83,11 @@ std::vector<RankedCause> rank_causes(const std::vector<Observation>& observation
     cause.prior = scored.prior;
     cause.probability = probabilities[c];
     cause.tests = known.tests;
+    cause.statement = scored.candidate->statement;
+    if (cause.statement)
+      cause.tests.erase(std::remove_if(cause.tests.begin(), cause.tests.end(),
+                                       [](const DecidingTest& test) { return test.run.find(kNcclDebug) == 0; }),
+                        cause.tests.end());
     std::vector<double> errors;
     std::vector<Evidence> evidence;
     for (std::size_t i = 0; i < observations.size(); ++i) {

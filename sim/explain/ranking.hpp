@@ -1,5 +1,6 @@
 #pragma once
 // Ranks causes by their probability, and shows the measurements that support or contradict each one.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct VariantTimes {
 struct CandidateCause {
   CauseId id = CauseId::normal;
   std::vector<VariantTimes> variants;  ///< at least one
+  std::optional<NcclStatement> statement{};
 };
 
 /// Returns the causes by probability, the largest first. `candidates` must include "as expected", and there must be at

@@ -28,10 +28,6 @@ constexpr double kMostOfBound = 1.03;  // of the upper bound: clocks and roundin
 
 constexpr double kAdapterLatency = 0.8e-6;  // seconds of both adapters and their PCIe paths, assumed
 
-bool is_infiniband(const NetworkEntry& network) {
-  return network.id.rfind("ib", 0) == 0;
-}
-
 void check_link_type(const std::string& file, const std::string& link_type, const NetworkFound& network) {
   if (network.is_kind_assumed || link_type.empty()) return;
   const bool contradicts =
@@ -95,6 +91,10 @@ void check_rate(const std::string& file, const MeasuredCollective& one, const ca
 }
 
 }  // namespace
+
+bool is_infiniband(const NetworkEntry& network) {
+  return network.id.rfind("ib", 0) == 0;
+}
 
 double payload_share(const std::string& link_type, int mtu_bytes) {
   return mtu_bytes / (mtu_bytes + (link_type == "IB" ? kInfinibandHeader : kRoceHeader));

@@ -10,6 +10,9 @@
 
 namespace lockstep::sim::explain {
 
+/// Returns true for InfiniBand of any generation, and false for RoCE.
+bool is_infiniband(const NetworkEntry& network);
+
 /// Largest share of the line rate that payload can have. `link_type`: "IB" or "Ethernet", as perftest prints it; others
 /// count as Ethernet with RoCE v2. `mtu_bytes` > 0.
 double payload_share(const std::string& link_type, int mtu_bytes);

@@ -24,7 +24,8 @@ double speed_up_to(const std::vector<double>& speeds, double limit_gb_per_s) {
 double line_rate_gb_per_s(double bandwidth_bytes_per_s) {
   for (double gbit_per_s : {10, 25, 40, 56, 100, 200, 400, 800})
     if (bandwidth_bytes_per_s <= gbit_per_s / 8 * kGiga) return gbit_per_s / 8;
-  return bandwidth_bytes_per_s / kGiga;
+  constexpr double kPort = 400.0 / 8;  // several ports that count as one NIC
+  return kPort * std::ceil(bandwidth_bytes_per_s / kGiga / kPort);
 }
 
 // Returns the bytes/s that all ranks of a ring over a node's first GPUs can send at the same time.
@@ -93,7 +94,9 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   const int nics = cluster.nic.per_node;
   const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
   const double inter = speed_up_to(machine.network_speeds, rate);
-  const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / nics : inter;
+  // A NIC takes channels as long as its rate suffices (src/graph/search.cc, ncclTopoSearchRecNet).
+  const int channels = nics * std::max(1, static_cast<int>(rate * kGiga / inter));
+  const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / channels : inter;
   const double channel = system.has_nvlink || ppn == 1 ? inter : std::min(inter, node);
   const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;
   if (system.nvls.channels > 0)
@@ -101,8 +104,8 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   // Every channel passes every GPU, and a rack has more NICs than a GPU's NVLinks can carry channels.
   const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   const auto channels_at = [&](double speed) {
-    const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / speed) : nics;
-    return std::min(nics, std::max(1, static_cast<int>(most)));
+    const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / speed) : channels;
+    return std::min(channels, std::max(1, static_cast<int>(most)));
   };
   system.ring = duplicated({channels_at(channel), channel, channel}, machine);
   const auto tree_at = [&](double speed) {

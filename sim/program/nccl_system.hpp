@@ -8,9 +8,10 @@
 //               all GPUs, whose flows divide shared links.
 //   `NVLS`      One channel per GPU, but no more than a GPU's links can carry at the slowest of NCCL's speeds. Channels
 //               have the fastest speed at which all fit. The NICs' channels between nodes divide a node's switch rate.
-//   `network`   One channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate. The line rate is the
-//               first of 10, 25, 40, 56, 100, 200, 400, 800 Gbit/s that is not below the cluster's bandwidth, which is
-//               what applications see.
+//   `network`   Channels have the fastest of NCCL's speeds up to the NIC's line rate. A NIC has as many as this rate
+//               carries: one, or more if it stands for several ports. The line rate is the first of 10, 25, 40, 56, 100,
+//               200, 400, 800 Gbit/s that is not below the cluster's bandwidth, which is what applications see. Above
+//               800 it is a multiple of 400.
 #include <optional>
 #include <vector>
 

@@ -6,6 +6,7 @@
 
 #include "engine/base/bisect.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/stack/priors.hpp"
 #include "sim/stack/stack_model.hpp"
@@ -311,14 +312,30 @@ KernelsSpec kernels_of(StackModel& m, const Speeds& speeds) {
 
 }  // namespace
 
+namespace {
+
+// Most models are built with fused attention alone. A job that says it has none gets the same layers without it.
+const model::Graph& with_stated_attention(StackModel& m, const model::Graph& graph) {
+  const bool is_stated_unfused = m.job.fused_attention && !*m.job.fused_attention;
+  if (!is_stated_unfused || !graph.transformer || !graph.transformer->job.fused_attention) return graph;
+  if (m.unfused) return *m.unfused;
+  model::Graph unfused = transformer_graph(graph.transformer->spec, {graph.transformer->job.tokens, false});
+  unfused.name = graph.name;
+  unfused.title = graph.title;
+  m.unfused = std::make_shared<const model::Graph>(std::move(unfused));
+  return *m.unfused;
+}
+
+}  // namespace
+
 const model::Graph& graph_of(StackModel& m) {
   const OwnModel* own = m.job.own_model.get();
-  if (own != nullptr && !own->fused) return own->graph;
+  if (own != nullptr && !own->fused) return with_stated_attention(m, own->graph);
   if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software");
   if (own != nullptr) return is_fused ? *own->fused : own->graph;
-  return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
+  return with_stated_attention(m, model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id));
 }
 
 namespace {

@@ -15,6 +15,7 @@
 //
 // One file per part: cluster.cpp, compute.cpp, sequence_kernels.cpp, exchange.cpp, split.cpp, memory.cpp.
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -117,6 +118,8 @@ struct StackModel {
   const IntraNodeEntry* intra_node = nullptr;  ///< set by the last cluster_of(), as is `network`
   const NetworkEntry* network = nullptr;       ///< nullptr: one node
   double node_line_bytes_per_s = 0;            ///< nominal rate of all ports of a node; 0: one node
+  /// The job's transformer with scores in memory, if the job says so and its model has fused attention.
+  std::shared_ptr<const model::Graph> unfused{};
 
   void assume(const std::string& key, const Json& value, const std::string& source) {
     inputs.assume(key, value, source);

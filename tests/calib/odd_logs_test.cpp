@@ -100,6 +100,18 @@ TEST_CASE("nccl-tests under launchers that label lines, and with Windows line en
   check_two_nodes("# " + std::string(1000000, 'x') + "\n" + std::string(1000000, 'y') + "\n" + plain);
 }
 
+TEST_CASE("nccl-tests under MPICH, which labels each piece of a row, and NCCL's lines keep their own numbers") {
+  CHECK(
+      words_of(plain_line("[0]      1048576        262144     float     sum      -1[0]    1626.5    0.64    1.24      "
+                          "0[0]    2302.3    0.46    0.87      0")) ==
+      std::vector<std::string>{"1048576", "262144", "float", "sum", "-1", "1626.5", "0.64", "1.24", "0", "2302.3",
+                               "0.46", "0.87", "0"});
+  CHECK(plain_line("[0] 10-90-43-152:1:2 [0] NCCL INFO Using network IB") ==
+        "10-90-43-152:1:2 [0] NCCL INFO Using network IB");
+  CHECK(plain_line("[1] #  Rank  0 Group  0 Pid  101 on  node-0 device  1 [1] GPU") ==
+        "#  Rank  0 Group  0 Pid  101 on  node-0 device  1 [1] GPU");
+}
+
 TEST_CASE("nccl-tests: JSON lists the first GPU of every process") {
   // Two processes, each one thread with four GPUs, run on two nodes; then one process has all GPUs.
   const auto with = [](const std::string& devices, int threads, int gpus) {

@@ -221,7 +221,11 @@ TEST_CASE("what people write is declared") {
                                                 {"Tesla V100-SXM2-16GB", "v100-sxm2"},
                                                 {"Tesla V100-SXM2-32GB", "v100-sxm2-32"},
                                                 {"NVIDIA GeForce RTX 4090", "rtx4090"},
-                                                {"NVIDIA GH200 480GB", "gh200"}};
+                                                {"NVIDIA GH200 480GB", "gh200"},
+                                                {"NVIDIA GH200 120GB", "gh200"},
+                                                {"NVIDIA B300 SXM6 AC", "b300"},
+                                                {"AMD Instinct MI300X OAM", "mi300x"},
+                                                {"AMD Instinct MI325 OAM", "mi325x"}};
   for (const auto& [name, id] : gpus) CHECK(id_of(catalogue().gpus, name) == id);
   const std::map<std::string, std::string> models{{"ResNet-50", "resnet50"},
                                                   {"resnet50", "resnet50"},

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sim/explain/predicted_times.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/training_logs.hpp"
@@ -91,8 +92,11 @@ TEST_CASE("probabilities and priors sum to 1, and likelihoods are averaged witho
   std::vector<sim::CauseId> all;
   for (const sim::Cause& cause : sim::causes()) all.push_back(cause.id);
   double priors = 0;
-  for (sim::CauseId id : all) priors += sim::prior_of(id, all);
+  for (sim::CauseId id : all) priors += sim::prior_of(id, all, {true, false});
   CHECK(priors == Approx(1));
+  // Recomputation slows no collective.
+  CHECK(sim::prior_of(sim::CauseId::recomputation, all, {false, true}) >
+        4 * sim::prior_of(sim::CauseId::recomputation, all, {true, false}));
   CHECK(sim::causes().size() == choice_names<sim::CauseId>().size());
 }
 
@@ -111,6 +115,25 @@ TEST_CASE("the prediction itself is normal, a tenth of the time is faster, and t
   CHECK(scaled(10).share == Approx(0.1));
   CHECK(scaled(10).is_accepted(0.05));
   CHECK_FALSE(scaled(1).is_accepted(1.1));
+}
+
+TEST_CASE("a job without fused attention takes longer, in whichever way its model is described") {
+  const std::string config =
+      R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 8,
+          "num_attention_heads": 16, "vocab_size": 32000, "max_position_embeddings": 8192}@8192)";
+  for (const std::string& model : {std::string("gpt2"), std::string("llama2_7b"), config}) {
+    INFO(model);
+    sim::MeasuredStep step = step_of(1);
+    step.question.job.model.stated = model;
+    const double fused_s = sim::predict_step(step, {catalogue(), 1}).expected.seconds;
+    step.question.job.fused_attention = false;
+    const double unfused_s = sim::predict_step(step, {catalogue(), 1}).expected.seconds;
+    CHECK(unfused_s > 1.02 * fused_s);
+    CHECK(unfused_s < 5 * fused_s);
+    // A job that has none cannot lose it.
+    step.seconds = 2 * unfused_s;
+    CHECK(probability_of(sim::check({{}, {step}}, catalogue(), 1), sim::CauseId::attention) == 0);
+  }
 }
 
 TEST_CASE("no fault makes large all-reduces faster, and times of a fault are explained by it") {

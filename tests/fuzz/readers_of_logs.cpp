@@ -6,6 +6,7 @@
 #include "calib/import/log_text.hpp"
 #include "calib/import/loss_log.hpp"
 #include "calib/import/mlperf.hpp"
+#include "calib/import/nccl_debug.hpp"
 #include "calib/import/step_trace.hpp"
 #include "calib/import/training_log.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -100,6 +101,15 @@ Json step_trace(const std::string& text) {
   return steps;
 }
 
+Json nccl_debug(const std::string& text) {
+  const std::string log = from_disk(text);
+  const calib::NcclFacts facts = calib::read_nccl_debug(log);
+  return Json{{"has_lines", calib::has_nccl_lines(log)},
+              {"is_alone", calib::is_nccl_debug_file(log)},
+              {"messages", facts.messages},
+              {"text", calib::nccl_facts_text(facts)}};
+}
+
 std::string data(const std::string& name) {
   return "tests/calib/data/" + name;
 }
@@ -165,6 +175,7 @@ std::vector<Reader> readers_of_logs() {
       log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
           {own("torch_probe.jsonl")}),
       Reader{"step-trace", step_trace, path(), {data("torch_trace.json")}},
+      Reader{"nccl-debug", nccl_debug, path(), {own("nccl_debug.log")}},
       Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
       Reader{"loss-log",
              loss_log,

@@ -1,6 +1,7 @@
 // Times of NCCL operations, sharded data parallelism, local SGD, accumulation, loading and Theano-MPI's exchanges: by
 // hand, by laws, and equal in every fidelity.
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "engine/base/random.hpp"
@@ -164,6 +165,16 @@ TEST_CASE("what NCCL finds on the machines") {
   ClusterSpec four = hopper_cluster(2, 2);
   four.nic.per_node = 4;
   CHECK(nccl_system(four, hopper(), 4).entry_gpus == std::vector<int>{0, 0, 1, 1});
+  // Four ports of a GPU count as one NIC. Of 200 Gbit/s they carry two channels of 48 GB/s, of 400 Gbit/s four; one port
+  // of 400 Gbit/s has no room for a second. Eight GPUs have no NVLinks for more than eight channels.
+  ClusterSpec ports = hopper_cluster(2, 1);
+  for (const auto& [bytes_per_s, channels] : std::map<double, int>{{47e9, 1}, {94e9, 2}, {188e9, 4}}) {
+    ports.nic.link.bandwidth_bytes_per_s = bytes_per_s;
+    const NcclGraph ring = nccl_system(ports, hopper(), 2).ring;
+    CHECK(ring.channels * ring.inter_bytes_per_s == channels * 48e9);
+  }
+  eight.nic.link.bandwidth_bytes_per_s = 94e9;
+  CHECK(nccl_system(eight, hopper(), 32).ring.channels == 8);
   // A domain of 72 GPUs has no more channels in the switch than a GPU's links carry at the slowest speed: 18 x 40.1 GB/s
   // are 40 channels of 18 GB/s.
   NcclSpec blackwell;
