@@ -217,10 +217,11 @@ TEST_CASE("api: a global batch that no split can have is refused, and not replac
   const auto refused = [](int gpus, const char* key, std::int64_t batch) {
     return refusal("job", {{"model", "llama3_8b"}, {"gpu", "H100"}, {"gpus", Json::array({gpus})}, {key, batch}});
   };
-  CHECK(refused(64, "global_batch", 300'000'000).find("300000000 sequences; allowed: up to 268435456") !=
-        std::string::npos);
+  CHECK(refused(64, "global_batch", 300'000'000)
+            .find("300000000 sequences an iteration on 64 GPUs; allowed: up to 268435456") != std::string::npos);
   // 2^20 GPUs with 2^12 sequences each.
-  CHECK(refused(1 << 20, "batch", 4096).find("4294967296 sequences; allowed: up to 268435456") != std::string::npos);
+  CHECK(refused(1 << 20, "batch", 4096)
+            .find("4294967296 sequences an iteration on 1048576 GPUs; allowed: up to 268435456") != std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Adapters together with frozen weights.
 #include "sim/replica/adapters.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/replica/rank_cost.hpp"
@@ -74,6 +75,23 @@ TEST_CASE("adapters of all matrices: four beside a dense network, none beside ex
   const sim::Scenario experts = SmallFiles(mixture, switched_cluster()).one();
   CHECK(sim::with_adapters(experts.model, 8, sim::LoraTarget::all).layers.size() ==
         sim::with_adapters(experts.model, 8, sim::LoraTarget::attention).layers.size());
+}
+
+TEST_CASE("the adapters of a network's layers have the trained parameters of its shape, for every kind of layer") {
+  for (const char* name :
+       {"llama2_7b", "gpt_j_6b", "falcon_40b", "deepseek_v3", "nemotron_h_8b", "jamba_52b", "qwen3_next_80b"})
+    for (const char* target : {"attention", "all"}) {
+      INFO(name << ", " << target);
+      Json of_model = split_scenario(Json{{"micro_batches", 1}, {"lora_rank", 8}, {"lora_target", target}}, {1});
+      of_model["model"] = model::fused_attention_name(std::string(name) + "@512");
+      const sim::Scenario scenario = SmallFiles(of_model, switched_cluster()).one();
+      const sim::ParallelSpec& spec = *scenario.parallel;
+      double parameters = 0;
+      for (const model::Layer& layer : sim::with_adapters(scenario.model, 8, spec.lora_target).layers)
+        if (sim::is_of_adapter(layer)) parameters += static_cast<double>(layer.parameter_count());
+      const sim::SplitJob job = sim::split_job(scenario, 1);
+      CHECK(parameters == Approx(sim::trained_parameters(job.shape, job.spec, job.parts.front()).total()));
+    }
 }
 
 TEST_CASE("AutoGPTQ makes a matrix whole in five kernels, in the forward pass and where it is repeated") {
