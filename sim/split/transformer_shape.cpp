@@ -229,6 +229,16 @@ RankParameters rank_parameters_outside_layers(const TransformerShape& shape, con
   return sum;
 }
 
+namespace {
+
+double compressed_width(const TransformerShape& shape) {
+  const model::LatentSpec& l = shape.latent;
+  const double queries = l.q_rank > 0 ? l.q_rank : static_cast<double>(shape.query_width());
+  return queries + l.kv_rank + l.rope_dim;
+}
+
+}  // namespace
+
 bool adapts_network(const ParallelSpec& spec, const model::LayerParts& parts) {
   return spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network;
 }
@@ -239,7 +249,11 @@ RankParameters trained_layer_parameters(const TransformerShape& shape, const Par
   double whole = 0, divided = 0;
   if (parts.mixing == model::TokenMixing::attention) {
     whole += 2.0 * shape.hidden;
-    divided += static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
+    // With latent attention, the matrices that read the hidden state compress it; every tensor rank has them.
+    if (shape.has_latent_attention())
+      whole += compressed_width(shape);
+    else
+      divided += static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
     divided += static_cast<double>(shape.output_width());
   }
   if (adapts_network(spec, parts)) {
