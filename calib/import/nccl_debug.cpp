@@ -12,6 +12,7 @@ namespace lockstep::calib {
 namespace {
 
 constexpr const char* kNcclPrefixEnd = "] NCCL INFO ";
+constexpr const char* kNcclWarning = " NCCL WARN ";
 constexpr std::size_t kLongestQuote = 160;
 constexpr std::size_t kLongestHost = 256;
 
@@ -408,7 +409,7 @@ bool is_nccl_debug_file(const std::string& text) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);
     if (line.find_first_not_of(" \t\r") != std::string::npos) ++lines;
-    if (line.find(kNcclPrefixEnd) != std::string::npos) ++with_prefix;
+    if (line.find(kNcclPrefixEnd) != std::string::npos || line.find(kNcclWarning) != std::string::npos) ++with_prefix;
     at = end + 1;
   }
   return with_prefix > 0 && 10 * with_prefix >= 9 * lines;

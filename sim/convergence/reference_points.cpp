@@ -30,7 +30,8 @@ ReferencePoint read_point(const JsonNode& node) {
 }
 
 ReferenceNetwork read_network(const JsonNode& node) {
-  node.keys({"network", "model", "suite", "target", "accuracy", "loss", "train_samples", "points"});
+  node.keys(
+      {"network", "model", "suite", "target", "accuracy", "loss", "train_samples", "sequence", "adapters", "points"});
   ReferenceNetwork network;
   network.network = node.at("network").text();
   network.model = node.at("model").json().get<std::string>();
@@ -39,6 +40,8 @@ ReferenceNetwork read_network(const JsonNode& node) {
   if (const auto accuracy = node.find("accuracy")) network.target.accuracy = accuracy->number({1e-6, 1});
   if (const auto loss = node.find("loss")) network.target.loss = loss->number({1e-6, 1e3});
   network.train_samples = node.at("train_samples").number({0, 1e12});
+  if (const auto sequence = node.find("sequence")) network.sequence = static_cast<int>(sequence->integer(1, 1 << 20));
+  if (const auto adapters = node.find("adapters")) network.adapters = adapters->boolean();
   for (const JsonNode& point : node.at("points").items()) network.points.push_back(read_point(point));
   return network;
 }
@@ -231,15 +234,19 @@ const std::vector<ReferenceNetwork>& ReferenceFile::networks() {
   return networks_;
 }
 
-const ConvergenceProfile* ReferenceFile::profile_of_model(const std::string& model) {
-  for (const ReferenceNetwork& network : networks()) {
-    if (network.model.empty() || model.rfind(network.model, 0) != 0) continue;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = profiles_.find(network.network);
-    if (found != profiles_.end()) return &found->second;
-    return &profiles_.emplace(network.network, reference_profile(network)).first->second;
-  }
+const ReferenceNetwork* ReferenceFile::network_of_model(const std::string& model) {
+  for (const ReferenceNetwork& network : networks())
+    if (!network.model.empty() && model.rfind(network.model, 0) == 0) return &network;
   return nullptr;
+}
+
+const ConvergenceProfile* ReferenceFile::profile_of_model(const std::string& model) {
+  const ReferenceNetwork* const network = network_of_model(model);
+  if (network == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = profiles_.find(network->network);
+  if (found != profiles_.end()) return &found->second;
+  return &profiles_.emplace(network->network, reference_profile(*network)).first->second;
 }
 
 }  // namespace lockstep::sim::convergence

@@ -32,6 +32,8 @@ struct ReferenceNetwork {
   std::string suite;         ///< training or hpc
   TargetAccuracy target;     ///< as a loss: any measure that training lowers
   double train_samples = 0;  ///< per epoch; 0: the benchmark counts samples
+  int sequence = 0;          ///< tokens of a sample; 0: not given
+  bool adapters = false;     ///< trains LoRA adapters
   std::vector<ReferencePoint> points;
 };
 
@@ -75,6 +77,7 @@ class ReferenceFile {
   explicit ReferenceFile(std::string path) : path_(std::move(path)) {}
   const std::vector<ReferenceNetwork>& networks();
   /// Null: MLPerf does not train this model, or has no points of it. `model`: an id of the zoo, "bert_large@512".
+  const ReferenceNetwork* network_of_model(const std::string& model);
   const ConvergenceProfile* profile_of_model(const std::string& model);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "calib/import/event_file.hpp"
 #include "calib/import/imported.hpp"
@@ -230,6 +231,17 @@ bool is_nccl_tests(const std::string& text) {
 
 }  // namespace
 
+// Returns the file as a training log; none: it only has lines of NCCL, among others.
+std::optional<calib::TrainingLog> training_log_of(const std::string& text, const std::string& file) {
+  if (calib::is_nccl_debug_file(text)) return std::nullopt;
+  try {
+    return calib::read_training_log(text, file);
+  } catch (const InputError&) {
+    if (!calib::has_nccl_lines(text)) throw;
+    return std::nullopt;
+  }
+}
+
 Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue, const IsGiven& is_given) {
   Measurements measured;
   std::vector<calib::StepTrace> ranks;
@@ -262,8 +274,8 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
     } else if (is_nccl_tests(text)) {
       const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file, nccl);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
-    } else if (!calib::is_nccl_debug_file(text)) {
-      measured.steps.push_back(step_of(o, calib::read_training_log(text, file), is_given, nccl.largest.ranks));
+    } else if (const std::optional<calib::TrainingLog> log = training_log_of(text, file)) {
+      measured.steps.push_back(step_of(o, *log, is_given, nccl.largest.ranks));
       check_complete(measured.steps.back().question, file, o.defaults);
     }
   }

@@ -237,6 +237,7 @@ NamedMachine machine_of(const Catalogue& catalogue, const std::string& gpu, cons
   machine.gpus_per_node = std::min(gpus, gpus_per_node > 0 ? gpus_per_node : named.entry->gpus_per_node);
   machine.nodes = (gpus + machine.gpus_per_node - 1) / machine.gpus_per_node;
   if (machine.nodes == 1) return machine;
+  machine.is_network_given = !network.empty();
   const NetworkReading reading =
       read_network(catalogue.networks, network.empty() ? named.entry->network : network, machine.gpus_per_node);
   if (reading.found) machine.network = *reading.found;

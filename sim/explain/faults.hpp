@@ -30,6 +30,7 @@ struct NamedMachine {
   const GpuEntry* gpu = nullptr;
   const IntraNodeEntry* link = nullptr;
   NetworkFound network;  ///< `entry` is null on one node
+  bool is_network_given = false;
   int gpus_per_node = 8;
   int nodes = 1;
 };

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/base/any_format.hpp"
 #include "engine/base/json.hpp"
 #include "sim/explain/transfer.hpp"
+#include "sim/job/network_port.hpp"
 
 namespace lockstep::sim::explain {
 namespace {
@@ -103,11 +105,11 @@ class Statements {
     say_variable(CauseId::sockets, "NCCL_NET", {"SOCKET"});
   }
 
-  // Used NICs, if the channels of all GPUs of a node are logged, and one for each NIC at least; else the NICs that NCCL
+  // Compared with a given network. Used NICs, if the channels of all GPUs of a node are logged, and one for each NIC at least; else the NICs that NCCL
   // found.
   void say_nics() {
     const int expected = std::min(machine_.network.ports, machine_.gpus_per_node);
-    if (expected < 2 || facts_.first_nics.line == 0) return;
+    if (!machine_.is_network_given || expected < 2 || facts_.first_nics.line == 0) return;
     int nics = facts_.most_nics();
     std::string text = "NCCL found " + std::to_string(nics);
     int used = 0;
@@ -200,7 +202,9 @@ class Statements {
   void say_pcie() {
     const bool has_nvls = facts_.nvls_channels.value_or(0) > 0;
     if (has_nvls) say(CauseId::pcie_link, false, "NVLS channels need NVLink", facts_.first_nvls_channels);
-    if (facts_.ring_types.size() != 1) return;
+    // Bridges join pairs alone, so that a ring over more GPUs crosses PCIe on sound machines.
+    const bool has_bridges = machine_.link != nullptr && machine_.link->share_of_bridge > 0;
+    if (facts_.ring_types.size() != 1 || has_bridges) return;
     const auto& [type, quote] = *facts_.ring_types.begin();
     const bool is_nvlink = type == "NVL" || type == "NVB";
     if (is_nvlink || type == "PIX" || type == "PXB" || type == "PHB" || type == "SYS")
@@ -231,15 +235,17 @@ double log_fact_factor(bool is_present) {
 
 void check_link_types(const NcclLog& log, const NamedMachine& machine) {
   const NetworkEntry* const entry = machine.network.entry;
-  if (entry == nullptr || machine.network.is_kind_assumed) return;
+  if (entry == nullptr || !machine.is_network_given || machine.network.is_kind_assumed) return;
   for (const auto& [type, quote] : log.facts.link_types) {
     const bool is_alone = log.facts.link_types.size() == 1;
     const bool contradicts =
         is_alone && ((type == "RoCE" && is_infiniband(*entry)) || (type == "IB" && entry->id == "roce"));
     if (contradicts)
       throw InputError(place_of(log, quote) + ": NCCL's NICs are of " + type + ", and --network is " +
-                       network_words(machine.network) +
-                       "; allowed: a network of the log's kind, or its rate alone, such as \"400 Gb/s\"");
+                       network_words(machine.network) + "; allowed: --network \"" +
+                       std::to_string(machine.network.ports) + "x " +
+                       format_text::shortest(line_rate_of(*entry, machine.network.port_bytes_per_s) / 1e9) + " Gb/s " +
+                       (type == "IB" ? "InfiniBand" : type) + "\"");
   }
   const NcclChannels* const channels = by_ib(log.facts);
   if (channels != nullptr && entry->id == "ethernet")
@@ -255,7 +261,8 @@ void check_ranks(const NcclLog& log, const std::string& what, int ranks, int nod
                      what + " " + std::to_string(ranks) + "; allowed: NCCL's lines of the same run");
   if (largest.ranks != ranks || largest.nodes == 0 || largest.is_mnnvl || largest.nodes == nodes) return;
   throw InputError(place_of(log, largest.first) + ": NCCL has " + std::to_string(largest.nodes) + " nodes, and " +
-                   what + " " + std::to_string(nodes) + "; allowed: --nodes or --gpus-per-node as NCCL has them");
+                   what + " " + std::to_string(nodes) + "; allowed: --gpus-per-node " +
+                   std::to_string(std::max(1, largest.ranks / largest.nodes)) + ", as NCCL has them");
 }
 
 }  // namespace lockstep::sim::explain

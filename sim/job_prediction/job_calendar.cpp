@@ -1,5 +1,7 @@
 #include "sim/job_prediction/job_calendar.hpp"
 
+#include <algorithm>
+
 #include "engine/base/expected_count.hpp"
 #include "sim/point/calibration.hpp"
 #include "sim/quantity/calendar.hpp"
@@ -18,8 +20,8 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
   time.high_s = training.high_s / share;
   if (scenario.model.tokens > 0) {
     const CalendarInterval interval = calendar_interval(predicted);
-    time.low_s = time.seconds * interval.low;
-    time.high_s = time.seconds * interval.high;
+    time.low_s = std::min(time.low_s, time.seconds * interval.low);
+    time.high_s = std::max(time.high_s, time.seconds * interval.high);
   }
   time.interruptions = time.seconds * calendar.interruptions_per_s;
   return time;

@@ -42,9 +42,23 @@ void set_samples(double samples, QuantityTask& task) {
   task.samples = samples;
 }
 
+// Refuses another length of sequences, or other trained weights, than those of MLPerf's benchmark of the model.
+void check_benchmark(const StackModel& m) {
+  const ReferenceNetwork* const network = m.catalogue.reference_points->network_of_model(m.job.model.id);
+  if (network == nullptr || network->sequence == 0) return;
+  const bool has_adapters = m.job.split.task == kAdapters;
+  if (m.model->tokens == network->sequence && has_adapters == network->adapters) return;
+  throw InputError("--mlperf-target: MLPerf's " + network->network + " has sequences of " +
+                   std::to_string(network->sequence) + " tokens and trains " +
+                   (network->adapters ? "adapters" : "all weights") + "; allowed: --model " +
+                   network->model + "@" + std::to_string(network->sequence) +
+                   (network->adapters ? " --task lora" : " without --task"));
+}
+
 void set_epochs_or_refuse(StackModel& m, QuantityTask& task, bool is_to_target) {
   if (is_to_target && !m.job.is_mlperf())
     throw InputError("--mlperf-target: " + m.stack->name + " has no target; allowed: with --software mlperf");
+  if (is_to_target) check_benchmark(m);
   try {
     set_training(m, task);
   } catch (const Unmapped& unmapped) {

@@ -55,6 +55,20 @@ TEST_CASE("a target of MLPerf needs its software, its batch, reference runs, and
   CHECK(why_refused(twice).find("the work is given twice") != std::string::npos);
 }
 
+TEST_CASE("MLPerf's benchmark of a model has its sequences and its adapters; the refusal's options work", "[job]") {
+  sim::JobQuestion job = mlperf_job("llama2_70b", 64);
+  job.gpus = {64};
+  const std::string remedy = "allowed: --model llama2_70b@8192 --task lora";
+  CHECK(why_refused(job).find(remedy) != std::string::npos);
+  job.job.model.stated = "llama2_70b@8192";
+  CHECK(why_refused(job).find(remedy) != std::string::npos);
+  job.job.split.task = sim::kAdapters;
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  const sim::JobRow& row = predicted.rows.front();
+  REQUIRE(row.training);
+  CHECK(row.training->high > 1.2 * row.training->predicted);
+}
+
 TEST_CASE("a critical batch is a number, or a noise scale of a file with its interval", "[job]") {
   const TemporaryFolder folder;
   const auto read = [&](const std::string& name, const std::string& text) {
