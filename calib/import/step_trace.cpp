@@ -56,7 +56,7 @@ class StepTraceReader {
       const std::string category = text_or(json, "cat", "");
       const auto correlation =
           static_cast<std::int64_t>(number_or(json.value("args", Json::object()), "correlation", -1));
-      if (is_launch(category) && correlation >= 0) launches_us_.try_emplace(correlation, event.begin_us);
+      if (is_cuda_api_category(category) && correlation >= 0) launches_us_.try_emplace(correlation, event.begin_us);
       if (const auto number = profiler_step(json)) steps_.push_back({*number, event.begin_us, event.end_us()});
     }
     for (const TraceEvent& event : complete.events) take_kernel(event);

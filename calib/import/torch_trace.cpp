@@ -161,7 +161,7 @@ class TorchTrace {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
       if (const auto call = collective_of(args))
         collectives_.push_back({"collective", collective_key(*call), {duration * 1e-6}, "imported", "", {}, {}});
-    } else if (is_launch(category)) {
+    } else if (is_cuda_api_category(category)) {
       const auto correlation = static_cast<std::int64_t>(number_or(args, "correlation", -1));
       if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
     } else if (category == "cpu_op" || category == "Operator") {

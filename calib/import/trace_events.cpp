@@ -59,7 +59,7 @@ std::optional<std::int64_t> profiler_step(const Json& event) {
   return std::strtoll(name.c_str() + prefix.size(), nullptr, 10);
 }
 
-bool is_launch(const std::string& category) {
+bool is_cuda_api_category(const std::string& category) {
   return category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime";
 }
 

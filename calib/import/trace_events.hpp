@@ -34,8 +34,8 @@ std::string text_or(const Json& object, const char* key, const std::string& othe
 
 /// "ProfilerStep#12" of the profiler's schedule: 12.
 std::optional<std::int64_t> profiler_step(const Json& event);
-/// True for the category of kernel launches, as any version of PyTorch names it.
-bool is_launch(const std::string& category);
+/// True for the category of CUDA's API (kernel launches, copies, synchronisation), as any version of PyTorch names it.
+bool is_cuda_api_category(const std::string& category);
 
 /// The collective of an NCCL kernel, as PyTorch 2 records it in the kernel's arguments; bytes as nccl-tests counts
 /// them.

@@ -27,9 +27,9 @@ namespace lockstep::calib {
 
 /// The unit of work to which LoggedStep::seconds refers.
 enum class StepUnit {
-  step,       ///< an iteration
-  gpu_token,  ///< a token of one GPU: 1 / (tokens/s/GPU)
-  sample      ///< a sample of all GPUs: 1 / (samples/s)
+  step,       ///< seconds per iteration
+  gpu_token,  ///< seconds per token on one GPU: 1 / (tokens/s/GPU)
+  sample      ///< seconds per sample over all GPUs: 1 / (samples/s)
 };
 
 struct TrainingLog {

@@ -23,7 +23,7 @@ std::string study_beside(const std::string& folder);
 /// Skips empty lines and lines of other schemas. Throws InputError for a line that is no JSON or has no schema, and for
 /// a record whose name is missing or repeated.
 std::vector<StudyLine> load_study(const std::string& path);
-/// Whether the file begins like a study. Other JSON lines (samples, journals) do not.
+/// True for a .jsonl file whose first line is the result of a sweep. Other JSON lines (samples, journals) are no study.
 bool is_study(const std::string& path);
 
 /// Returns the content of a study; `records` by name.

@@ -54,7 +54,7 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       packing_(make_packing(graph, program_.input_channels)),
       staging_(streams.device, options.batch, graph.input.elements(), graph.input.channels),
       buckets_(gradient_buckets(graph, program_, packing_, streams.parts != nullptr ? options.bucket_bytes : 0)),
-      training_(buckets_.size()) {
+      bucket_graphs_(buckets_.size()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
   cublas_ = std::make_unique<CublasHandle>();
   convolutions_ = std::make_unique<ConvolutionSolvers>(*cudnn_, stream_, streams.device, options.is_self_checked);
@@ -273,10 +273,10 @@ const float* CudaReplica::gradient(const float* parameters, const device::HostBa
   const OnDevice on_device(streams_.device);
   check_labels(batch.labels, options_.batch);
   bring_in(parameters, batch, options_.batch, step);
-  const bool is_first_replay = options_.is_self_checked && training_.front().is_to_capture();
+  const bool is_first_replay = options_.is_self_checked && bucket_graphs_.front().is_to_capture();
   if (is_first_replay) run_first_replay();
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    if (!is_first_replay) training_[b].run(stream_, [this, b] { training_section(b); });
+    if (!is_first_replay) bucket_graphs_[b].run(stream_, [this, b] { training_section(b); });
     if (streams_.parts != nullptr) streams_.parts->parts[b].complete.record(stream_);
   }
   finished_.record(stream_);
@@ -371,7 +371,7 @@ std::vector<std::string> CudaReplica::fallbacks() const {
     const std::string line = operation->slow_path();
     if (!line.empty()) lines.push_back(line);
   }
-  for (const PassGraph& graph : training_) {
+  for (const PassGraph& graph : bucket_graphs_) {
     if (graph.refusal().empty()) continue;
     lines.push_back("training pass without a CUDA graph: " + graph.refusal());
     break;
@@ -387,7 +387,7 @@ std::string CudaReplica::self_check() const {
 void CudaReplica::disable_graphs() {
   const OnDevice on_device(streams_.device);
   stream_.synchronise();
-  for (PassGraph& graph : training_) graph.disable();
+  for (PassGraph& graph : bucket_graphs_) graph.disable();
   evaluation_.disable();
 }
 

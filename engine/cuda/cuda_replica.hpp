@@ -102,7 +102,7 @@ class CudaReplica final : public device::Replica {
   std::map<int, OutputSums> sums_;             ///< by the layer whose outputs are summed
   std::vector<LayerOperationPtr> operations_;  ///< by step
   std::vector<GradientBucket> buckets_;
-  std::vector<PassGraph> training_;  ///< by bucket
+  std::vector<PassGraph> bucket_graphs_;  ///< of the training pass, one per gradient bucket
   PassGraph evaluation_;
   std::unique_ptr<TimedPass> timed_;  ///< created at its first use
 };

@@ -79,7 +79,8 @@ struct ClockState {
   double highest_hz = 0;
   bool is_held_down = false;         ///< by something that would not happen in training: heat, a power brake
   std::vector<std::string> reasons;  ///< all reasons why it is not higher
-  /// clock_hz / highest_hz if held down, else 1. At the power cap or idle, the clock is what training would get.
+  /// Returns clock_hz / highest_hz if heat or a power brake holds the clock down, else 1. The power cap and idling do
+  /// not count: the cap limits training, too, and an idle clock rises under load.
   double ratio() const;
 };
 

@@ -26,8 +26,9 @@ namespace lockstep::sync {
 
 class Centre {
  public:
-  /// Called in process 0 for one worker at a time, from two threads. `x`, `n` numbers in host memory, holds the values
-  /// that a worker brings; the function replaces them by the values that it takes away.
+  /// Called in process 0, by its worker's thread and by the thread that answers the other workers, never by both at
+  /// once. `x` has `n` numbers in host memory. The worker brings them; the function replaces them by those that it
+  /// takes away.
   using Meet = std::function<void(float* x, double learning_rate)>;
 
   /// Throws std::invalid_argument for a single process, or if MPI allows calls from one thread only.

@@ -27,7 +27,7 @@ Learners::Learners(device::Backend& backend, const model::Graph& graph, const Se
   match_replicas_to(trainable);
 }
 
-std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
+std::unique_ptr<device::Replica> Learners::make_replica(int gpu, int number) const {
   device::ReplicaOptions options;
   options.batch = settings_.batch;
   options.device = gpu;
@@ -60,7 +60,7 @@ void Learners::match_replicas_to(const Trainable& trainable) {
   }
   for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
     gpus_.push_back(trainable.gpu_of(j));
-    replicas_.push_back(make(gpus_.back(), number_of(trainable, j)));
+    replicas_.push_back(make_replica(gpus_.back(), number_of(trainable, j)));
     // A new replica starts with the running statistics of the first one.
     if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
   }

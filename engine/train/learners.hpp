@@ -59,7 +59,7 @@ class Learners {
   void step_with_deferred_check(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of);
   /// Adapts the loss scale to the verdicts of all steps except the last `but`.
   void settle_verdicts(std::size_t but);
-  std::unique_ptr<device::Replica> make(int gpu, int number) const;
+  std::unique_ptr<device::Replica> make_replica(int gpu, int number) const;
   /// The number that learner j uses as its key for dropout, unique in the whole run.
   int number_of(const Trainable& trainable, int j) const;
 

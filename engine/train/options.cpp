@@ -208,7 +208,7 @@ std::int64_t iterations_of(const Settings& settings, double epochs, std::int64_t
       std::ceil(epochs * static_cast<double>(images) / static_cast<double>(settings.global_batch())));
 }
 
-sync::LearningRate schedule_of(const Settings& settings, std::int64_t images) {
+sync::LearningRate learning_rate_schedule(const Settings& settings, std::int64_t images) {
   const Request& r = settings.request;
   sync::LearningRate schedule;
   schedule.base = settings.learning_rate;

@@ -102,7 +102,7 @@ struct Settings {
 /// Resolves a request for a run of `processes` processes. Throws InputError.
 Settings resolve(const Request& request, int processes = 1);
 /// Returns the learning rate of every iteration, for `images` training images.
-sync::LearningRate schedule_of(const Settings& settings, std::int64_t images);
+sync::LearningRate learning_rate_schedule(const Settings& settings, std::int64_t images);
 /// Converts epochs to iterations, rounded up.
 std::int64_t iterations_of(const Settings& settings, double epochs, std::int64_t images);
 

@@ -17,7 +17,7 @@ void Trainer::train_at_own_pace(Observer& observer) {
   while (counted_ < epoch_end() && status_ == "running") {
     one_stretch(observer);
     if (!all_agree(std::isfinite(last_loss_)) || !has_finite_model()) status_ = "diverged";
-    if (status_ == "running" && counted_ < epoch_end() && counted_ >= next_evaluation()) {
+    if (status_ == "running" && counted_ < epoch_end() && counted_ >= images_at_next_evaluation()) {
       evaluate();
       decide_status();
     }
@@ -33,7 +33,7 @@ void Trainer::one_stretch(Observer& observer) {
   const Request& r = settings_.request;
   const std::int64_t batch = settings_.batch, first = counted_;
   const std::int64_t epoch_begin = epoch_end() - order_.count();
-  const std::int64_t wanted = std::min(epoch_end(), next_evaluation()) - counted_;
+  const std::int64_t wanted = std::min(epoch_end(), images_at_next_evaluation()) - counted_;
   const Clock::time_point before = Clock::now();
   double sums[] = {0, 0};  // sum of losses, and their number
   trainable_->begin_stretch((wanted + batch - 1) / batch);

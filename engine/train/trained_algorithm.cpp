@@ -197,7 +197,7 @@ Json alpha_json(const Request& request) {
   return pull ? Json(*pull) : Json("from the number of learners");
 }
 
-void require_one_replica(const Request& request, Algorithm algorithm) {
+void require_one_replica_per_gpu(const Request& request, Algorithm algorithm) {
   if (request.learners.value_or(1) != 1)
     refuse("--learners", name_of(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");
 }

@@ -100,7 +100,7 @@ Json alpha_json(const Request& request);
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed);
 
 /// Refuses more than one replica per GPU, because more learners would only be a larger batch.
-void require_one_replica(const Request& request, Algorithm algorithm);
+void require_one_replica_per_gpu(const Request& request, Algorithm algorithm);
 
 // ---- shared by several of algorithms/ ----
 

@@ -73,7 +73,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed,
                 usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train),
                 pinned_memory_of(*backend_)),
-      schedule_(schedule_of(settings, images_.train->count())),
+      schedule_(learning_rate_schedule(settings, images_.train->count())),
       tuning_(tuning_of(settings, processes_, inputs_)) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
   if (processes_.rank() != 0) settings_.request.output.clear();
@@ -137,7 +137,7 @@ void Trainer::train_epoch(Observer& observer) {
     if (settings_.tunes_learners()) tune(observer);
     if (!std::isfinite(last_loss_) || learners_.is_stuck()) status_ = "diverged";
     const std::optional<double>& limit = settings_.request.max_minutes;
-    if (status_ == "running" && counted_ < epoch_end() && counted_ >= next_evaluation()) {
+    if (status_ == "running" && counted_ < epoch_end() && counted_ >= images_at_next_evaluation()) {
       evaluate();
       decide_status();
     }
@@ -167,8 +167,7 @@ void Trainer::one_iteration() {
   ++epoch_losses_;
 }
 
-/// The number of images at which the next evaluation is due: the next K-th part; for K = 1 the epoch's end.
-std::int64_t Trainer::next_evaluation() const {
+std::int64_t Trainer::images_at_next_evaluation() const {
   const std::int64_t per_epoch = settings_.request.evaluations_per_epoch;
   if (per_epoch == 1) return epoch_end();
   const std::int64_t last = evaluations_.empty() ? 0 : evaluations_.back().at("images").get<std::int64_t>();

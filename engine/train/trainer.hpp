@@ -79,7 +79,9 @@ class Trainer {
   void evaluate();
   /// Returns the entries of `evaluations_` after iteration `iterations`.
   Json evaluations_since(std::int64_t iterations) const;
-  std::int64_t next_evaluation() const;
+  /// Returns the number of images, since the start, at which the next evaluation is due: after the next K-th part of an
+  /// epoch; for K = 1 at the epoch's end.
+  std::int64_t images_at_next_evaluation() const;
   bool has_finite_model();
   void decide_status();
   void tune(Observer& observer);

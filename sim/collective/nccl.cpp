@@ -287,12 +287,13 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
 }
 
 // Solves the normal equations of the two unknowns e and g = 1 / f. Each row is divided by its t_i.
-NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured) {
+NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation,
+                        const std::vector<MeasuredNcclOperation>& measured) {
   NcclSystem tables = system;
   tables.latency_excess_s = 0;
   tables.bandwidth_factor = 1;
   double ee = 0, eg = 0, gg = 0, et = 0, gt = 0;
-  for (const NcclMeasured& call : measured) {
+  for (const MeasuredNcclOperation& call : measured) {
     const NcclTime chosen = nccl_choice(tables, operation, static_cast<std::int64_t>(call.bytes));
     const double e = 1 / call.seconds, g = call.bytes / chosen.bandwidth_bytes_per_s / call.seconds;
     const double t = 1 - chosen.latency_s / call.seconds;

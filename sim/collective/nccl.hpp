@@ -92,8 +92,7 @@ std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operati
 /// have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
-/// A measured operation.
-struct NcclMeasured {
+struct MeasuredNcclOperation {
   double bytes;
   double seconds;  ///< measured
 };
@@ -107,7 +106,8 @@ struct NcclCorrection {
   double latency_excess_s = 0;
   double bandwidth_factor = 1;
 };
-NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured);
+NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation,
+                        const std::vector<MeasuredNcclOperation>& measured);
 
 /// Returns the operation as a plan with NCCL's time (Plan::call). `bytes` is the whole vector: the output of an
 /// all-gather, the input of a reduce-scatter. Transfers spread over links as NCCL's channels do. Ring and tree use

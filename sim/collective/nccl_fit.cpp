@@ -22,7 +22,7 @@ std::vector<Equation> equations_of(const std::vector<NcclCurve>& curves, NcclOpe
   std::vector<Equation> equations;
   for (const NcclCurve& curve : curves) {
     const NcclSystem tables = corrected(curve.system, {});
-    for (const NcclMeasured& call : curve.calls) {
+    for (const MeasuredNcclOperation& call : curve.calls) {
       const NcclTime chosen = nccl_choice(tables, operation, static_cast<std::int64_t>(call.bytes));
       equations.push_back(
           {call.seconds, chosen.latency_s, double(chosen.network_passes), call.bytes / chosen.bandwidth_bytes_per_s});

@@ -24,7 +24,7 @@ namespace lockstep::sim::collective {
 /// Operations that were measured on one system of several nodes.
 struct NcclCurve {
   NcclSystem system;
-  std::vector<NcclMeasured> calls;
+  std::vector<MeasuredNcclOperation> calls;
 };
 
 struct NcclNetworkCorrection {

@@ -7,7 +7,7 @@
 
 namespace lockstep::sim::cost {
 
-double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks) {
+double activation_arena_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks) {
   const std::vector<int> blocks = recomputes_blocks ? model::checkpointed_blocks(graph) : std::vector<int>();
   return static_cast<double>(model::offline_plan(graph, blocks).arena_elements) * batch * activation_bytes;
 }

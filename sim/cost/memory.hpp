@@ -17,7 +17,8 @@ namespace lockstep::sim::cost {
 
 /// Returns the bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
 /// `recomputes_blocks`: with activation checkpointing (engine/model/checkpoints.hpp).
-double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes, bool recomputes_blocks = false);
+double activation_arena_bytes(const model::Graph& graph, int batch, int activation_bytes,
+                              bool recomputes_blocks = false);
 
 struct LearnerMemory {
   double model_bytes = 0;    ///< one copy of the parameters, 4 bytes each

@@ -17,8 +17,8 @@
 namespace lockstep::sim::explain {
 namespace {
 
-// The verdict is taken where bandwidth decides: sizes of at least a 16th of the largest. If these are not slow, it is taken
-// where latency decides.
+// The verdict is that of sizes of at least a 16th of the largest, where bandwidth decides. If these are not slow, but
+// messages up to 64 KiB are, the small ones decide.
 constexpr double kLargeSpan = 16;
 
 class Checker {

@@ -127,13 +127,13 @@ struct GoodLog {
   std::vector<std::string> left_out;  ///< sizes that only one log has, a line each
 };
 
-/// How fast one log is.
+/// The verdict on the machine or job that one log measured.
 struct LogVerdict {
   std::string log;           ///< what was measured: "bad.log, all-reduce, 32 GPUs on 4 nodes"
   double share = 0;          ///< speed over the expected speed: median of expected over measured time
   double low_share = 0;      ///< slow end of the share's 80 % prediction interval
   double high_share = 0;     ///< its fast end
-  bool is_of_small = false;  ///< large messages are not slow, so messages up to 64 KiB decide the verdict
+  bool is_of_small = false;  ///< large messages are not slow, but messages up to 64 KiB are
   Speed speed = Speed::normal;
 };
 

@@ -141,7 +141,7 @@ void Holdings::begin() {
   while (change_ + 1 < changes_.size() && changes_[change_].time_s <= start_s_) ++change_;
 }
 
-// Takes available, free nodes in the order of their arrival. Returns false if there are too few.
+// Takes free nodes, first those that became available first. Returns false if there are too few.
 bool Holdings::take(int wanted) {
   if (free_now_ < wanted) return false;
   for (std::size_t i : there_) {

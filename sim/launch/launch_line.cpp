@@ -59,8 +59,8 @@ bool is_option(const Word& word) {
          text.substr(0, text.find('=')).find(' ') == std::string::npos;
 }
 
-// Whether it is a short option of a launcher with its number: "-N4", "-n32".
-bool is_glued(const std::string& text) {
+// True for a short option with its number attached: "-N4", "-n32".
+bool is_short_option_with_number(const std::string& text) {
   return text.size() > 2 && text[0] == '-' && text[1] != '-' && !is_digit(text[1]) &&
          text.find_first_not_of("0123456789", 2) == std::string::npos;
 }
@@ -74,7 +74,7 @@ LaunchSetting option_setting(const std::vector<Word>& words, std::size_t& i, con
   const std::size_t equals = word.text.find('=');
   setting.written = word.text.substr(0, equals);
   setting.key = prefix + key_of(setting.written);
-  if (!prefix.empty() && is_glued(word.text)) {
+  if (!prefix.empty() && is_short_option_with_number(word.text)) {
     setting.key = prefix + word.text.substr(1, 1);
     setting.value = word.text.substr(2);
     return setting;

@@ -47,7 +47,8 @@ struct LossRow {
 struct LossAnswer {
   LossQuestion question;
   LossLaw law;
-  std::vector<LossRow> rows;  ///< by loss, then without limits by time, then by tokens; refused ones last
+  /// Sorted by loss, then by time (if a machine but no deadline or budget is given), then by tokens; refused rows last.
+  std::vector<LossRow> rows;
   std::vector<std::string> notes;
 };
 

@@ -210,7 +210,8 @@ std::optional<double> update_of_split(const PointResult& point) {
   return point.details.split->update_s;
 }
 
-// Baselines are compared with all points, so they are predicted like points.
+// True for a prediction around the answer (RefineSpec::most_messages_around). Baselines are not: they are compared
+// with all points, so the limit of messages for points holds for them.
 bool is_around_answer(const Task& task) {
   return task.baseline_gpus == 0 && (!task.variation.empty() || task.gpus > 0 || task.wants_layers);
 }

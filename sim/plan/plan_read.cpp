@@ -129,7 +129,7 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
   if (!axis.values.empty()) plan.axes.push_back(axis);
 }
 
-std::map<std::string, std::string> check_values(const PlanSpec& plan) {
+std::map<std::string, std::string> read_all_values(const PlanSpec& plan) {
   std::map<std::string, std::string> inputs;
   for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
     for (std::size_t value = 0; value < plan.axes[axis].values.size(); ++value)

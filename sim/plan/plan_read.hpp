@@ -13,8 +13,8 @@ std::string with_pointer(const std::string& line, const std::string& file, const
 /// If nothing else sets the points' number of GPUs, makes the scenario's numbers of GPUs an axis.
 void complete_axes(const JsonNode& root, PlanSpec& plan);
 
-/// Refuses values with which the scenario cannot be read for any values of the other axes. Returns all files that were
-/// read.
-std::map<std::string, std::string> check_values(const PlanSpec& plan);
+/// Reads the scenario with every value of every axis and for every listed point, and returns all files that were read.
+/// Throws InputError for a value with which the scenario cannot be read, whatever the values of the other axes.
+std::map<std::string, std::string> read_all_values(const PlanSpec& plan);
 
 }  // namespace lockstep::sim::plan

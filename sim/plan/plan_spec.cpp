@@ -395,7 +395,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   complete_axes(root, plan);
   plan.points = grid_points(plan);
   set_analytic_error(root, plan);
-  plan.inputs = check_values(plan);
+  plan.inputs = read_all_values(plan);
   const std::map<std::string, std::string> inputs = document.inputs();
   plan.inputs.insert(inputs.begin(), inputs.end());
   plan.assumptions = document.assumptions();

@@ -22,7 +22,7 @@ void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>
 }
 
 void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::string>& lines) {
-  for (const std::string& line : beyond_profile(s, gpus, batch)) lines.push_back(line);
+  for (const std::string& line : profile_range_warnings(s, gpus, batch)) lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(s, gpus, batch, {})) lines.push_back(line);
   for (const std::string& line : imprecise_inputs(s, gpus, batch, {})) lines.push_back(line);
   const calib::Fit* all_reduce = gpus < 2 ? nullptr : measured_all_reduce(s, gpus);

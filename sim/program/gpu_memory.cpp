@@ -74,7 +74,8 @@ void count_learners(const Scenario& s, GpuMemory& memory) {
   memory.workspace_bytes = learners * of_one.workspace_bytes;
 }
 
-// Returns the bytes of a single-precision loss beyond the logits, which outputs_bytes() counts in half precision.
+// Returns the bytes of a single-precision loss beyond the logits, which activation_arena_bytes() counts in half
+// precision.
 double loss_bytes(const Scenario& s, int batch) {
   if (s.compute.loss_bytes_per_logit == 0 || activation_bytes(s.compute.precision) != 2) return 0;
   double scores = 0;
@@ -141,7 +142,7 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   }
   const int batch = memory.batch_per_gpu;
   const bool repeats = s.compute.recomputes_blocks;
-  memory.activations_bytes = outputs_bytes(s.model, batch, bytes, repeats) + loss_bytes(s, batch) +
+  memory.activations_bytes = activation_arena_bytes(s.model, batch, bytes, repeats) + loss_bytes(s, batch) +
                              (gelu_bytes(s, batch) + softmax_bytes(s, batch)) / (repeats ? count_blocks(s.model) : 1);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
   memory.communication_bytes = communication_bytes(s, gpus);

@@ -171,7 +171,7 @@ NcclSpec without_measured(NcclSpec spec) {
 // Corrects by the operations measured on one node.
 NcclCorrection node_correction(const ClusterSpec& cluster, const NcclSpec& spec) {
   const int gpus = std::min(spec.measured_ranks, cluster.gpus_per_node);
-  std::vector<NcclMeasured> calls;
+  std::vector<MeasuredNcclOperation> calls;
   for (const auto& [bytes, seconds] : spec.measured) calls.push_back({bytes, seconds});
   return fit_nccl(nccl_system(cluster, without_measured(spec), gpus), NcclOperation::all_reduce, calls);
 }

@@ -54,11 +54,11 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
       replay.slowed_s[to_index(work.iteration)] += slowed_s;
       replay.compute_s[to_index(work.iteration)] += slowed_s;
     } else if (work.kind == Work::Kind::collective) {
-      end_s[w] = links.end_s(work.plan, start_s, end_s[w]);
+      end_s[w] = links.occupy(work.plan, start_s, end_s[w]);
       for (int stream = 0; is_slowed && stream < streams; ++stream)
         in_flight.add(stream, start_s + work.seconds * perturbation.latency, end_s[w], work.slows);
     } else if (work.source != Work::Source::aside) {
-      end_s[w] = links.end_s(work.source, start_s, end_s[w]);
+      end_s[w] = links.occupy(work.source, start_s, end_s[w]);
     }
     free_s[to_index(work.stream)] = end_s[w];
     if (program.iteration_ends[to_index(work.iteration)] == static_cast<int>(w))

@@ -160,15 +160,15 @@ LinkQueue::LinkQueue(const Program& program, const PlanCosts& costs, const Pertu
       bandwidth_(perturbation.bandwidth),
       free_s_(to_index(costs.busy_links), 0) {}
 
-double LinkQueue::end_s(int plan, double start_s, double alone_end_s) {
-  return free_s_.empty() ? alone_end_s : end_s(costs_.busy_s[to_index(plan)], start_s, alone_end_s);
+double LinkQueue::occupy(int plan, double start_s, double alone_end_s) {
+  return free_s_.empty() ? alone_end_s : occupy(costs_.busy_s[to_index(plan)], start_s, alone_end_s);
 }
 
-double LinkQueue::end_s(Work::Source source, double start_s, double alone_end_s) {
-  return end_s(costs_.busy_by_copies_s.at(source), start_s, alone_end_s);
+double LinkQueue::occupy(Work::Source source, double start_s, double alone_end_s) {
+  return occupy(costs_.busy_by_copies_s.at(source), start_s, alone_end_s);
 }
 
-double LinkQueue::end_s(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s) {
+double LinkQueue::occupy(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s) {
   double end_s = alone_end_s;
   for (const auto& [link, nominal_s] : busy) {
     const double busy_s = nominal_s / bandwidth_;
@@ -262,7 +262,7 @@ int WorkOrder::earliest(const Times& stream_free_s, const Times& end_s) {
   return last_;
 }
 
-// Finds a copy that starts before `before_s`; -1: none.
+// Returns the work index of a copy at the head of its stream that can start before `before_s`; -1: none.
 int WorkOrder::early_copy(double before_s, const Times& stream_free_s, const Times& end_s) const {
   for (std::size_t stream = 0; stream < of_stream_.size(); ++stream) {
     if (head_[stream] == of_stream_[stream].size()) continue;

@@ -22,13 +22,14 @@ class LinkQueue {
  public:
   /// Does nothing if collectives are on one stream only and no copies cross links. `costs` must outlive it.
   LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation);
-  /// Returns the end of a collective of `plan` that starts at `start_s`. Without others it would end at `alone_end_s`.
-  double end_s(int plan, double start_s, double alone_end_s);
-  /// Returns the end of the copies of all GPUs from a source.
-  double end_s(Work::Source source, double start_s, double alone_end_s);
+  /// Adds a collective of `plan` that starts at `start_s` to the queues of its links, and returns its end. Without
+  /// others it would end at `alone_end_s`.
+  double occupy(int plan, double start_s, double alone_end_s);
+  /// The same for the copies of all GPUs from a source.
+  double occupy(Work::Source source, double start_s, double alone_end_s);
 
  private:
-  double end_s(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s);
+  double occupy(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s);
 
   bool shares_evenly_ = false;
   const PlanCosts& costs_;

@@ -4,11 +4,11 @@
 //
 //   `x'[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1])`
 //
-// Every member's delay x'[i] - x[i] is at least its slowest message. Members that all enter later by the same time also
-// leave later by that time. If a round has delayed a member and both its neighbours by the longest message of all, the
-// next round therefore delays the member by it, too. Such members are steady, and only the others are computed. Members
-// that arrive at random times form plateaus behind the latest of their neighbourhood. Only where two plateaus meet are
-// members not steady: after k rounds some n/k members. All rounds of a ring of n thus cost n log n.
+// A member's delay x'[i] - x[i] is at least its slowest message. Let D be the longest message of all. Call a member
+// steady if a round delays it and both its neighbours by D. In the next round all three enter later by D, so the member
+// leaves later by D, too, and needs no computation. From random entry times, plateaus of steady members form behind the
+// latest members. Only members at the borders of plateaus are not steady, about n/k of them after k rounds. So all
+// rounds of a ring of n members cost n log n.
 #include <cstdint>
 #include <vector>
 

@@ -199,7 +199,7 @@ void UnitClasses::check_ways() const {
                    (gpus > 0 ? ", which " + std::to_string(static_cast<int>(gpus)) + " GPUs do not exceed" : ""));
 }
 
-// Links of one unit of each class.
+// Adds the links that the run's messages cross, for one unit of each class.
 void UnitClasses::find_crossings(const Run& run, RunOnLinks& found) {
   for (const int unit : first_of_) {
     for (const bool is_src : {true, false}) {

@@ -104,8 +104,8 @@ std::string bounds_text(const PointResult& point) {
 std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
   std::vector<double> call_bytes;
   for (const CollectiveCall& call : point.details.calls) call_bytes.push_back(static_cast<double>(call.bytes));
-  std::vector<std::string> lines = beyond_profile(scenario, point.gpus, point.batch_per_gpu);
-  for (const std::string& line : beyond_rates(scenario, point.batch_per_gpu)) lines.push_back(line);
+  std::vector<std::string> lines = profile_range_warnings(scenario, point.gpus, point.batch_per_gpu);
+  for (const std::string& line : unrated_batch_warnings(scenario, point.batch_per_gpu)) lines.push_back(line);
   for (const std::string& line : calls_beyond_profile(scenario, point.gpus, point.nodes, call_bytes))
     lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(scenario, point.gpus, point.batch_per_gpu, call_bytes))

@@ -110,7 +110,7 @@ Json copy_schema() {
           {"additionalProperties", false}};
 }
 
-bool names_copy(const JsonNode& node) {
+bool is_link_by_copy(const JsonNode& node) {
   return node.is_object() && (node.has("from") || node.has("to"));
 }
 

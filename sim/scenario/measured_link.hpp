@@ -23,7 +23,7 @@ struct LinkPlace {
 Json copy_schema();
 
 /// True if the link is given by a copy instead of bandwidth and latency.
-bool names_copy(const JsonNode& node);
+bool is_link_by_copy(const JsonNode& node);
 
 /// `profile`: null if the cluster has none. Lists bandwidth and latency as inputs of the document. Throws InputError
 /// for unknown keys, a missing profile or copy, a copy over another kind of link, and a copy whose time does not grow

@@ -67,7 +67,7 @@ bool has_collectives_beside(const Scenario& s, int gpus) {
 
 }  // namespace
 
-std::vector<std::string> beyond_rates(const Scenario& s, int batch_per_gpu) {
+std::vector<std::string> unrated_batch_warnings(const Scenario& s, int batch_per_gpu) {
   std::vector<std::string> lines;
   const std::vector<RateSpec>& rates = s.compute.rates;
   if (rates.empty()) return lines;
@@ -84,7 +84,7 @@ std::vector<std::string> beyond_rates(const Scenario& s, int batch_per_gpu) {
   return lines;
 }
 
-std::vector<std::string> beyond_profile(const Scenario& s, int gpus, int batch_per_gpu) {
+std::vector<std::string> profile_range_warnings(const Scenario& s, int gpus, int batch_per_gpu) {
   std::vector<std::string> lines;
   const ProfileSpec& profile = s.compute.profile;
   if (!profile) return lines;

@@ -9,12 +9,12 @@ namespace lockstep::sim::scenario {
 
 /// Returns lines about batches for which the given rates of one GPU say nothing: another model's rates, or batches
 /// outside theirs.
-std::vector<std::string> beyond_rates(const Scenario& scenario, int batch_per_gpu);
+std::vector<std::string> unrated_batch_warnings(const Scenario& scenario, int batch_per_gpu);
 
 /// Returns a line for each way in which the scenario leaves the profile of compute; empty without such a profile. If
 /// the batch was not measured, the fit is extrapolated. If the number of busy devices was not measured, the nearest
 /// curve is used. A line also tells if the profile is of another device than the cluster's GPU.
-std::vector<std::string> beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu);
+std::vector<std::string> profile_range_warnings(const Scenario& scenario, int gpus, int batch_per_gpu);
 
 /// Returns a line for each way in which all-reduces of `call_bytes` bytes leave the measured sizes or numbers of nodes.
 /// Only all-reduces by a profile count: "profile", "profile-average", or NCCL's constants fitted to a profile.

@@ -34,8 +34,8 @@ struct ProfileSpec {
   int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
   /// True if single layers of the model were measured.
   bool has_layers() const { return !layers.empty(); }
-  /// A layer at a batch, with the passes of its backward part summed. Zeros for a layer without samples: it ran as part
-  /// of another (a ReLU in its convolution's kernels).
+  /// Returns the measured times of a layer at a batch; the backward time is the sum of its measured parts. Zeros for a
+  /// layer without samples, which ran in the kernels of another layer, such as a ReLU in those of a convolution.
   LayerSeconds layer(const std::string& name, double batch) const;
   /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null if it was not measured.
   const calib::LineFit* update(const std::string& kernel) const;

@@ -221,7 +221,7 @@ TEST_CASE("nccl: what a machine lacks is not chosen") {
 TEST_CASE("nccl: a machine's own latency and bandwidth come out of its calls, and go with them between nodes") {
   // Operations take 7 us longer than by the tables, and reach 80 % of their bandwidth.
   const NcclSystem node = hgx_hopper(1);
-  std::vector<NcclMeasured> measured;
+  std::vector<MeasuredNcclOperation> measured;
   for (double bytes = 1024; bytes < 1e10; bytes *= 8) {
     const NcclTime tables = nccl_choice(node, NcclOperation::all_reduce, static_cast<std::int64_t>(bytes));
     measured.push_back({bytes, tables.latency_s + 7e-6 + bytes / (0.8 * tables.bandwidth_bytes_per_s)});

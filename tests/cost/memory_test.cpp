@@ -11,7 +11,7 @@ using namespace lockstep::sim;
 TEST_CASE("reuse of outputs saves memory in every network, two thirds of it or more in ResNet-50") {
   for (const std::string& name : model::zoo_names()) {
     const model::Graph& graph = model::zoo_graph(name);
-    const double one = outputs_bytes(graph, 1, 4);
+    const double one = activation_arena_bytes(graph, 1, 4);
     const double apart = 4 * static_cast<double>(model::live_buffers(graph).unshared_elements);
     double largest = 0;
     for (std::size_t i = 1; i < graph.layers.size(); ++i)
@@ -20,8 +20,8 @@ TEST_CASE("reuse of outputs saves memory in every network, two thirds of it or m
     CHECK(one >= largest);
     CHECK(one < apart);
     if (name == "resnet50") CHECK(one < apart / 3);
-    CHECK(outputs_bytes(graph, 8, 4) == 8 * one);
-    CHECK(outputs_bytes(graph, 1, 2) == one / 2);
+    CHECK(activation_arena_bytes(graph, 8, 4) == 8 * one);
+    CHECK(activation_arena_bytes(graph, 1, 2) == one / 2);
   }
 }
 

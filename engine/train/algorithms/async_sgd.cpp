@@ -27,7 +27,7 @@ class AsyncSgdAlgorithm final : public TrainedAlgorithm {
   }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int processes) const override {
-    require_one_replica(r, algorithm());
+    require_one_replica_per_gpu(r, algorithm());
     if (has_own_pace(r)) check_own_pace(r, processes);
     staleness(r);
     ramp_epochs(r);

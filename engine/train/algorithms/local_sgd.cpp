@@ -18,7 +18,7 @@ class LocalSgdAlgorithm final : public TrainedAlgorithm {
   std::vector<Flag> flags() const override { return update_flags({{"--tau", "iterations per synchronisation (1)"}}); }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int /*processes*/) const override {
-    require_one_replica(r, algorithm());
+    require_one_replica_per_gpu(r, algorithm());
     tau_of(r, false);
   }
   void add_to_json(const Settings& s, Json& json) const override { json["tau"] = tau_of(s.request, false); }

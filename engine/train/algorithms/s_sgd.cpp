@@ -35,7 +35,7 @@ class SSgdAlgorithm final : public TrainedAlgorithm {
   }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int processes) const override {
-    require_one_replica(r, algorithm());
+    require_one_replica_per_gpu(r, algorithm());
     if (is_given(r, "--noise-scale") && r.gpus * processes < 2)
       refuse("--noise-scale", "compares the gradients of workers with their mean, and there is one worker",
              "--gpus 2 or more, each with its share of --batch (with --device host they are logical devices)");

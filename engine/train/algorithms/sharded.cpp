@@ -26,7 +26,7 @@ class ShardedAlgorithm final : public TrainedAlgorithm {
     return flags;
   }
   Usual usual() const override { return {1, 32, 0.005}; }
-  void check(const Request& r, int /*processes*/) const override { require_one_replica(r, algorithm()); }
+  void check(const Request& r, int /*processes*/) const override { require_one_replica_per_gpu(r, algorithm()); }
   int shards(const Settings& s) const override { return s.processes * s.request.gpus; }
   std::unique_ptr<Trainable> make(const TrainableInputs& m) const override {
     return std::make_unique<ShardedTrainable>(
