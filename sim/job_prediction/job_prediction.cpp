@@ -50,9 +50,8 @@ void check_benchmark(const StackModel& m) {
   if (m.model->tokens == network->sequence && has_adapters == network->adapters) return;
   throw InputError("--mlperf-target: MLPerf's " + network->network + " has sequences of " +
                    std::to_string(network->sequence) + " tokens and trains " +
-                   (network->adapters ? "adapters" : "all weights") + "; allowed: --model " +
-                   network->model + "@" + std::to_string(network->sequence) +
-                   (network->adapters ? " --task lora" : " without --task"));
+                   (network->adapters ? "adapters" : "all weights") + "; allowed: --model " + network->model + "@" +
+                   std::to_string(network->sequence) + (network->adapters ? " --task lora" : " without --task"));
 }
 
 void set_epochs_or_refuse(StackModel& m, QuantityTask& task, bool is_to_target) {
